@@ -1,10 +1,10 @@
 #include "base/new_file.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +19,14 @@ fd_temporary_name(char temporary[NAME_MAX + 1], const char *name)
     }
     snprintf(temporary, NAME_MAX + 1, ".%.200s.%016llx.tmp", name,
              (unsigned long long)random);
+}
+
+bool
+fd_file_size_is_allowed(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0
+        || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
 }
 
 static fd_status
@@ -106,6 +114,10 @@ fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
                   fd_error *error)
 {
     const char *from = bytes;
+    off_t end = lseek(file->fd, 0, SEEK_CUR);
+    if (end >= 0 && !fd_file_size_is_allowed((uint64_t)end + size)) {
+        return cannot(file, strerror(EFBIG), error);
+    }
     while (size > 0) {
         ssize_t written = write(file->fd, from, size);
         if (written < 0 && errno != EINTR) {

@@ -8,6 +8,8 @@
 
 #include "base/folder.h"
 
+#include <stdint.h>
+
 typedef struct fd_new_file {
     const char *path; /* borrowed, for messages; NULL: opened by name */
     fd_folder folder; /* owned */
@@ -29,6 +31,10 @@ fd_status fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
  * of the two. */
 fd_status fd_new_file_keep(fd_new_file *file, fd_error *error);
 void fd_new_file_drop(fd_new_file *file);
+
+/* Return whether the process may write a file of this size (RLIMIT_FSIZE).
+ * Beyond the limit the kernel sends SIGXFSZ, which can end the process. */
+bool fd_file_size_is_allowed(uint64_t size);
 
 /* Write a random name for a temporary file next to `name`. */
 void fd_temporary_name(char temporary[NAME_MAX + 1], const char *name);

@@ -49,6 +49,9 @@ back_range(fd_file *file, size_t from, size_t to)
         return FD_OK;
     }
     int reason = has_descriptor(file) || reopen_file(file) ? EINTR : EBADF;
+    if (!fd_file_size_is_allowed(to)) {
+        reason = EFBIG;
+    }
     while (reason == EINTR) {
         reason = posix_fallocate(file->fd, (off_t)from, (off_t)(to - from));
     }

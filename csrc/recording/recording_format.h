@@ -175,6 +175,7 @@ enum {
     FD_COUNT_CLASSES_FULL,   /* calls recorded without their class: no space */
     FD_COUNT_SNAPSHOTS_FULL, /* ends of steps without space for a snapshot */
     FD_COUNT_MEASURES_FULL,  /* measurements without space for a record */
+    FD_COUNT_UNHOOKED_NS,    /* time without any hook of Python calls */
     FD_COUNT_USED
 };
 

@@ -43,6 +43,7 @@ const char *const fd_counter_names[] = {"nodes_full",
                                         "classes_full",
                                         "snapshots_full",
                                         "measures_full",
+                                        "unhooked_ns",
                                         NULL};
 
 static const char *const measure_names[] = {

@@ -4,8 +4,10 @@ Usage: deep.py CALLS CASE   Prints one JSON object.
 """
 
 import json
+import resource
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -170,6 +172,103 @@ def limits_of_c_code() -> dict[str, Any]:
     return {"events": events}
 
 
+def greenlets_after(dive: int, inside: Callable[[Callable[[], None]], None]) -> list[object]:
+    """Use greenlets, which are imported after the thread has had a further stack."""
+    seen: list[object] = []
+
+    def work() -> None:
+        seen.append(down(dive))
+        import greenlet
+
+        def body(depth: int) -> int:
+            if depth == 0:
+                greenlet.getcurrent().parent.switch("inner")
+                return 0
+            return 1 + body(depth - 1)
+
+        for depth in (5, dive):
+            one = greenlet.greenlet(lambda depth=depth: body(depth))
+            seen.extend([one.switch(), one.switch()])
+
+    with fastdispatch.CallGraph(None, ops="off", calls=calls):
+        inside(work)
+    return seen
+
+
+def in_a_small_thread(work: Callable[[], None]) -> None:
+    threading.stack_size(128 << 10)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def greenlets_of_a_thread() -> dict[str, Any]:
+    return {"seen": greenlets_after(400, in_a_small_thread)}
+
+
+def greenlets_of_the_main_thread() -> dict[str, Any]:
+    return {"seen": greenlets_after(DEPTH, lambda work: work())}
+
+
+def a_thread_without_a_further_stack() -> dict[str, Any]:
+    """While greenlet is imported, a deep thread leaves all others without a hook, for a time that is counted."""
+    import greenlet  # noqa: F401
+
+    threading.stack_size(128 << 10)
+    go, stop = threading.Event(), threading.Event()
+
+    def other() -> None:
+        go.wait()
+        for _ in range(1000):
+            leaf()
+        time.sleep(0.05)
+        stop.set()
+
+    def dive(depth: int) -> int:
+        if depth == 0:
+            go.set()
+            stop.wait()
+            return 0
+        return 1 + dive(depth - 1)
+
+    with fastdispatch.CallGraph(None, ops="off", calls=calls) as graph:
+        threads = [threading.Thread(target=other), threading.Thread(target=dive, args=(400,))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        leaf()
+    found, counters = counts(graph, "leaf")
+    return {"leaf": found, "unhooked_ms": counters.get("unhooked_ns", 0) // 10**6}
+
+
+def a_window_without_a_further_stack() -> dict[str, Any]:
+    """Windows begin and end while a deep call has no hook; afterwards all calls are recorded."""
+    import greenlet  # noqa: F401
+
+    def dive(depth: int) -> int:
+        if depth == 0:
+            for _ in range(4):
+                graph.step()
+            return 0
+        return 1 + dive(depth - 1)
+
+    with fastdispatch.CallGraph(None, ops="off", calls=calls, schedule=lambda step: 2 * (step % 2 == 0)) as graph:
+        dive(DEPTH)
+        for _ in range(10):
+            leaf()
+    return {"leaf": counts(graph, "leaf")[0]}
+
+
+def a_lowered_limit() -> dict[str, Any]:
+    """The program lowers the limit of its C stack, then makes a deep recursion."""
+    with fastdispatch.CallGraph(None, ops="off", calls=calls) as graph:
+        leaf()
+        resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+        result = down(DEPTH)
+    return {"result": result, "calls": counts(graph, "down")[0]}
+
+
 CASES: dict[str, Callable[[], dict[str, Any]]] = {
     function.__name__: function
     for function in (
@@ -182,6 +281,11 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
         errors,
         c_frames,
         limits_of_c_code,
+        greenlets_of_a_thread,
+        greenlets_of_the_main_thread,
+        a_thread_without_a_further_stack,
+        a_window_without_a_further_stack,
+        a_lowered_limit,
     )
 }
 print(json.dumps(CASES[case]()))

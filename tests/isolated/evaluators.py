@@ -124,6 +124,30 @@ def ranges_of_iterations() -> int:
     return calls(graph)
 
 
+def deep_without_a_further_stack() -> int:
+    """A window begins while no hook runs, because a call is too deep in the C stack: both evaluators come back."""
+    sys.modules["greenlet"] = sys  # no further C stacks
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10**6)
+
+    def dive(depth: int) -> None:
+        if depth > 0:
+            return dive(depth - 1)
+        graph.step()
+        return None
+
+    other.standin_push()
+    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+        dive(60_000)
+        before = other.standin_frames()
+        work()
+        seen = other.standin_frames() - before
+    del sys.modules["greenlet"]
+    sys.setrecursionlimit(limit)
+    other.standin_pop()
+    return calls(graph) if seen >= 310 else -seen
+
+
 CASES: list[Callable[[], int]] = [
     schedule_inside,
     pushed_before,
@@ -132,6 +156,7 @@ CASES: list[Callable[[], int]] = [
     stopped_inside_a_region,
     switched_off_from_outside,
     ranges_of_iterations,
+    deep_without_a_further_stack,
 ]
 
 printed = {}

@@ -16,6 +16,10 @@ static _PyFrameEvalFunction next_evaluator;
  * calls it. It is never in the chain twice. */
 static bool installed;
 
+/* Calls that run while CPython's own evaluator replaces the chain:
+ * evaluate_unhooked. */
+static uint32_t unhooked_calls;
+
 /* The next evaluator may have moved to the front, with this one after it
  * (Dynamo does so in every compiled region). Evaluate frames that it has
  * already passed on with CPython's evaluator, to avoid a cycle. */
@@ -290,6 +294,7 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 }
 
 static void leave_chain(PyInterpreterState *interpreter);
+static PyObject *frame_evaluator(PyThreadState *state, fd_frame *frame, int throwing);
 
 /* While nothing is recorded but another tool is on top of the chain. */
 static PyObject *
@@ -321,6 +326,40 @@ work_deep(void *argument)
     call->result = work(call->state, call->frame, call->throwing);
 }
 
+/* Put back the chain that evaluate_unhooked removed. If another tool has set
+ * its evaluator meanwhile, continue in front of that. */
+static void
+chain_put_back(PyInterpreterState *interpreter, _PyFrameEvalFunction top)
+{
+    _PyFrameEvalFunction present =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (present == _PyEval_EvalFrameDefault) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, top);
+    }
+    else if (present != top && present != frame_evaluator) {
+        next_evaluator = present;
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluator);
+    }
+}
+
+static uint64_t
+monotonic_ns(void)
+{
+    return fd_clock_ticks_of(false);
+}
+
+static void
+unhooked_count(uint64_t begin)
+{
+    const fd_session *session = fd_process_active();
+    if (session == NULL || !session->running) {
+        return;
+    }
+    const fd_file *file = &session->recording->file;
+    fd_file_count(file, FD_COUNT_DEEP_STACK);
+    fd_file_add(file, FD_COUNT_UNHOOKED_NS, monotonic_ns() - begin);
+}
+
 /* If there is no further segment, remove the hook for all threads until this
  * call returns: CPython's own evaluator runs nested Python calls without C
  * recursion. */
@@ -330,17 +369,14 @@ evaluate_unhooked(PyThreadState *state, fd_frame *frame, int throwing)
     PyInterpreterState *interpreter = state->interp;
     _PyFrameEvalFunction top =
         _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    fd_session *session = fd_process_active();
-    if (session != NULL) {
-        fd_file_count(&session->recording->file, FD_COUNT_DEEP_STACK);
-    }
+    uint64_t begin = monotonic_ns();
+    unhooked_calls++;
     _PyInterpreterState_SetEvalFrameFunc(interpreter,
                                          _PyEval_EvalFrameDefault);
     PyObject *result = fd_frame_evaluate(state, frame, throwing);
-    if (_PyInterpreterState_GetEvalFrameFunc(interpreter)
-        == _PyEval_EvalFrameDefault) {
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, top);
-    }
+    unhooked_calls--;
+    chain_put_back(interpreter, top);
+    unhooked_count(begin);
     return result;
 }
 
@@ -366,7 +402,8 @@ begin_work(PyThreadState *state, fd_frame *frame, int throwing)
     if (thread == NULL) { /* out of memory */
         return evaluate_frame(state, frame, throwing);
     }
-    if ((const char *)__builtin_frame_address(0) < thread->stack_low) {
+    if ((const char *)__builtin_frame_address(0) < thread->stack_low
+        && !fd_thread_stack_has_space(thread)) {
         return evaluate_deep(state, frame, throwing, thread);
     }
     return work(state, frame, throwing);
@@ -425,6 +462,9 @@ fd_frame_hook_install(fd_hook hook)
     _PyFrameEvalFunction top =
         _PyInterpreterState_GetEvalFrameFunc(interpreter);
     work = evaluator_of(hook);
+    if (unhooked_calls > 0 && installed) {
+        return; /* the chain is put back at the end of the deepest call */
+    }
     if (top == frame_evaluator
         || (installed && top != _PyEval_EvalFrameDefault)) {
         return;
@@ -444,7 +484,7 @@ fd_frame_hook_remove(void)
 bool
 fd_frame_hook_is_lost(void)
 {
-    return installed
+    return installed && unhooked_calls == 0
         && _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
                == _PyEval_EvalFrameDefault;
 }

@@ -1,6 +1,7 @@
 #include "capture/process/thread.h"
 
 #include "base/alloc.h"
+#include "capture/process/thread_stack.h"
 
 #include <errno.h>
 
@@ -39,20 +40,6 @@ fd_thread_init(void)
     return 0;
 }
 
-/* Measure the stack of the thread and set its limit: half of it is left to C
- * code of the program. */
-static void
-measure_stack(fd_thread *thread)
-{
-    pthread_attr_t attributes;
-    void *base = NULL;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        pthread_attr_getstack(&attributes, &base, &thread->stack_bytes);
-        pthread_attr_destroy(&attributes);
-        thread->stack_low = (const char *)base + thread->stack_bytes / 2;
-    }
-}
-
 fd_thread *
 fd_thread_get(void)
 {
@@ -67,7 +54,7 @@ fd_thread_get(void)
         thread = NULL;
     }
     if (thread != NULL) {
-        measure_stack(thread);
+        fd_thread_stack_measure(thread);
         fd_sections_add(&thread->section);
         fd_thread_self = thread;
     }

@@ -2,8 +2,60 @@
 
 #include "capture/process/guard.h"
 
-/* Return whether greenlet is imported. It copies parts of the C stack, which
- * it assumes to be contiguous. */
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The distance after which the limit of the main thread is read again. */
+#define CHECKED ((size_t)256 << 10)
+
+/* Return whether the stack of the calling thread grows on demand, up to a
+ * limit that the program can lower at any time. */
+static bool
+stack_grows(void)
+{
+    return getpid() == gettid();
+}
+
+void
+fd_thread_stack_measure(fd_thread *thread)
+{
+    pthread_attr_t attributes;
+    void *base = NULL;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return;
+    }
+    pthread_attr_getstack(&attributes, &base, &thread->stack_bytes);
+    pthread_attr_destroy(&attributes);
+    thread->stack_top = (const char *)base + thread->stack_bytes;
+    thread->stack_low = thread->stack_top - thread->stack_bytes / 2;
+    if (stack_grows()) {
+        thread->stack_low = thread->stack_top;
+    }
+}
+
+/* Half of the stack is left to C code of the program. */
+bool
+fd_thread_stack_has_space(fd_thread *thread)
+{
+    const char *here = __builtin_frame_address(0);
+    struct rlimit limit;
+    if (thread->segment != NULL || !stack_grows()
+        || getrlimit(RLIMIT_STACK, &limit) != 0) {
+        return false;
+    }
+    size_t bytes = limit.rlim_cur < thread->stack_bytes ? limit.rlim_cur
+                                                        : thread->stack_bytes;
+    const char *low = thread->stack_top - bytes / 2;
+    if (here < low) {
+        thread->stack_low = low;
+        return false;
+    }
+    bool near = (size_t)(here - low) < CHECKED;
+    thread->stack_low = near ? low : here - CHECKED;
+    return true;
+}
+
+/* Return whether greenlet is imported. */
 static bool
 has_greenlets(fd_thread *thread)
 {
@@ -27,7 +79,10 @@ fd_thread_next_segment(fd_thread *thread, PyThreadState *state)
     fd_stack_position before = {thread->segment, thread->stack_low, {0, 0, 0}};
     fd_segment **next =
         before.segment == NULL ? &thread->segments : &before.segment->next;
-    if (*next == NULL && !has_greenlets(thread)) {
+    if (has_greenlets(thread)) {
+        return before;
+    }
+    if (*next == NULL) {
         *next = fd_segment_make(thread->stack_bytes);
     }
     if (*next != NULL) {

@@ -28,6 +28,7 @@ _DROPPED = {
     "modules_full": "modules without room, or without a path because the limit on searches was reached",
     "disk_full": "failed writes, because the disk was full",
     "deep_stack": "calls too deep in the stack to record",
+    "unhooked_ns": "ns without Python calls of any thread, because one thread was too deep in its C stack",
     "end_without_start": "operators whose start was not seen",
     "async_lost": "asynchronous operations without an end",
     "hook_lost": "times another tool replaced the evaluator hook",

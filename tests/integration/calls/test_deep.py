@@ -57,3 +57,28 @@ def test_recursion_through_c_code(calls: str) -> None:
 def test_c_code_keeps_its_limits_on_further_stacks(calls: str) -> None:
     stopped = ["stopped"] if sys.version_info >= (3, 12) else []
     assert deep(calls, "limits_of_c_code") == {"events": ["died", "next", *stopped]}
+
+
+def test_greenlets_of_a_thread_that_has_had_a_further_stack(calls: str) -> None:
+    pytest.importorskip("greenlet")
+    assert deep(calls, "greenlets_of_a_thread") == {"seen": [400, "inner", 5, "inner", 400]}
+    assert deep(calls, "greenlets_of_the_main_thread") == {"seen": [60_000, "inner", 5, "inner", 60_000]}
+
+
+def test_the_time_without_a_hook_is_counted(calls: str) -> None:
+    pytest.importorskip("greenlet")
+    found = deep(calls, "a_thread_without_a_further_stack")
+    if calls == "monitor":
+        assert found == {"leaf": 1001, "unhooked_ms": 0}
+    else:
+        assert found["leaf"] >= 1
+        assert found["unhooked_ms"] >= 50
+
+
+def test_windows_while_a_deep_call_has_no_hook(calls: str) -> None:
+    pytest.importorskip("greenlet")
+    assert deep(calls, "a_window_without_a_further_stack") == {"leaf": 10}
+
+
+def test_recursion_after_the_limit_of_the_stack_was_lowered(calls: str) -> None:
+    assert deep(calls, "a_lowered_limit") == {"result": 60_000, "calls": 60_001}
