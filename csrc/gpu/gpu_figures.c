@@ -26,9 +26,11 @@ static fd_gpu_record *
 append_record(fd_gpu_figures *figures, uint32_t context)
 {
     fd_gpu_record *record = fd_pool_reserve(&figures->pool, 1);
+    if (record == NULL) {
+        return NULL;
+    }
     uint32_t id = fd_file_id(&figures->recording->file, record);
-    if (record == NULL
-        || fd_map_put(&figures->records, context, id) != FD_OK) {
+    if (fd_map_put(&figures->records, context, id) != FD_OK) {
         return NULL;
     }
     *record = (fd_gpu_record){.context = context};

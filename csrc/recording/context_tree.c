@@ -520,6 +520,14 @@ fd_tree_release(fd_tree *tree)
 }
 
 void
+fd_tree_leave(fd_tree *tree)
+{
+    pthread_mutex_lock(&tree->recording->lock);
+    tree->record->running = 0;
+    pthread_mutex_unlock(&tree->recording->lock);
+}
+
+void
 fd_tree_free(fd_tree *tree)
 {
     fd_index_clear(&tree->index);

@@ -89,6 +89,10 @@ void fd_tree_read_cpu(fd_tree *tree);
  * same role. */
 void fd_tree_release(fd_tree *tree);
 
+/* The same while the recording is paused: the thread does not own the tree and
+ * changes only whether it is free. The next thread closes its entries. */
+void fd_tree_leave(fd_tree *tree);
+
 void fd_tree_free(fd_tree *tree);
 
 /* Return the context of a call made from `parent`; create it if it is new.

@@ -5,11 +5,12 @@
  * There are two kinds. Inside fd_guard_enter, the GIL is kept and no code of
  * the program runs, not even a finaliser, because no garbage collection
  * starts. Inside fd_guard_enter_open, which may be nested in the other kind,
- * code of the program may run. Afterwards, another recording may be active, so
+ * code of the program may run, and PyTorch does not compile it. Afterwards, another recording may be active, so
  * compare the generation first. */
 #ifndef FD_GUARD_H
 #define FD_GUARD_H
 
+#include "capture/process/compiler_pause.h"
 #include "capture/process/thread.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ typedef struct fd_guard {
     bool open;
     bool was_busy;
     uint32_t generation;
+    PyObject *compiler; /* owned: of an open guard, fd_compiler_pause */
 #if PY_VERSION_HEX >= 0x030C0000 /* 3.12+: an exception is one object */
     PyObject *exception;
 #else
@@ -63,6 +65,7 @@ fd_guard_enter_open(fd_thread *thread)
 {
     fd_guard guard = fd_guard_begin(thread);
     guard.open = true;
+    guard.compiler = fd_compiler_pause();
     guard.holds = fd_process.collector_holds;
     if (guard.holds > 0) {
         fd_process.collector_holds = 0;
@@ -74,6 +77,7 @@ fd_guard_enter_open(fd_thread *thread)
 static inline void
 fd_guard_leave(fd_guard *guard)
 {
+    fd_compiler_resume(guard->compiler);
     if (guard->open && guard->holds > 0) {
         fd_process.collector_holds = guard->holds;
         fd_process.collecting = fd_collector_hold();

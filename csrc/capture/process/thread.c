@@ -12,6 +12,19 @@ __thread fd_thread *fd_thread_self
 
 static pthread_key_t at_exit;
 
+/* Release the tree of a thread that ends, inside its section. While the
+ * recording is paused, the tree belongs to the thread that paused it. */
+static void
+leave_tree(const fd_thread *thread)
+{
+    if (thread->synced == fd_process_generation()) {
+        fd_tree_release(thread->tree);
+    }
+    else {
+        fd_tree_leave(thread->tree);
+    }
+}
+
 /* Release what a thread holds when it ends. Runs without the GIL. */
 static void
 leave_thread(void *value)
@@ -19,7 +32,7 @@ leave_thread(void *value)
     fd_thread *thread = value;
     fd_section_enter(&thread->section);
     if (thread->tree != NULL && thread->serial == fd_process_serial()) {
-        fd_tree_release(thread->tree);
+        leave_tree(thread);
     }
     fd_section_leave(&thread->section);
     fd_thread_self = NULL;

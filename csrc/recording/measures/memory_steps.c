@@ -79,8 +79,8 @@ find_live(fd_memory_use *use, fd_tree *tree, uint32_t count)
     }
 }
 
-void
-fd_memory_step(fd_memory_use *use, fd_tree *tree)
+static void
+live_sample(fd_memory_use *use, fd_tree *tree)
 {
     uint32_t count = count_of(use);
     find_live(use, tree, count);
@@ -103,8 +103,8 @@ fd_memory_step(fd_memory_use *use, fd_tree *tree)
     }
 }
 
-void
-fd_memory_discard(fd_memory_use *use)
+static void
+samples_discard(fd_memory_use *use)
 {
     uint32_t count = count_of(use);
     use->ends = 0;
@@ -119,6 +119,37 @@ fd_memory_discard(fd_memory_use *use)
             kept->other = kept->mark = 0;
         }
     }
+}
+
+/* Only the thread that sets `sampling` changes samples. If another one does so
+ * at the same time, both end the same step, and a request to discard samples
+ * is met by that thread or at the next step. */
+static void
+samples_change(fd_memory_use *use, fd_tree *tree)
+{
+    if (atomic_exchange(&use->sampling, true)) {
+        return;
+    }
+    if (atomic_exchange(&use->discarded, false)) {
+        samples_discard(use);
+    }
+    if (tree != NULL) {
+        live_sample(use, tree);
+    }
+    atomic_store(&use->sampling, false);
+}
+
+void
+fd_memory_step(fd_memory_use *use, fd_tree *tree)
+{
+    samples_change(use, tree);
+}
+
+void
+fd_memory_discard(fd_memory_use *use)
+{
+    atomic_store(&use->discarded, true);
+    samples_change(use, NULL);
 }
 
 void

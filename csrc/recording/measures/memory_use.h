@@ -36,7 +36,9 @@ typedef struct fd_memory_use {
     uint32_t *records;      /* owned, atomic: ids of ALLOCATED, FREED */
     _Atomic uint32_t count; /* number of `records` */
     uint32_t capacity;
-    uint64_t ends; /* number of ended steps */
+    _Atomic bool sampling;  /* whether a thread samples live bytes */
+    _Atomic bool discarded; /* whether the samples must be discarded */
+    uint64_t ends;         /* number of samples */
     _Atomic uint64_t lost;
     _Atomic uint64_t lost_bytes;
     _Atomic uint64_t unknown; /* frees of blocks that are not tracked */
@@ -58,7 +60,8 @@ void fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
 /* Count a block that cannot be tracked. */
 void fd_memory_lose(fd_memory_use *use, uint64_t bytes);
 
-/* Sample the live bytes at the end of a step of `tree`. */
+/* Sample the live bytes at the end of a step of `tree`, unless another thread
+ * does so or discards samples: it ends the same step. */
 void fd_memory_step(fd_memory_use *use, fd_tree *tree);
 
 /* Return the live bytes of all devices. */

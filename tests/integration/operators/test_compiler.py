@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,9 @@ def test_a_malformed_fact_is_ignored(value: object, folder: Path, tmp_path: Path
     (tmp_path / "dump.json").write_text(json.dumps(document))
     done = processes.fastdispatch("report", tmp_path / "dump.json", "--json")
     assert json.loads(done.stdout)["compiler"] == [], done.stderr
+
+
+@pytest.mark.parametrize("calls", ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"])
+def test_dynamo_traces_no_callback_of_the_recorder(calls: str) -> None:
+    plain, recorded = (processes.run("compiled_callbacks.py", each).stdout for each in ("plain", calls))
+    assert recorded == plain
