@@ -85,7 +85,17 @@ make_stacks(stacks *s, int rank)
     return FD_OK;
 }
 
-/* Append a frame. Separators of frames and lines are replaced. */
+/* Return the character for a frame of a byte of a key: separators of frames
+ * and lines and control characters of terminals are replaced. */
+static char
+frame_byte(char one)
+{
+    if (one == ';') {
+        return ':';
+    }
+    return (unsigned char)one < ' ' || one == 0x7f ? ' ' : one;
+}
+
 static void
 add_frame(fd_buffer *path, const fd_trace *trace, uint32_t node)
 {
@@ -95,8 +105,7 @@ add_frame(fd_buffer *path, const fd_trace *trace, uint32_t node)
     size_t from = path->size;
     fd_trace_node_key(trace, node, path);
     for (size_t i = from; i < path->size; i++) {
-        char *one = &path->bytes[i];
-        *one = *one == ';' ? ':' : *one == '\n' || *one == '\r' ? ' ' : *one;
+        path->bytes[i] = frame_byte(path->bytes[i]);
     }
 }
 

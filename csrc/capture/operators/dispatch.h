@@ -20,7 +20,7 @@ typedef struct fd_dispatched {
 
 typedef struct fd_dispatch {
     FD_VECTOR(fd_dispatched *) list; /* owned */
-    fd_map by_address;        /* function -> index in list + 1 */
+    fd_map by_address;               /* function -> index in list + 1 */
     PyObject *autograd_node;  /* owned: torch._C._current_autograd_node */
     uint64_t number;          /* number of the next autograd node, at the last
                                  operator */

@@ -7,10 +7,10 @@ callback_exchange(PyObject *callback)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(),
                                             "torch._C._dynamo.eval_frame");
-    PyObject *set = module == NULL || !PyModule_CheckExact(module)
-                      ? NULL
-                      : PyDict_GetItemString(PyModule_GetDict(module),
-                                             "set_eval_frame");
+    PyObject *set =
+        module == NULL || !PyModule_CheckExact(module)
+            ? NULL
+            : PyDict_GetItemString(PyModule_GetDict(module), "set_eval_frame");
     PyObject *before = set == NULL || !PyCFunction_Check(set)
                          ? NULL
                          : PyObject_CallOneArg(set, callback);

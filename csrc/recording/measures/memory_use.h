@@ -38,7 +38,7 @@ typedef struct fd_memory_use {
     uint32_t capacity;
     _Atomic bool sampling;  /* whether a thread samples live bytes */
     _Atomic bool discarded; /* whether the samples must be discarded */
-    uint64_t ends;         /* number of samples */
+    uint64_t ends;          /* number of samples */
     _Atomic uint64_t lost;
     _Atomic uint64_t lost_bytes;
     _Atomic uint64_t unknown; /* frees of blocks that are not tracked */

@@ -82,7 +82,9 @@ def row_cells(diff: Diff, row: DiffRow) -> tuple[str, str]:
         calls = row.calls.after or row.calls.before
         total = "" if diff.by == "module" else f", {seconds(diff.effect(row))} total"
         return what, f"{row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
-    growth = f"{sign(time.change)} {abs(time.change) / time.before:.0%} {of}"
+    # A function that is open during all steps has no call in them: without time before, there is no percentage.
+    size = f"{abs(time.change) / time.before:.0%}" if time.before else seconds(abs(time.change))
+    growth = f"{sign(time.change)} {size} {of}"
     spread = max(row.spread.before * diff.speed, row.spread.after)
     between = f"{seconds(time.before)} -> {seconds(time.after)}{per(diff)}"
     return growth, f"{row.key}   {between}, spread {seconds(spread)}"

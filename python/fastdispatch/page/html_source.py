@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import tokenize
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any
 
 from fastdispatch.read.source_files import find_source, source_folders
@@ -38,5 +40,7 @@ def block_of(
 
 
 def _text(lines: list[str], line: int) -> str:
-    kept = inspect.getblock(lines[line - 1 : line - 1 + _LONGEST])
-    return "".join(kept).rstrip("\n")
+    some = lines[line - 1 : line - 1 + _LONGEST]
+    with suppress(SyntaxError, tokenize.TokenError):  # the limit cuts a bracket: show the lines up to it
+        some = inspect.getblock(some)
+    return "".join(some).rstrip("\n")

@@ -140,7 +140,9 @@ def _read(paths: list[Path]) -> Iterator[tuple[Trace, list[Path]]]:
         if together is not None and len(together.ranks) == len(some):
             yield together, some
         else:
-            yield from ((load_part(each, only="open_calls"), [each]) for each in some)
+            for each in some:
+                trace = load_part(each, only="open_calls")
+                yield trace, [each] * len(trace.ranks)  # a merge has several ranks
 
 
 def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -> list[str]:

@@ -1,12 +1,14 @@
 """Source files of a recording on this machine.
 
 A recording names files without the host-specific part. A local file counts as the recorded one if every function of it
-begins on the recorded line with a definition of its name.
+begins on the recorded line with a definition of its name. A recording may come from somebody else: only Python files
+below the searched folders are read.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterable
@@ -15,7 +17,18 @@ from pathlib import Path
 from fastdispatch.files.regular import read_text
 from fastdispatch.read.trace import Trace
 
-_NO_DEFINITION = ("<", "__annotate")
+#: How functions without a name of their own begin.
+_BEGINS = {
+    "<module>": "",
+    "<lambda>": "lambda",
+    "<genexpr>": "(",
+    "<listcomp>": "[",
+    "<setcomp>": "{",
+    "<dictcomp>": "{",
+}
+#: A definition: its name and its type parameters, which have functions of their own.
+_DEFINITION = re.compile(r"\s*(?:async\s+def|def|class|type)\s+(\w+)\s*(\[[^\]]*|)")
+_MOST_DECORATORS = 50  # lines
 
 
 def source_folders(trace: Trace) -> Iterable[Path]:
@@ -35,24 +48,32 @@ def source_folders(trace: Trace) -> Iterable[Path]:
 
 
 def find_source(file: str, folders: Iterable[Path], functions: list[tuple[str, int]]) -> tuple[Path | None, list[str]]:
-    if file.startswith("<"):
+    """Return the local file and its lines; None without one in which every function begins on its line."""
+    if not file.endswith(".py") or Path(file).is_absolute() or ".." in Path(file).parts:
         return None, []
     for folder in dict.fromkeys(folders):
-        path = folder / file
         try:
+            path = (folder / file).resolve()
+            if not path.is_relative_to(folder.resolve()) or path.suffix != ".py":
+                continue
             lines = read_text(path, errors="replace").splitlines(keepends=True)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of links
             continue
         if all(_defines(lines, name, line) for name, line in functions):
-            return path.resolve(), lines
+            return path, lines
     return None, []
 
 
 def _defines(lines: list[str], name: str, line: int) -> bool:
-    """Return whether a function of this name can begin there; a decorated one begins at its first decorator."""
-    if line > len(lines):
-        return False
-    if name.startswith(_NO_DEFINITION):
-        return True
+    """Return whether a function of this name begins there; a decorated one begins at its first decorator."""
+    if not 0 < line <= len(lines):
+        return name == "<module>" and line == 1  # an empty file
     here = lines[line - 1].lstrip()
-    return here.startswith("@") or name in here
+    if name in _BEGINS:
+        return _BEGINS[name] in here and (name != "<module>" or line == 1)
+    if name.startswith("__annotate"):
+        return ":" in here
+    own = re.sub(r"<generic parameters of (\w+)>", r"\1", name)
+    until = line - 1 + _MOST_DECORATORS if here.startswith("@") else line
+    found = next(filter(None, map(_DEFINITION.match, lines[line - 1 : until])), None)
+    return found is not None and own in (found[1], *re.findall(r"\w+", found[2]))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.files.regular import open_regular
 from fastdispatch.record import callgraph
 from fastdispatch.record.callgraph import CallGraph
 
@@ -50,6 +51,7 @@ request()
 del request
 """
 _POLL = 0.02
+_LONGEST_RESULT = 1 << 20  # bytes; the process may belong to another user
 
 #: The graph that ``attach`` started in this process.
 _attached: CallGraph | None = None
@@ -155,12 +157,18 @@ def _run(pid: int, script: Path) -> None:
 def _result(pid: int, folder: Path, patience: float) -> dict[str, Any] | None:
     """Wait for the result; None if the process ends or ``patience`` seconds pass before."""
     deadline = time.monotonic() + patience
-    while not (folder / "result").exists():
+    while not os.path.lexists(folder / "result"):
         if time.monotonic() > deadline or not _is_alive(pid):
             return None
         time.sleep(_POLL)
-    result: dict[str, Any] = json.loads((folder / "result").read_text(encoding="utf-8"))
-    return result
+    try:
+        with open_regular(folder / "result") as file:
+            result = json.loads(file.read(_LONGEST_RESULT))
+        if isinstance(result, dict) and (isinstance(result.get("error"), str) or isinstance(result.get("path"), str)):
+            return result
+    except (OSError, ValueError, RecursionError):
+        pass
+    raise Error(f"process {pid}: its response cannot be read: {folder / 'result'}")
 
 
 def _withdraw(folder: Path) -> bool:

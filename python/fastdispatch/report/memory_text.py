@@ -21,8 +21,8 @@ def print_memory(report: MemoryReport, file: IO[str], top: int | None) -> None:
 def sentence(device: DeviceReport) -> str:
     """Return the first line: the peak, its largest parts, the growth per step."""
     parts = sorted(((value, name) for name, value in device.parts.items() if value), reverse=True)
-    shares = ", ".join(f"{name} {rounded_share(value / device.peak)}" for value, name in parts[:3])
-    line = f"peak {size(device.peak)} on {device.device}: {shares}"
+    shares = ", ".join(f"{name} {_share(value, device.peak)}" for value, name in parts[:3])
+    line = f"peak {size(device.peak)} on {device.device}" + (f": {shares}" if shares else "")
     if device.growth:
         line += f"; grows by {size(device.growth)} per step"
     return line
@@ -48,7 +48,7 @@ def _parts(report: MemoryReport, top: int | None) -> Iterator[Text | Table]:
 
 def _device(device: DeviceReport, top: int | None) -> Iterator[Text | Table]:
     rows = [
-        (rounded_share(value / device.peak), size(value), name)
+        (_share(value, device.peak), size(value), name)
         for name, value in sorted(device.parts.items(), key=lambda each: -each[1])
         if value
     ]
@@ -76,10 +76,15 @@ def _device(device: DeviceReport, top: int | None) -> Iterator[Text | Table]:
         )
 
 
+def _share(value: int, peak: int) -> str:
+    """Return the share of the peak; empty if there is none: all blocks are from before the recording."""
+    return rounded_share(value / peak) if peak else ""
+
+
 def _cells(row: MemoryRow, peak: int) -> tuple[str, ...]:
     parts = ", ".join(name for name, value in sorted(row.parts.items(), key=lambda each: -each[1]) if value)
     live = size(row.live) if row.live else ""
-    share = rounded_share(row.peak / peak)
+    share = _share(row.peak, peak)
     return share, size(row.peak), grouped(row.blocks), live, parts, row.operator, place(row), row.module
 
 

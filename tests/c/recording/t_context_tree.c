@@ -305,6 +305,29 @@ slots_are_reused(void)
     EQUAL(f.recording->threads.count, 3);
 }
 
+/* A thread that ends during a pause: its open calls stay until the next thread
+ * begins. */
+static void
+tree_of_a_thread_that_ended_in_a_pause(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    OK(fixture_open(&f, NULL, 4));
+    fd_tree *first = fixture_thread(&f, "worker");
+    uint32_t node = fixture_node(&f, FD_NODE_OP, "op");
+    CHECK(first != NULL && node != 0);
+    fixture_enter_node(first, node);
+    fd_recording_pause(f.recording, true);
+    uint64_t covered = first->record->covered;
+    fixture_work(7);
+    fd_tree_leave(first);
+    EQUAL(first->record->running, 0);
+    EQUAL(first->record->covered, covered);
+    EQUAL(fd_tree_depth(first), 1);
+    fd_recording_resume(f.recording);
+    CHECK(fixture_thread(&f, "worker") == first);
+    EQUAL(fd_tree_depth(first), 0);
+}
+
 static void
 no_room_for_a_thread(void)
 {
@@ -372,5 +395,6 @@ RUN(ABSORBS(self_times_telescope), ABSORBS(self_time_of_the_running_call),
     ABSORBS(mutual_recursion_folds), ABSORBS(folding_nodes_absorb),
     ABSORBS(overflow_below_the_caller), ABSORBS(no_node_overflows),
     ABSORBS(tiny_recording), ABSORBS(slots_are_reused),
-    ABSORBS(no_room_for_a_thread), ABSORBS(stack_grows_with_its_entries),
-    TEST(every_chunk_is_listed))
+    ABSORBS(no_room_for_a_thread),
+    ONCE(tree_of_a_thread_that_ended_in_a_pause),
+    ABSORBS(stack_grows_with_its_entries), TEST(every_chunk_is_listed))

@@ -4,6 +4,8 @@
 #include "recording/measures/measure_table.h"
 #include "recording/measures/memory_use.h"
 
+#include <pthread.h>
+
 enum { STEPS = 10 };
 
 static fd_measure *
@@ -66,4 +68,50 @@ sums_of_live_bytes(void)
     fixture_leave(f.main);
 }
 
-RUN(ABSORBS(sums_of_live_bytes))
+typedef struct stepping {
+    fd_memory_use *use;
+    fd_tree *tree;
+} stepping;
+
+static void *
+steps_end(void *argument)
+{
+    const stepping *one = argument;
+    for (int i = 0; i < 2000; i++) {
+        fd_memory_step(one->use, one->tree);
+        if (i % 100 == 0) {
+            fd_memory_discard(one->use);
+        }
+    }
+    return NULL;
+}
+
+/* Each sample is complete: sums fit to their number. */
+static void
+threads_end_steps_at_once(void)
+{
+    CLEAN(fixture_clear) fixture f;
+    CLEAN(fd_memory_clear) fd_memory_use use = {.count = 0};
+    OK(fixture_open(&f, NULL, 4));
+    uint32_t root = fd_tree_id(f.main, f.main->root);
+    OK(fd_memory_init(&use, f.recording));
+    fd_memory_allocated(&use, f.main, root, FD_MEMORY_CPU, 64, 500);
+    stepping steps[2] = {{&use, fixture_thread(&f, "worker 0")},
+                         {&use, fixture_thread(&f, "worker 1")}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        CHECK(steps[i].tree != NULL);
+        pthread_create(&threads[i], NULL, steps_end, &steps[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    fd_memory_step(&use, f.main);
+    const fd_measure *kept = kept_at(&f, &use, root);
+    CHECK(kept != NULL);
+    EQUAL(kept->count, use.ends);
+    EQUAL(kept->sum, 500 * use.ends);
+    EQUAL((uint64_t)number_in(kept->mark), 250000 * use.ends);
+}
+
+RUN(ABSORBS(sums_of_live_bytes), ONCE(threads_end_steps_at_once))
