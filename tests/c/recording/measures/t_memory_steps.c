@@ -96,6 +96,7 @@ threads_end_steps_at_once(void)
     uint32_t root = fd_tree_id(f.main, f.main->root);
     OK(fd_memory_init(&use, f.recording));
     fd_memory_allocated(&use, f.main, root, FD_MEMORY_CPU, 64, 500);
+    fd_memory_step(&use, f.main); /* which gets the record of the samples */
     stepping steps[2] = {{&use, fixture_thread(&f, "worker 0")},
                          {&use, fixture_thread(&f, "worker 1")}};
     pthread_t threads[2];
