@@ -130,6 +130,17 @@ def test_a_full_disk_costs_the_recording_and_not_the_program(small_disk: Path) -
     assert sum(functions) >= 3000  # every call is counted
 
 
+def test_a_limit_on_the_size_of_files_costs_the_recording_and_not_the_program(tmp_path: Path) -> None:
+    result = processes.run("limited_files.py", tmp_path)
+    refused, done = result.stdout.splitlines()
+    assert "dump.json: cannot write: File too large" in refused
+    assert done.startswith("done")
+    trace = fastdispatch.load(tmp_path / "rank00000.fd")
+    assert trace.ranks[0]["counters"]["disk_full"] > 0
+    assert (tmp_path / "rank00000.fd").stat().st_size <= 1 << 20
+    assert not (tmp_path / "dump.json").exists()
+
+
 def test_entering_twice_nested_and_from_two_threads(tmp_path: Path) -> None:
     graph = fastdispatch.CallGraph(None, ops="off")
     with graph:

@@ -32,9 +32,7 @@ def test_a_difference_of_functions_that_are_open_in_all_steps(
     assert "main_v2" in capsys.readouterr().out
 
 
-def test_stacks_of_a_merge(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stacks_of_a_merge(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     paths = []
     for rank in range(2):
         for name, value in (("RANK", str(rank)), ("WORLD_SIZE", "2"), ("TORCHELASTIC_RUN_ID", "one")):
