@@ -116,7 +116,7 @@ fd_new_file_write(fd_new_file *file, const void *bytes, size_t size,
     const char *from = bytes;
     off_t end = lseek(file->fd, 0, SEEK_CUR);
     if (end >= 0 && !fd_file_size_is_allowed((uint64_t)end + size)) {
-        return cannot(file, strerror(EFBIG), error);
+        return cannot_write(file, strerror(EFBIG), error);
     }
     while (size > 0) {
         ssize_t written = write(file->fd, from, size);

@@ -162,9 +162,8 @@ enum {
     FD_COUNT_THREADS_FULL,     /* threads without space for a tree */
     FD_COUNT_JOBS_FULL,        /* jobs without space for a record */
     FD_COUNT_GPU_CAPTURED,     /* calls not timed: stream being captured */
-    /* calls not timed: no space, device in use by another thread, or a pending
-     * CUDA error of the program */
-    FD_COUNT_GPU_LOST,
+    FD_COUNT_GPU_LOST, /* calls not timed: no space, device in use by another
+                          thread, or a pending CUDA error of the program */
     FD_COUNT_GPU_DROPPED,    /* intervals without an end */
     FD_COUNT_GPU_SHIFTED,    /* intervals that start before their launch */
     FD_COUNT_GPU_UNFINISHED, /* intervals not finished by the GPU at the end */

@@ -31,7 +31,7 @@ MUTABLE = {
     "csrc/capture/frames/constructors.c": {"tool", "watcher", "events"},
     "csrc/capture/hooks/c_calls.c": {"tool", "events"},
     "csrc/capture/hooks/collection_hook.c": {"collecting"},
-    "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "work"},
+    "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "unhooked_calls", "work"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
     "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
     "csrc/capture/python/monitoring.c": {"fd_monitored_type"},  # a static type: CPython fills it in

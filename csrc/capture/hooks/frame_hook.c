@@ -294,7 +294,8 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 }
 
 static void leave_chain(PyInterpreterState *interpreter);
-static PyObject *frame_evaluator(PyThreadState *state, fd_frame *frame, int throwing);
+static PyObject *frame_evaluator(PyThreadState *state, fd_frame *frame,
+                                 int throwing);
 
 /* While nothing is recorded but another tool is on top of the chain. */
 static PyObject *
@@ -402,8 +403,8 @@ begin_work(PyThreadState *state, fd_frame *frame, int throwing)
     if (thread == NULL) { /* out of memory */
         return evaluate_frame(state, frame, throwing);
     }
-    if ((const char *)__builtin_frame_address(0) < thread->stack_low
-        && !fd_thread_stack_has_space(thread)) {
+    if ((const char *)__builtin_frame_address(0) < thread->stack.low
+        && (thread->segment != NULL || !fd_stack_has_space(&thread->stack))) {
         return evaluate_deep(state, frame, throwing, thread);
     }
     return work(state, frame, throwing);
@@ -418,7 +419,7 @@ frame_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     const fd_thread *thread = fd_thread_self;
     if (FD_UNLIKELY(thread == NULL
                     || (const char *)__builtin_frame_address(0)
-                           < thread->stack_low)) {
+                           < thread->stack.low)) {
         return begin_work(state, frame, throwing);
     }
     return work(state, frame, throwing);

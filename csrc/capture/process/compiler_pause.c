@@ -24,7 +24,7 @@ fd_compiler_pause(void)
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     if (_PyInterpreterState_GetEvalFrameFunc(interpreter)
         == _PyEval_EvalFrameDefault) {
-        return NULL; /* nobody has set an evaluator */
+        return NULL; /* no tool has set an evaluator */
     }
     PyObject *before = callback_exchange(Py_None);
     if (before == Py_None) {

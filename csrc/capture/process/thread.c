@@ -1,7 +1,6 @@
 #include "capture/process/thread.h"
 
 #include "base/alloc.h"
-#include "capture/process/thread_stack.h"
 
 #include <errno.h>
 
@@ -67,7 +66,7 @@ fd_thread_get(void)
         thread = NULL;
     }
     if (thread != NULL) {
-        fd_thread_stack_measure(thread);
+        fd_stack_measure(&thread->stack);
         fd_sections_add(&thread->section);
         fd_thread_self = thread;
     }

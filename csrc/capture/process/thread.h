@@ -6,6 +6,7 @@
 #include "base/sections.h"
 #include "base/segment.h"
 #include "capture/process/process.h"
+#include "capture/process/stack_limit.h"
 #include "capture/process/thread_timers.h"
 #include "recording/context_tree.h"
 #include "recording/latest_record.h"
@@ -17,9 +18,7 @@ typedef struct fd_thread {
     uint32_t synced;          /* generation that its stack was built for */
     const fd_frame *frame;    /* innermost Python frame of the stack */
     const fd_frame *unhooked; /* innermost frame whose end no hook reports */
-    const char *stack_low;    /* below this address, see thread_stack.h */
-    const char *stack_top;    /* end of the thread's own stack */
-    size_t stack_bytes;       /* its size; 0: unknown */
+    fd_stack_limit stack;
     fd_segment *segment;  /* current segment; NULL: the thread's own stack */
     fd_segment *segments; /* owned; first segment */
     const fd_frame *passing;    /* frame being passed to the next evaluator */

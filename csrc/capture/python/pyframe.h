@@ -150,7 +150,7 @@ fd_frame_current(const PyThreadState *thread)
 /* Evaluate a frame without consuming c_recursion_remaining. Otherwise a hooked
  * call would consume two units, an unhooked one none, and 3.12 would raise
  * RecursionError after 750 calls. The hook itself checks the C stack
- * (fd_thread.stack_low). */
+ * (fd_thread.stack.low). */
 static inline PyObject *
 fd_frame_evaluate(PyThreadState *thread, fd_frame *frame, int throwing)
 {

@@ -1,7 +1,7 @@
 """Source files of a recording on this machine.
 
 A recording names files without the host-specific part. A local file counts as the recorded one if every function of it
-begins on the recorded line with a definition of its name. A recording may come from somebody else: only Python files
+begins on the recorded line with a definition of its name. Recordings of other users are not trusted: only Python files
 below the searched folders are read.
 """
 
@@ -26,7 +26,7 @@ _BEGINS = {
     "<setcomp>": "{",
     "<dictcomp>": "{",
 }
-#: A definition: its name and its type parameters, which have functions of their own.
+#: A definition: its name and its type parameters, which have their own functions.
 _DEFINITION = re.compile(r"\s*(?:async\s+def|def|class|type)\s+(\w+)\s*(\[[^\]]*|)")
 _MOST_DECORATORS = 50  # lines
 

@@ -77,7 +77,7 @@ def _device(device: DeviceReport, top: int | None) -> Iterator[Text | Table]:
 
 
 def _share(value: int, peak: int) -> str:
-    """Return the share of the peak; empty if there is none: all blocks are from before the recording."""
+    """Return the share of the peak; empty without a peak: all blocks are from before the recording."""
     return rounded_share(value / peak) if peak else ""
 
 
