@@ -400,16 +400,3 @@ fd_trace_strip_prefix(fd_trace *trace, const char *prefix, size_t size)
     trace->sorted = false;
     return status == FD_OK ? fd_trace_sort(trace) : status;
 }
-
-fd_status
-fd_privacy_apply(const fd_privacy *privacy, fd_trace *trace)
-{
-    fd_status status = FD_OK;
-    if (privacy->prefix != NULL) {
-        status = fd_trace_strip_prefix(trace, privacy->prefix,
-                                       strlen(privacy->prefix));
-    }
-    return status == FD_OK && privacy->salt != NULL
-             ? fd_trace_anonymize(trace, privacy->salt, strlen(privacy->salt))
-             : status;
-}

@@ -21,12 +21,4 @@ fd_status fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size);
 fd_status fd_trace_strip_prefix(fd_trace *trace, const char *prefix,
                                 size_t size);
 
-/* Options of privacy; both strings are borrowed. */
-typedef struct fd_privacy {
-    const char *salt;   /* NULL: names are not hidden */
-    const char *prefix; /* NULL: no prefix is removed */
-} fd_privacy;
-
-fd_status fd_privacy_apply(const fd_privacy *privacy, fd_trace *trace);
-
 #endif

@@ -12,7 +12,6 @@ from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
 from fastdispatch.cli.paths import Output, add_input, add_output
 from fastdispatch.cli.step_options import add_steps
-from fastdispatch.cli.timeline.timeline_merge import ALIGNMENTS, add_aligned
 from fastdispatch.files.output import make_folder, write
 from fastdispatch.read import tables
 
@@ -56,14 +55,6 @@ def add_timeline(
     add_input(parser, "recording or run directory")
     add_output(parser, "output file; compressed if the name ends in .gz")
     parser.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
-    parser.add_argument("--no-flows", action="store_true", help="omit arrows between slices")
-    parser.add_argument(
-        "--align",
-        choices=ALIGNMENTS,
-        default="auto",
-        help="method that aligns the clocks of ranks (default: auto, the best available one for each rank)",
-    )
-    add_aligned(parser)
     parser.set_defaults(function=export_timeline)
     return parser
 
@@ -137,14 +128,7 @@ def write_file(path: str, content: bytes) -> None:
 
 def export_timeline(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path, timeline=True)
-    content = trace.export(
-        arguments.format,
-        rank=arguments.rank,
-        durations=getattr(arguments, "durations", "jobs"),
-        flows=not arguments.no_flows,
-        align=arguments.align,
-        strict=arguments.require_aligned_clocks,
-    )
+    content = trace.export(arguments.format, rank=arguments.rank, durations=getattr(arguments, "durations", "jobs"))
     write_file(arguments.output, content)
 
 

@@ -114,7 +114,7 @@ use_pipeline(const fd_trace *trace)
 
 /* Runs last: it changes the trace. */
 static void
-use_privacy(fd_trace *trace)
+use_anonymize(fd_trace *trace)
 {
     must(fd_trace_anonymize(trace, "salt", 4) == FD_OK);
     must(fixture_sound(trace));
@@ -143,7 +143,7 @@ fuzz_use(const fd_trace *trace)
     must(fixture_dump(trace, &text) == FD_OK);
     must(fixture_load(&again, text.bytes, text.size, NULL) == FD_OK);
     must(fixture_same(trace, again, &same) == FD_OK && same);
-    use_privacy(again);
+    use_anonymize(again);
     fd_trace_free(again);
     fd_buffer_clear(&text);
 }
