@@ -118,7 +118,7 @@ sorted_ids(uint32_t *count, const bool *used,
  * parents and of its origin. Both have lower ids, because fd_contexts_merge
  * adds them first. */
 static uint64_t *
-identities(const sorting *s)
+context_identities(const sorting *s)
 {
     const fd_trace *trace = s->trace;
     uint64_t *identity = fd_calloc(trace->contexts.count, sizeof *identity);
@@ -336,7 +336,7 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *index)
 
 /* Move element ids[i] to position i. */
 static fd_status
-move(void *list, uint32_t count, size_t size, const uint32_t *ids)
+move_elements(void *list, uint32_t count, size_t size, const uint32_t *ids)
 {
     char *moved = fd_malloc(count * size);
     if (moved == NULL) {
@@ -351,7 +351,7 @@ move(void *list, uint32_t count, size_t size, const uint32_t *ids)
 }
 
 static void
-renumber(fd_trace *trace, const sorting *s, const uint32_t *index)
+renumber_contexts(fd_trace *trace, const sorting *s, const uint32_t *index)
 {
     for (uint32_t i = 0; i < trace->contexts.count; i++) {
         fd_trace_context *context = &trace->contexts.list[i];
@@ -373,7 +373,7 @@ sort_contexts(fd_trace *trace, sorting *s)
     uint32_t *siblings = NULL;
     uint32_t *index = NULL;
     uint32_t *order = fd_malloc(count * sizeof *order);
-    uint64_t *identity = identities(s);
+    uint64_t *identity = context_identities(s);
     fd_status status = FD_ENOMEM;
     if (order == NULL || identity == NULL) {
         goto done;
@@ -384,14 +384,14 @@ sort_contexts(fd_trace *trace, sorting *s)
         status = depth_first(trace, siblings, order);
     }
     if (status == FD_OK) {
-        status = move(trace->contexts.list, count,
-                      sizeof *trace->contexts.list, order);
+        status = move_elements(trace->contexts.list, count,
+                               sizeof *trace->contexts.list, order);
     }
     if (status == FD_OK) {
         for (uint32_t i = 0; i < count; i++) {
             index[order[i]] = i;
         }
-        renumber(trace, s, index);
+        renumber_contexts(trace, s, index);
     }
 done:
     fd_free(identity);
@@ -448,7 +448,8 @@ mark_used(const fd_trace *trace, bool *nodes, bool *modules)
 
 /* Keep the elements ids[0..count), in this order. */
 #define REORDER(vector, ids, new_count) \
-    (move((vector)->list, (new_count), sizeof *(vector)->list, (ids)) \
+    (move_elements((vector)->list, (new_count), sizeof *(vector)->list, \
+                   (ids)) \
              == FD_OK \
          ? ((vector)->count = (new_count), FD_OK) \
          : FD_ENOMEM)

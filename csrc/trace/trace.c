@@ -198,7 +198,7 @@ fd_trace_add_context(fd_trace *trace, const fd_trace_context *context,
 }
 
 static void
-least(uint64_t *value, uint64_t other, bool first)
+keep_least(uint64_t *value, uint64_t other, bool first)
 {
     if (first || other < *value) {
         *value = other;
@@ -206,7 +206,7 @@ least(uint64_t *value, uint64_t other, bool first)
 }
 
 static void
-most(uint64_t *value, uint64_t other)
+keep_most(uint64_t *value, uint64_t other)
 {
     if (other > *value) {
         *value = other;
@@ -218,10 +218,10 @@ fd_figure_add(fd_figure *figure, const fd_figure *more)
 {
     if (more->steps > 0) {
         bool first = figure->steps == 0;
-        least(&figure->self_min, more->self_min, first);
-        least(&figure->total_min, more->total_min, first);
-        most(&figure->self_max, more->self_max);
-        most(&figure->total_max, more->total_max);
+        keep_least(&figure->self_min, more->self_min, first);
+        keep_least(&figure->total_min, more->total_min, first);
+        keep_most(&figure->self_max, more->self_max);
+        keep_most(&figure->total_max, more->total_max);
     }
     if (more->steps > figure->steps) {
         figure->steps = more->steps;

@@ -314,7 +314,7 @@ add_shared(fd_trace *into, const fd_trace *from, const char *name, maps *m,
 }
 
 static fd_status
-added(fd_status status, const char *name, maps *m, fd_error *error)
+merge_ended(fd_status status, const char *name, maps *m, fd_error *error)
 {
     if (status != FD_OK && status != FD_ECONFLICT) { /* these have a message */
         fd_fail(error, status, "%s: %s", name, fd_status_name(status));
@@ -332,7 +332,7 @@ fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
     if (status == FD_OK) {
         status = fd_merge_ranks(into, from, &m);
     }
-    return added(status, name, &m, error);
+    return merge_ended(status, name, &m, error);
 }
 
 fd_status
@@ -344,7 +344,7 @@ fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
     if (status == FD_OK) {
         status = take_ranks(into, from, &m);
     }
-    return added(status, name, &m, error);
+    return merge_ended(status, name, &m, error);
 }
 
 typedef struct merging {
@@ -359,7 +359,7 @@ typedef struct merging {
 /* Return the new id of `id`: 0 for "none", an index out of range, or a cycle.
  * Set `wait` if it must be added first. */
 static uint32_t
-resolved(const merging *g, uint32_t id, uint32_t *wait)
+resolved_id(const merging *g, uint32_t id, uint32_t *wait)
 {
     if (id == 0 || id >= g->count) {
         return 0;
@@ -378,8 +378,8 @@ merge_pass(merging *g)
     fd_trace_context context = g->contexts[at];
     uint32_t wait = 0;
     g->open[at] = 1;
-    context.parent = resolved(g, context.parent, &wait);
-    context.origin = resolved(g, context.origin, &wait);
+    context.parent = resolved_id(g, context.parent, &wait);
+    context.origin = resolved_id(g, context.origin, &wait);
     if (wait != 0) {
         return fd_vector_push(&g->todo, wait);
     }

@@ -256,7 +256,7 @@ write_shared(fd_json_writer *w, const fd_trace *trace)
 }
 
 static fd_status
-flush(fd_buffer *text, fd_new_file *to, fd_error *error)
+flush_text(fd_buffer *text, fd_new_file *to, fd_error *error)
 {
     fd_status status =
         text->status == FD_OK
@@ -277,13 +277,14 @@ write_all(const fd_trace *trace, fd_buffer *text, fd_new_file *to,
     write_shared(&w, trace);
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         write_rank(&w, trace, &trace->ranks.list[i]);
-        status = to != NULL ? flush(text, to, error) : FD_OK;
+        status = to != NULL ? flush_text(text, to, error) : FD_OK;
     }
     w.line = trace->ranks.count == 0;
     fd_json_end_array(&w);
     fd_json_end_object(&w);
     fd_buffer_bytes(text, "\n", 1);
-    return to != NULL && status == FD_OK ? flush(text, to, error) : status;
+    return to != NULL && status == FD_OK ? flush_text(text, to, error)
+                                         : status;
 }
 
 void
