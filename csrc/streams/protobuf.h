@@ -52,7 +52,6 @@ typedef struct fd_proto_field {
     uint64_t value;    /* of a number field */
     const char *bytes; /* of an FD_PROTO_BYTES field */
     size_t size;
-    const char *from; /* start of the field, including its tag */
 } fd_proto_field;
 
 /* Reader of a message in memory, field by field. */
@@ -94,7 +93,6 @@ fd_proto_next(fd_proto_reader *reader, fd_proto_field *field)
         return false;
     }
     reader->bad = true;
-    field->from = reader->at;
     if (!fd_proto_varint(&reader->at, reader->end, &tag) || tag > UINT32_MAX
         || tag >> 3 == 0) {
         return false;
@@ -107,14 +105,6 @@ fd_proto_next(fd_proto_reader *reader, fd_proto_field *field)
                     ? !fd_proto_varint(&reader->at, reader->end, &field->value)
                     : !fd_proto_content(reader, field);
     return !reader->bad;
-}
-
-/* Append a copy of the field just read. */
-static inline void
-fd_proto_copy(fd_buffer *to, const fd_proto_reader *reader,
-              const fd_proto_field *field)
-{
-    fd_buffer_bytes(to, field->from, (size_t)(reader->at - field->from));
 }
 
 #endif

@@ -20,8 +20,8 @@ fd_merged_members_clear(fd_merged_members *m)
 /* Keep the rows of the table of ranks of a merge; return false if the member is
  * not such a table with rows. */
 static bool
-keep_ranks(fd_merged_members *m, fd_timeline_input *input, fd_span key, fd_span value,
-           const fd_scan *scan)
+keep_ranks(fd_merged_members *m, fd_timeline_input *input, fd_span key,
+           fd_span value, const fd_scan *scan)
 {
     fd_span row;
     fd_scan rows = {.at = value.from, .end = value.to, .forgets = true};

@@ -10,6 +10,7 @@ enum { KINDS = 4, TEXTS = 512 };
  * sequence. */
 typedef struct printing {
     fd_span texts[KINDS][TEXTS];
+    uint64_t track; /* default track of the sequence */
     int64_t time;
     fd_buffer *to;
 } printing;
@@ -140,12 +141,12 @@ put_event(const printing *p, const fd_proto_field *event)
     fd_proto_reader r = fd_proto_read(event->bytes, event->size);
     fd_proto_field legacy = find(event, FD_PB_EVENT_LEGACY);
     uint64_t phase = native_number(&legacy, FD_PB_LEGACY_PHASE);
-    fd_buffer_format(p->to, "%c %u %lld ",
-                     phase != 0
-                         ? (char)phase
-                         : "?BEIC"[native_number(event, FD_PB_EVENT_TYPE)],
-                     (unsigned)native_number(event, FD_PB_EVENT_TRACK),
-                     (long long)p -> time);
+    uint64_t track = native_number(event, FD_PB_EVENT_TRACK);
+    fd_buffer_format(
+        p->to, "%c %u %lld ",
+        phase != 0 ? (char)phase
+                   : "?BEIC"[native_number(event, FD_PB_EVENT_TYPE)],
+        (unsigned)(track != 0 ? track : p->track), (long long)p -> time);
     put_span(p->to,
              text_of(p, event, FD_PB_EVENT_CATEGORY, FD_PB_EVENT_CATEGORY_IID,
                      FD_PB_INTERNED_CATEGORY));
@@ -226,6 +227,7 @@ static void
 put_packet(printing *p, const fd_proto_field *packet)
 {
     fd_proto_field f;
+    fd_proto_field inner;
     fd_proto_reader r = fd_proto_read(packet->bytes, packet->size);
     while (fd_proto_next(&r, &f)) {
         switch (f.number) {
@@ -237,6 +239,8 @@ put_packet(printing *p, const fd_proto_field *packet)
             break;
         case FD_PB_PACKET_DEFAULTS:
             memset(p->texts, 0, sizeof p->texts);
+            inner = find(&f, FD_PB_DEFAULTS_TRACK_EVENT);
+            p->track = native_number(&inner, FD_PB_EVENT_TRACK);
             break;
         case FD_PB_PACKET_INTERNED:
             keep_texts(p, &f);
