@@ -40,7 +40,8 @@ add_process(fd_timeline_ids *ids, fd_span pid, uint32_t *process)
     uint32_t number_in_rank = ids->first + *process;
     bool known = fd_span_u64(text, &number);
     ids->processes.list[*process].pid =
-        ids->keeps_pids && known && number <= UINT32_MAX ? (uint32_t)number
+        ids->keeps_pids && known && number > 0 && number <= UINT32_MAX
+            ? (uint32_t)number
         : number_in_rank < FD_TIMELINE_PIDS - 1
             ? ids->rank * FD_TIMELINE_PIDS + number_in_rank + 1
             : (*ids->spare_pid)++;

@@ -22,6 +22,11 @@ processes(void)
     EQUAL(again, process);
     OK(fd_timeline_ids_process(&ids, span("\"\""), &again));
     EQUAL(ids.processes.list[again].pid, 3 * 1024 + 1);
+    ids.keeps_pids = true;
+    OK(fd_timeline_ids_process(&ids, span("17"), &again));
+    EQUAL(ids.processes.list[again].pid, 17);
+    OK(fd_timeline_ids_process(&ids, span("0"), &again));
+    EQUAL(ids.processes.list[again].pid, 3 * 1024 + 5);
 }
 
 static void
