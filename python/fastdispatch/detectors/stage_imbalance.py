@@ -28,8 +28,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         return
     slowest = max(made.table, key=lambda row: row["busy"])
     mean = sum(row["busy"] for row in made.table) / len(made.table)
-    changes = [row for row in made.what_if if row["change"] in ("equal", "move", "layer")]
-    gain = max([slowest["busy"] - mean, *(row["saves"] for row in changes)])
+    gain = slowest["busy"] - mean
     if gain < limits.STAGE_GAIN * made.step or slowest["busy"] < limits.UNEQUAL_CALLS * mean:
         return
     rows = [row for row in range(len(steps.paths["node"])) if steps.kind(row) == "job" and steps.key(row) == "forward"]
