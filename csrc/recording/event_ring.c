@@ -15,20 +15,15 @@ next_bytes(const fd_event_ring *ring)
     return bytes < LARGEST_CHUNK ? bytes : LARGEST_CHUNK;
 }
 
-/* Return the file that has space for a chunk of `bytes`. Check this first,
+/* Return whether there is space for a chunk of `bytes`. Check this first,
  * because fd_file_chunk counts a refusal as a full disk. */
-static fd_file *
-file_with_room(const fd_event_ring *ring, const fd_timeline *timeline,
-               fd_file *file, size_t bytes)
+static bool
+ring_has_space(const fd_event_ring *ring, const fd_timeline *timeline,
+               const fd_file *file, size_t bytes)
 {
     bool first = ring->chunks.count == 0;
-    if ((first || timeline->bytes + bytes <= timeline->max_bytes)
-        && fd_file_fits(file, bytes)) {
-        return file;
-    }
-    return file->spill != NULL && fd_file_fits(file->spill, bytes)
-             ? file->spill
-             : NULL;
+    return (first || timeline->bytes + bytes <= timeline->max_bytes)
+        && fd_file_fits(file, bytes);
 }
 
 static fd_chunk *
@@ -37,19 +32,14 @@ append_chunk(fd_event_ring *ring, fd_timeline *timeline, fd_file *file,
 {
     fd_chunk *chunk;
     size_t bytes = next_bytes(ring);
-    fd_file *target = file_with_room(ring, timeline, file, bytes);
-    if (target == NULL || fd_vector_reserve(&ring->chunks, 1) != FD_OK) {
+    if (!ring_has_space(ring, timeline, file, bytes)
+        || fd_vector_reserve(&ring->chunks, 1) != FD_OK
+        || fd_file_chunk(file, ring->kind, ring->record_bytes, bytes,
+                         ring->owner, &chunk)
+               != FD_OK) {
         return NULL;
     }
-    if (fd_file_chunk(target, ring->kind, ring->record_bytes, bytes,
-                      ring->owner, &chunk)
-        != FD_OK) {
-        if (target != file) {
-            fd_file_count(file, FD_COUNT_DISK_FULL);
-        }
-        return NULL;
-    }
-    timeline->bytes += target == file ? bytes : 0;
+    timeline->bytes += bytes;
     chunk->first = written;
     ring->chunks.list[ring->chunks.count++] = chunk;
     return chunk;

@@ -1,11 +1,7 @@
 /* The chunks of one series of events, and the choice of the next chunk.
  *
- *     chunks  [ chunk | chunk | chunk | chunk ]     in the order of creation
- *               └ in the recording ┘  └ in its side file
- *
- * Events have a share of the recording. When it is used up, the next chunk is
- * in the side file, if the recording has one, or the oldest is reused, or
- * the timeline stops. All functions are called under the recording's lock. */
+ * Events have a share of the recording. When it is used up, the oldest chunk
+ * is reused, or the timeline stops. All functions are called under the recording's lock. */
 #ifndef FD_EVENT_RING_H
 #define FD_EVENT_RING_H
 
@@ -30,7 +26,6 @@ typedef struct fd_timeline {
                                              UINT64_MAX: skip all calls */
     size_t max_bytes;                     /* limit in the recording */
     size_t bytes;
-    size_t max_spill; /* bytes of the side file; 0: none */
 } fd_timeline;
 
 typedef struct fd_event_ring {

@@ -176,31 +176,11 @@ fd_recording_open(fd_recording **recording, const char *path,
     return status;
 }
 
-fd_status
-fd_recording_plan(fd_recording *recording, const fd_timeline *timeline,
-                  fd_error *error)
+void
+fd_recording_plan(fd_recording *recording, const fd_timeline *timeline)
 {
-    fd_file *file = &recording->file;
     recording->timeline = *timeline;
     recording->timeline.max_bytes = recording->limits.max_events;
-    if (timeline->max_spill == 0 || file->path == NULL) {
-        return FD_OK;
-    }
-    fd_status status = fd_file_spill(file, timeline->max_spill, error);
-    fd_buffer name = {.bytes = NULL};
-    if (status == FD_OK) {
-        fd_buffer_json(&name, file->spill->name, strlen(file->spill->name));
-        fd_buffer_bytes(&name, "", 1);
-        status = name.status;
-    }
-    if (status == FD_OK) {
-        fd_recording_note(recording, FD_SPILL_KEY, name.bytes);
-    }
-    else {
-        fd_file_abandon(file);
-    }
-    fd_buffer_clear(&name);
-    return status;
 }
 
 static fd_file_anchor

@@ -24,10 +24,8 @@ fd_status fd_recording_open(fd_recording **recording, const char *path,
                             const fd_limits *limits, fd_error *error);
 
 /* Set the timeline options, before the first thread is attached. The limit of
- * its size follows from the limits of the recording; a recording in memory has
- * no side file. After a failure the recording has no file: free it. */
-fd_status fd_recording_plan(fd_recording *recording,
-                            const fd_timeline *timeline, fd_error *error);
+ * its size follows from the limits of the recording. */
+void fd_recording_plan(fd_recording *recording, const fd_timeline *timeline);
 
 /* Start or resume recording now; the file stores the time. */
 void fd_recording_resume(fd_recording *recording);

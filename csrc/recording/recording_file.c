@@ -121,18 +121,12 @@ open_new(fd_file *file, const fd_folder *folder, const char *name,
     return FD_OK;
 }
 
-static const char *
-magic_of(const fd_file *file)
-{
-    return file->is_side ? FD_SPILL_MAGIC : FD_FILE_MAGIC;
-}
-
 static void
 fill_header(fd_file *file)
 {
     bool unlocked = file->fd >= 0 && fd_lock_take(file->fd) != FD_LOCK_FREE;
     fd_header *header = fd_file_header(file);
-    memcpy(header->magic, magic_of(file), sizeof header->magic);
+    memcpy(header->magic, FD_FILE_MAGIC, sizeof header->magic);
     header->version = FD_FILE_VERSION;
     header->header_bytes = FD_PAGE;
     header->max_bytes = file->capacity;
@@ -141,14 +135,12 @@ fill_header(fd_file *file)
     header->liveness = unlocked ? FD_LIVENESS_UNKNOWN : FD_LIVENESS_LOCK;
 }
 
-static fd_status
-begin_file(fd_file *file, const fd_folder *folder, const char *name,
-           bool is_side, size_t max_bytes, fd_error *error)
+fd_status
+fd_file_begin(fd_file *file, const fd_folder *folder, const char *name,
+              size_t max_bytes, fd_error *error)
 {
-    *file = (fd_file){.fd = -1,
-                      .capacity = whole_pages(max_bytes),
-                      .folder = {.fd = -1},
-                      .is_side = is_side};
+    *file = (fd_file){
+        .fd = -1, .capacity = whole_pages(max_bytes), .folder = {.fd = -1}};
     fd_status status =
         name != NULL ? open_new(file, folder, name, error) : FD_OK;
     if (status == FD_OK) {
@@ -163,19 +155,12 @@ begin_file(fd_file *file, const fd_folder *folder, const char *name,
 }
 
 fd_status
-fd_file_begin(fd_file *file, const fd_folder *folder, const char *name,
-              size_t max_bytes, fd_error *error)
-{
-    return begin_file(file, folder, name, false, max_bytes, error);
-}
-
-fd_status
 fd_file_publish(fd_file *file, fd_error *error)
 {
     fd_status status = FD_OK;
     if (file->temporary[0] != '\0') {
         status = fd_recording_publish(&file->folder, file->temporary,
-                                      file->name, magic_of(file), error);
+                                      file->name, error);
     }
     if (status == FD_OK) {
         file->temporary[0] = '\0';
@@ -204,36 +189,6 @@ fd_file_create(fd_file *file, const char *path, size_t max_bytes,
     }
     fd_folder_close(&folder);
     return status;
-}
-
-fd_status
-fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error)
-{
-    char name[NAME_MAX + 1];
-    fd_file *spill = fd_malloc(sizeof *spill);
-    if (spill == NULL) {
-        return fd_fail(error, FD_ENOMEM, "%s: out of memory", file->path);
-    }
-    int size =
-        snprintf(name, sizeof name, "%s%s", file->name, FD_SPILL_SUFFIX);
-    fd_status status =
-        size < (int)sizeof name
-            ? begin_file(spill, &file->folder, name, true, max_bytes, error)
-            : fd_fail(error, FD_EIO, "%s: the name is too long", file->path);
-    if (status == FD_OK) {
-        memcpy(fd_file_header(spill)->id, fd_file_header(file)->id,
-               sizeof fd_file_header(file)->id);
-        status = fd_file_publish(spill, error);
-        if (status != FD_OK) {
-            fd_file_clear(spill);
-        }
-    }
-    if (status != FD_OK) {
-        fd_free(spill);
-        return status;
-    }
-    file->spill = spill;
-    return FD_OK;
 }
 
 fd_status
@@ -321,16 +276,9 @@ unlock_file(fd_file *file)
 void
 fd_file_finish(fd_file *file)
 {
-    fd_file *spill = file->spill;
-    if (spill != NULL && spill->folder.fd >= 0) {
-        if (fd_file_header(spill)->file_bytes == FD_PAGE && has_name(spill)) {
-            fd_folder_remove(&spill->folder, spill->name);
-        }
-        fd_file_finish(spill);
-    }
     if (file->folder.fd >= 0) {
         cover_range(file, fd_file_header(file)->file_bytes);
-        if (!file->is_side && has_name(file)) {
+        if (has_name(file)) {
             fd_recording_drop_previous(&file->folder, file->name);
         }
         unlock_file(file);
@@ -359,8 +307,7 @@ fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
     status = fd_new_file_write(&made, file->base,
                                fd_file_header(file)->file_bytes, error);
     if (status == FD_OK) {
-        status = fd_recording_publish(folder, made.temporary, name,
-                                      FD_FILE_MAGIC, error);
+        status = fd_recording_publish(folder, made.temporary, name, error);
     }
     if (status == FD_OK) {
         fd_recording_drop_previous(folder, name);
@@ -373,9 +320,6 @@ fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
 void
 fd_file_detach(fd_file *file)
 {
-    if (file->spill != NULL) {
-        fd_file_detach(file->spill);
-    }
     if (file->base != NULL) {
         cover_range(file, 0);
     }
@@ -385,10 +329,6 @@ fd_file_detach(fd_file *file)
 void
 fd_file_clear(fd_file *file)
 {
-    if (file->spill != NULL) {
-        fd_file_clear(file->spill);
-        fd_free(file->spill);
-    }
     if (file->temporary[0] != '\0') {
         fd_folder_remove(&file->folder, file->temporary);
     }

@@ -9,9 +9,6 @@
  * status here and never a SIGBUS later. Without a path, the range is anonymous
  * memory, which can be saved to a file at the end.
  *
- * A second file of the same shape may be beside it, with `.events` behind its
- * name: both are created, renamed and removed together.
- *
  * The owner serialises fd_file_chunk; reading records needs no lock.
  */
 #ifndef FD_RECORDING_FILE_H
@@ -34,8 +31,6 @@ typedef struct fd_file {
     dev_t device;  /* identify the file: a program may close all descriptors */
     ino_t inode;   /* and reuse their numbers */
     bool reopened; /* `fd` is not the mapped and locked descriptor */
-    bool is_side;  /* whether this is a side file */
-    struct fd_file *spill; /* owned; the side file, or NULL */
 } fd_file;
 
 /* Create the file, locked, under a temporary name in the folder. It is not
@@ -52,9 +47,6 @@ fd_status fd_file_publish(fd_file *file, fd_error *error);
 fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
                          fd_error *error);
 
-/* Create the side file of a recording that has a path and an id. */
-fd_status fd_file_spill(fd_file *file, size_t max_bytes, fd_error *error);
-
 /* Remove a file without calls from its folder, restore the previous recording,
  * and detach. */
 void fd_file_abandon(fd_file *file);
@@ -64,9 +56,8 @@ fd_status fd_file_save(const fd_file *file, const fd_folder *folder,
                        const char *name, fd_error *error);
 
 /* Release the space after the last chunk and close the descriptor. The mapping
- * stays: a late thread may still write to its records. Remove a side file
- * without chunks. Remove the previous recording unless this one has no
- * call. */
+ * stays: a late thread may still write to its records. Remove the previous
+ * recording unless this one has no call. */
 void fd_file_finish(fd_file *file);
 
 /* Replace the mapping by private zero pages and forget the file, so that

@@ -25,16 +25,12 @@
 #endif
 
 #define FD_FILE_MAGIC "fastdisp"
-#define FD_SPILL_MAGIC "fdevents"     /* magic of the side file */
-#define FD_SPILL_SUFFIX ".events"     /* appended to the recording's name */
-#define FD_SPILL_KEY "timeline_spill" /* key of the fact with its name */
 #define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
 
 enum {
     FD_FILE_VERSION = 1,
     FD_PAGE = 4096,
     FD_MAX_MB = 1024, /* node ids fit 24 bits, see FD_ENTRY_NODE_SHIFT */
-    FD_MAX_SPILL_MB = 16384, /* of the side file, whose records have no ids */
     FD_ID_UNIT = 64,
     FD_STRING_UNIT = 8,
     FD_STEPS_KEPT = 256,

@@ -115,36 +115,11 @@ has_call(const fd_folder *folder, const char *name)
 }
 
 static void
-remove_ours(const fd_folder *folder, const char *name, const char *magic)
+remove_ours(const fd_folder *folder, const char *name)
 {
-    if (is_ours(folder, name, magic)) {
+    if (is_ours(folder, name, FD_FILE_MAGIC)) {
         fd_folder_remove(folder, name);
     }
-}
-
-static void
-remove_both(const fd_folder *folder, const char *name)
-{
-    remove_ours(folder, name_with(name, FD_SPILL_SUFFIX, "").text,
-                FD_SPILL_MAGIC);
-    remove_ours(folder, name, FD_FILE_MAGIC);
-}
-
-/* Rename a recording and its side file. The side file is second: if the
- * process is killed in between, readers find it under its old name. */
-static fd_status
-rename_both(const fd_folder *folder, const char *from, const char *to,
-            fd_error *error)
-{
-    name_of side = name_with(from, FD_SPILL_SUFFIX, "");
-    name_of new_side = name_with(to, FD_SPILL_SUFFIX, "");
-    fd_status status = fd_folder_rename(folder, from, folder, to, true, error);
-    remove_ours(folder, new_side.text, FD_SPILL_MAGIC);
-    if (status == FD_OK && is_ours(folder, side.text, FD_SPILL_MAGIC)) {
-        status = fd_folder_rename(folder, side.text, folder, new_side.text,
-                                  false, error);
-    }
-    return status;
 }
 
 /* Set `there` to whether the file exists. Return FD_EFORMAT if the name
@@ -167,32 +142,16 @@ static fd_status
 set_aside(const fd_folder *folder, const char *name, fd_error *error)
 {
     name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
-    name_of side = name_with(name, FD_PREVIOUS_SUFFIX, FD_SPILL_SUFFIX);
     bool older;
-    bool older_side;
     fd_status status =
         check_ours(folder, previous.text, FD_FILE_MAGIC, &older, error);
-    if (status == FD_OK) {
-        status =
-            check_ours(folder, side.text, FD_SPILL_MAGIC, &older_side, error);
-    }
     if (status == FD_OK && older && !has_call(folder, name)) {
-        remove_both(folder, name);
+        remove_ours(folder, name);
         return FD_OK;
     }
-    return status == FD_OK ? rename_both(folder, name, previous.text, error)
+    return status == FD_OK ? fd_folder_rename(folder, name, folder,
+                                              previous.text, true, error)
                            : status;
-}
-
-static fd_status
-free_side(const fd_folder *folder, const char *name, fd_error *error)
-{
-    bool stray;
-    fd_status status = check_ours(folder, name, FD_SPILL_MAGIC, &stray, error);
-    if (stray) {
-        fd_folder_remove(folder, name);
-    }
-    return status;
 }
 
 /* Free the name of an ended recording; fail for any other entry. */
@@ -218,7 +177,7 @@ bring_back(const fd_folder *folder, const char *name)
 {
     name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
     if (is_ours(folder, previous.text, FD_FILE_MAGIC)) {
-        rename_both(folder, previous.text, name, NULL);
+        fd_folder_rename(folder, previous.text, folder, name, true, NULL);
     }
 }
 
@@ -231,16 +190,14 @@ name_taken(const fd_folder *folder, const char *name, fd_error *error)
 
 fd_status
 fd_recording_publish(const fd_folder *folder, const char *temporary,
-                     const char *name, const char *magic, fd_error *error)
+                     const char *name, fd_error *error)
 {
-    bool side = memcmp(magic, FD_SPILL_MAGIC, MAGIC) == 0;
-    fd_status status = side ? free_side(folder, name, error)
-                            : free_place(folder, name, error);
+    fd_status status = free_place(folder, name, error);
     if (status != FD_OK) {
         return status;
     }
     status = fd_folder_rename(folder, temporary, folder, name, false, error);
-    if (status != FD_OK && status != FD_ECONFLICT && !side) {
+    if (status != FD_OK && status != FD_ECONFLICT) {
         bring_back(folder, name);
     }
     return status == FD_ECONFLICT ? name_taken(folder, name, error) : status;
@@ -249,7 +206,7 @@ fd_recording_publish(const fd_folder *folder, const char *temporary,
 void
 fd_recording_withdraw(const fd_folder *folder, const char *name)
 {
-    remove_both(folder, name);
+    remove_ours(folder, name);
     bring_back(folder, name);
 }
 
@@ -259,7 +216,7 @@ fd_recording_drop_previous(const fd_folder *folder, const char *name)
     name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
     if (is_ours(folder, previous.text, FD_FILE_MAGIC)
         && has_call(folder, name)) {
-        remove_both(folder, previous.text);
+        remove_ours(folder, previous.text);
     }
 }
 
@@ -320,32 +277,15 @@ move_one(const fd_folder *from, const char *name, const fd_folder *to,
              : status;
 }
 
-/* The side file is moved first, so that a reader that finds the recording
- * finds both. */
 fd_status
 fd_recording_move(const fd_folder *from, const char *name, const fd_folder *to,
                   const char *target, fd_error *error)
 {
-    name_of side = name_with(name, FD_SPILL_SUFFIX, "");
-    name_of new_side = name_with(target, FD_SPILL_SUFFIX, "");
-    bool there;
     fd_status status = free_place(to, target, error);
-    if (status == FD_OK) {
-        status = free_side(to, new_side.text, error);
-    }
-    if (status == FD_OK) {
-        status = check_ours(from, side.text, FD_SPILL_MAGIC, &there, error);
-    }
-    if (status == FD_OK && there) {
-        status = move_one(from, side.text, to, new_side.text, error);
-    }
     if (status == FD_OK) {
         status = move_one(from, name, to, target, error);
         if (status == FD_OK) {
             fd_recording_drop_previous(to, target);
-        }
-        else if (there) {
-            move_one(to, new_side.text, from, side.text, NULL);
         }
     }
     return status;

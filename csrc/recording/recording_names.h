@@ -1,8 +1,7 @@
-/* The files of a recording in its folder: the recording, its side file with
- * the suffix `.events`, and the previous recording.
+/* The files of a recording in its folder.
  *
- *   rank00000.fd            a recording         rank00000.fd.events
- *   rank00000.fd.previous   the one before it   rank00000.fd.previous.events
+ *   rank00000.fd            a recording
+ *   rank00000.fd.previous   the one before it
  *
  * A new recording appears under its name atomically, with its header and its
  * lock. An existing recording with that name becomes the previous one, unless
@@ -39,11 +38,9 @@ fd_status fd_recording_lookup(const fd_folder *folder, const char *name,
 
 /* Rename a finished temporary file to `name`. Return FD_ECONFLICT if another
  * process records there or may do so, FD_EFORMAT if the existing entry is not
- * a recording. `magic` is that of a recording or of a side file; for a side
- * file, no previous file is kept. */
+ * a recording. */
 fd_status fd_recording_publish(const fd_folder *folder, const char *temporary,
-                               const char *name, const char *magic,
-                               fd_error *error);
+                               const char *name, fd_error *error);
 
 /* Undo fd_recording_publish: remove the recording and restore the previous one. */
 void fd_recording_withdraw(const fd_folder *folder, const char *name);
@@ -52,7 +49,7 @@ void fd_recording_withdraw(const fd_folder *folder, const char *name);
  * contains a call. */
 void fd_recording_drop_previous(const fd_folder *folder, const char *name);
 
-/* Move a finished recording and its side file, possibly to another folder or
+/* Move a finished recording, possibly to another folder or
  * file system. */
 fd_status fd_recording_move(const fd_folder *from, const char *name,
                             const fd_folder *to, const char *target,

@@ -89,12 +89,6 @@ open_file(fd_trace **trace, const char *path, fd_trace_part part,
     if (at < size && head[at] == '{') {
         return load_dump(trace, path, steps, error);
     }
-    if (fd_chunks_match_spill(head, size)) {
-        return fd_fail(error, FD_EFORMAT,
-                       "%s: the side file of a recording: give the recording, "
-                       "which has its name without " FD_SPILL_SUFFIX,
-                       path);
-    }
     return fd_fail(error, FD_EFORMAT,
                    "%s: neither a recording (.fd) nor a dump (.json) of "
                    "fastdispatch",

@@ -219,7 +219,7 @@ class Folder:
         """As :func:`writer`. :class:`Error` if the file is not a recording."""
 
     def move(self, name: str, folder: Folder, target: str, /) -> None:
-        """Move a finished recording and its side file (csrc/recording/recording_names.h)."""
+        """Move a finished recording (csrc/recording/recording_names.h)."""
 
     def lock(self, name: str, /) -> bool:
         """Acquire the lock of this name; False at once if another process has it."""
@@ -236,8 +236,7 @@ class Session:
     ``prefixes``: folders that differ by host, with the origin of their files (0 project, 1 site, 2 stdlib).
     ``keep(key)`` returns whether a function becomes a node, ``schedule(step)`` a ``torch.profiler.ProfilerAction`` or
     its number. ``on_change()`` is called when PyTorch or a process group has appeared, ``on_ready()`` at the end of a
-    window of the schedule. ``timeline``: whether the latest events overwrite the oldest, the bound on the side file in
-    MB (0: none), whether operators are numbered, and the minimum duration (ns) of Python calls, operators, ranges and
+    window of the schedule. ``timeline``: whether the latest events overwrite the oldest, whether operators are numbered, and the minimum duration (ns) of Python calls, operators, ranges and
     jobs, negative for none. ``folder``: the directory in which ``path`` is the name of a file. ``notebook``: fold
     IPython and ipykernel, and what the threads of now run outside of the program. ``c_calls``: record C functions.
 
@@ -259,7 +258,7 @@ class Session:
         schedule: Callable[[int], object] | None = None,
         on_change: Callable[[], object] | None = None,
         on_ready: Callable[[], object] | None = None,
-        timeline: tuple[bool, int, bool, float, float, float, float] | None = None,
+        timeline: tuple[bool, bool, float, float, float, float] | None = None,
         folder: Folder | None = None,
         notebook: bool = False,
         c_calls: bool = False,

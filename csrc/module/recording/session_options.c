@@ -40,13 +40,12 @@ fd_session_timeline(PyObject *value, void *to)
     fd_timeline *timeline = to;
     int overwrites;
     int numbers;
-    int spill_mb;
     double shortest[FD_TIMELINE_KINDS];
     if (value == Py_None) {
         return 1;
     }
     if (!PyArg_ParseTuple(
-            value, "pipdddd", &overwrites, &spill_mb, &numbers,
+            value, "ppdddd", &overwrites, &numbers,
             &shortest[FD_TIMELINE_PYTHON], &shortest[FD_TIMELINE_OPS],
             &shortest[FD_TIMELINE_RANGES], &shortest[FD_TIMELINE_JOBS])) {
         return 0;
@@ -54,11 +53,6 @@ fd_session_timeline(PyObject *value, void *to)
     timeline->on = true;
     timeline->overwrites = overwrites != 0;
     timeline->numbers = numbers != 0;
-    timeline->max_spill =
-        (size_t)(spill_mb < 0                 ? 0
-                 : spill_mb < FD_MAX_SPILL_MB ? spill_mb
-                                              : FD_MAX_SPILL_MB)
-        << 20;
     for (int i = 0; i < FD_TIMELINE_KINDS; i++) {
         timeline->shortest[i] =
             shortest[i] < 0 ? UINT64_MAX

@@ -124,13 +124,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (notebook) {
         fd_notebook_begin(session);
     }
-    fd_error error = {""};
-    fd_status status =
-        fd_recording_plan(session->recording, &timeline, &error);
-    if (status != FD_OK) {
-        Py_DECREF(self);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
+    fd_recording_plan(session->recording, &timeline);
     session->origins.keeps_starts =
         timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;
     fd_header *header = fd_file_header(&session->recording->file);
@@ -376,14 +370,10 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     const fd_file *file = &fd_session_of(self)->recording->file;
-    const fd_file *spill = file->spill;
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status = fd_reader_read_memories(
-        &trace, (fd_memory){file->base, file->capacity},
-        spill != NULL ? (fd_memory){spill->base, spill->capacity}
-                      : (fd_memory){NULL, 0},
-        timeline != 0, &error);
+    fd_status status = fd_reader_read_memory(
+        &trace, file->base, file->capacity, timeline != 0, &error);
     if (status == FD_OK) {
         status = fd_iterations_compare(trace);
     }

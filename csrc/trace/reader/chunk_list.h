@@ -36,7 +36,6 @@ typedef struct fd_chunks {
     uint32_t damaged;          /* number of pages without a valid chunk */
     bool truncated;            /* the file ends before the end of its last
                                 * chunk */
-    bool side;                 /* a side file: its records have no ids */
     size_t next;               /* offset at which to search for the next
                                 * chunk */
     FD_VECTOR(fd_chunk) found; /* in the order of the file */

@@ -95,9 +95,6 @@ is_chunk(const fd_chunk *chunk, size_t at)
 static bool
 is_read(const fd_chunks *chunks, uint32_t kind)
 {
-    if (chunks->side) {
-        return false;
-    }
     switch (kind) {
     case FD_CHUNK_EVENTS:
     case FD_CHUNK_GPU_EVENTS:

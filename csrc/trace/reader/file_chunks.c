@@ -7,7 +7,6 @@
 
 /* The bounds of the format; bytes beyond them are ignored. */
 static const size_t MOST = (size_t)FD_MAX_MB << 20;
-static const size_t MOST_SIDE = (size_t)FD_MAX_SPILL_MB << 20;
 
 bool
 fd_chunks_match(const void *bytes, size_t size)
@@ -16,19 +15,11 @@ fd_chunks_match(const void *bytes, size_t size)
         && memcmp(bytes, FD_FILE_MAGIC, sizeof(FD_FILE_MAGIC) - 1) == 0;
 }
 
-bool
-fd_chunks_match_spill(const void *bytes, size_t size)
-{
-    return size >= sizeof(FD_SPILL_MAGIC) - 1
-        && memcmp(bytes, FD_SPILL_MAGIC, sizeof(FD_SPILL_MAGIC) - 1) == 0;
-}
-
 static fd_status
 open_file(fd_chunks *chunks, const char *path, fd_error *error)
 {
     struct stat info;
     fd_header header;
-    size_t most = chunks->side ? MOST_SIDE : MOST;
     fd_status status = fd_open_to_read(path, &chunks->fd, &info, error);
     if (status != FD_OK) {
         return status;
@@ -39,12 +30,12 @@ open_file(fd_chunks *chunks, const char *path, fd_error *error)
     /* The size is read after that: without a writer it no longer grows. */
     chunks->writer = fd_writer_of(chunks->fd, &header);
     fstat(chunks->fd, &info);
-    chunks->size = (size_t)info.st_size < most ? (size_t)info.st_size : most;
+    chunks->size = (size_t)info.st_size < MOST ? (size_t)info.st_size : MOST;
     chunks->capacity = chunks->size;
     /* A live recording can grow up to its own bound while it is read. */
     if (chunks->writer != FD_WRITER_GONE
         && header.max_bytes > chunks->capacity) {
-        chunks->capacity = header.max_bytes < most ? header.max_bytes : most;
+        chunks->capacity = header.max_bytes < MOST ? header.max_bytes : MOST;
     }
     return FD_OK;
 }
@@ -53,8 +44,7 @@ static fd_status
 check_header(const fd_chunks *chunks, const char *path, fd_error *error)
 {
     const fd_header *header = fd_chunks_header(chunks);
-    if (!(chunks->side ? fd_chunks_match_spill
-                       : fd_chunks_match)(chunks->base, chunks->size)) {
+    if (!fd_chunks_match(chunks->base, chunks->size)) {
         return fd_fail(error, FD_EFORMAT, "%s: not a fastdispatch recording",
                        path);
     }
@@ -79,15 +69,11 @@ check_header(const fd_chunks *chunks, const char *path, fd_error *error)
 static fd_status
 start_copy(fd_chunks *chunks)
 {
-    size_t capacity = chunks->side || chunks->capacity < FD_PAGE
-                        ? FD_PAGE
-                        : chunks->capacity;
+    size_t capacity = chunks->capacity < FD_PAGE ? FD_PAGE : chunks->capacity;
     size_t pages = (capacity + FD_PAGE - 1) / FD_PAGE;
     chunks->base = fd_calloc(pages, FD_PAGE);
-    if (!chunks->side) {
-        chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
-    }
-    if (chunks->base == NULL || (!chunks->side && chunks->by_page == NULL)) {
+    chunks->by_page = fd_calloc(pages, sizeof *chunks->by_page);
+    if (chunks->base == NULL || chunks->by_page == NULL) {
         return FD_ENOMEM;
     }
     fd_chunks_take(chunks, chunks->base, sizeof(fd_header), 0);
@@ -134,37 +120,15 @@ fd_chunks_open(fd_chunks *chunks, const char *path, fd_chunks_part part,
 }
 
 fd_status
-fd_chunks_open_spill(fd_chunks *chunks, const char *path, fd_error *error)
-{
-    *chunks = (fd_chunks){.fd = -1, .side = true};
-    return chunks_opened(chunks, open_file(chunks, path, error), path, error);
-}
-
-static fd_status
-open_memory(fd_chunks *chunks, const void *base, size_t size, bool side,
-            fd_error *error)
+fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
+               fd_error *error)
 {
     *chunks = (fd_chunks){.memory = base,
                           .size = size,
                           .capacity = size,
                           .fd = -1,
-                          .side = side,
                           .writer = FD_WRITER_LIVES};
     return chunks_opened(chunks, FD_OK, "this recording", error);
-}
-
-fd_status
-fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
-               fd_error *error)
-{
-    return open_memory(chunks, base, size, false, error);
-}
-
-fd_status
-fd_chunks_view_spill(fd_chunks *chunks, const void *base, size_t size,
-                     fd_error *error)
-{
-    return open_memory(chunks, base, size, true, error);
 }
 
 void

@@ -19,18 +19,11 @@ bool fd_chunks_match(const void *bytes, size_t size);
 fd_status fd_chunks_open(fd_chunks *chunks, const char *path,
                          fd_chunks_part part, fd_error *error);
 
-/* Return whether these are the first bytes of a side file. */
-bool fd_chunks_match_spill(const void *bytes, size_t size);
-fd_status fd_chunks_open_spill(fd_chunks *chunks, const char *path,
-                               fd_error *error);
-
 /* Open a recording that this process has in memory. `size` may be its
  * capacity; the header has the size in use. The memory must stay valid while
  * the chunks are open. */
 fd_status fd_chunks_view(fd_chunks *chunks, const void *base, size_t size,
                          fd_error *error);
-fd_status fd_chunks_view_spill(fd_chunks *chunks, const void *base,
-                               size_t size, fd_error *error);
 void fd_chunks_close(fd_chunks *chunks);
 
 /* Return the record of an id if it is of this kind and below the use count of

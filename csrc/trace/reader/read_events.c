@@ -85,16 +85,16 @@ read_event(fd_reading *r, const fd_event *event, uint16_t thread)
 }
 
 static fd_status
-read_run(fd_reading *r, const fd_run *one, uint16_t thread)
+read_run(fd_reading *r, const fd_chunk_view *one, uint16_t thread)
 {
     const void *records;
-    fd_status status = fd_chunks_events(one->of, one->view, &records);
+    fd_status status = fd_chunks_events(&r->file, one, &records);
     const fd_event *events = records;
     if (events == NULL) {
-        r->rank->threads.list[thread].events_lost += one->view->used;
+        r->rank->threads.list[thread].events_lost += one->used;
         return status;
     }
-    for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < one->used && status == FD_OK; i++) {
         status = read_event(r, &events[i], thread);
     }
     return status;
@@ -150,17 +150,14 @@ static fd_status
 read_thread(fd_reading *r, const fd_thread_record *record, uint16_t thread)
 {
     fd_run_list runs = {NULL, 0, 0};
-    uint64_t written = record->events - record->events_lost;
     fd_status status =
         fd_reading_runs(r, FD_CHUNK_EVENTS, fd_reading_id(r, record), &runs);
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
-        status = read_run(r, &runs.list[i], thread);
+        status = read_run(r, runs.list[i], thread);
     }
     if (status == FD_OK && runs.count > 0) {
         status = read_open(r, record, thread);
     }
-    r->rank->threads.list[thread].events_lost +=
-        fd_spill_missing(r, written, &runs);
     fd_vector_clear(&runs);
     return status;
 }

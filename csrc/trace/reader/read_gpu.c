@@ -81,49 +81,29 @@ read_event(fd_reading *r, const fd_gpu_event *event)
 }
 
 static fd_status
-read_run(fd_reading *r, const fd_run *one)
+read_run(fd_reading *r, const fd_chunk_view *one)
 {
     const void *records;
-    fd_status status = fd_chunks_events(one->of, one->view, &records);
+    fd_status status = fd_chunks_events(&r->file, one, &records);
     const fd_gpu_event *events = records;
     if (events == NULL) {
-        r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->view->used;
+        r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->used;
         return status;
     }
-    for (uint32_t i = 0; i < one->view->used && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < one->used && status == FD_OK; i++) {
         status = read_event(r, &events[i]);
     }
     return status;
-}
-
-/* Return the number of intervals written: one per call with figures; some may
- * be lost. */
-static uint64_t
-written_intervals(const fd_reading *r)
-{
-    uint64_t calls = 0;
-    uint64_t lost = r->rank->counters[FD_COUNT_GPU_EVENTS_LOST];
-    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view)
-    {
-        const fd_gpu_record *records = view->records;
-        for (uint32_t i = 0; i < view->used; i++) {
-            calls += records[i].calls;
-        }
-    }
-    return calls > lost ? calls - lost : 0;
 }
 
 static fd_status
 read_events(fd_reading *r)
 {
     fd_run_list runs = {NULL, 0, 0};
-    uint64_t lines = written_intervals(r);
     fd_status status = fd_reading_runs(r, FD_CHUNK_GPU_EVENTS, 0, &runs);
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
-        status = read_run(r, &runs.list[i]);
+        status = read_run(r, runs.list[i]);
     }
-    r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] +=
-        fd_spill_missing(r, lines, &runs);
     fd_vector_clear(&runs);
     return status;
 }

@@ -153,12 +153,6 @@ note_damage(fd_reading *r)
                  r->file.damaged);
         status = note_line(r, line);
     }
-    if (status == FD_OK && r->missing > 0) {
-        char text[sizeof r->trouble.text + 64];
-        snprintf(text, sizeof text, "%s: %llu events of the timeline are lost",
-                 r->trouble.text, (unsigned long long)r->missing);
-        status = note_line(r, text);
-    }
     if (status == FD_OK && r->file.writer == FD_WRITER_UNKNOWN) {
         status =
             note_line(r, "whether its process lives is not known: the file "
@@ -274,7 +268,6 @@ static void
 clear_reading(fd_reading *r)
 {
     fd_chunks_close(&r->file);
-    fd_chunks_close(&r->spill);
     fd_map_clear(&r->nodes);
     fd_map_clear(&r->modules);
     fd_map_clear(&r->jobs);
@@ -292,13 +285,9 @@ static fd_status
 read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
 {
     const char *name = path != NULL ? path : "this recording";
-    fd_status status =
-        r->part == FD_PART_TIMELINE ? fd_spill_settle(r, path) : FD_OK;
     r->trace = fd_trace_new();
     r->rank = r->trace != NULL ? fd_trace_add_rank(r->trace) : NULL;
-    if (status == FD_OK) {
-        status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
-    }
+    fd_status status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
     if (status == FD_OK && !r->unsorted) {
         status = fd_trace_sort(r->trace);
     }
@@ -323,22 +312,11 @@ fd_reader_read_steps(fd_trace **trace, const char *path, fd_trace_part part,
                      bool unsorted, const fd_steps_wanted *steps,
                      fd_error *error)
 {
-    fd_reading r = {.part = part,
-                    .unsorted = unsorted,
-                    .steps = steps,
-                    .spill = {.fd = -1}};
-    fd_status status =
-        part == FD_PART_TIMELINE ? fd_spill_open(&r, path, NULL, 0) : FD_OK;
-    if (status == FD_OK) {
-        status = fd_chunks_open(
-            &r.file, path,
-            is_partial(part) ? FD_CHUNKS_TOTALS : FD_CHUNKS_FIGURES, error);
-    }
-    if (status != FD_OK) {
-        fd_chunks_close(&r.spill);
-        return status;
-    }
-    return read_chunks(&r, trace, path, error);
+    fd_reading r = {.part = part, .unsorted = unsorted, .steps = steps};
+    fd_status status = fd_chunks_open(
+        &r.file, path, is_partial(part) ? FD_CHUNKS_TOTALS : FD_CHUNKS_FIGURES,
+        error);
+    return status == FD_OK ? read_chunks(&r, trace, path, error) : status;
 }
 
 fd_status
@@ -353,23 +331,7 @@ fd_status
 fd_reader_read_memory(fd_trace **trace, const void *base, size_t size,
                       bool timeline, fd_error *error)
 {
-    return fd_reader_read_memories(trace, (fd_memory){base, size},
-                                   (fd_memory){NULL, 0}, timeline, error);
-}
-
-fd_status
-fd_reader_read_memories(fd_trace **trace, fd_memory recording, fd_memory spill,
-                        bool timeline, fd_error *error)
-{
-    fd_reading r = {.part = fd_part_of(timeline), .spill = {.fd = -1}};
-    fd_status status = fd_spill_open(&r, NULL, spill.base, spill.size);
-    if (status == FD_OK) {
-        status =
-            fd_chunks_view(&r.file, recording.base, recording.size, error);
-    }
-    if (status != FD_OK) {
-        fd_chunks_close(&r.spill);
-        return status;
-    }
-    return read_chunks(&r, trace, NULL, error);
+    fd_reading r = {.part = fd_part_of(timeline)};
+    fd_status status = fd_chunks_view(&r.file, base, size, error);
+    return status == FD_OK ? read_chunks(&r, trace, NULL, error) : status;
 }

@@ -8,8 +8,7 @@
 /* Read a recording: finished, live, or left by a killed process. Damaged parts
  * are skipped and reported in the notes of the rank; paths whose start is lost
  * are below <lost>. The trace is sorted. The timeline, 24 bytes per event, is
- * read only on request, also from the side file next to the recording; its
- * missing parts are counted and reported in the notes. */
+ * read only on request. */
 fd_status fd_reader_read(fd_trace **trace, const char *path, bool timeline,
                          fd_error *error);
 
@@ -22,16 +21,5 @@ fd_status fd_reader_read_steps(fd_trace **trace, const char *path,
 /* Read a recording that this process has in memory. */
 fd_status fd_reader_read_memory(fd_trace **trace, const void *base,
                                 size_t size, bool timeline, fd_error *error);
-
-/* A recording in memory with its side file, which is empty if it does not
- * exist. */
-typedef struct fd_memory {
-    const void *base;
-    size_t size;
-} fd_memory;
-
-fd_status fd_reader_read_memories(fd_trace **trace, fd_memory recording,
-                                  fd_memory spill, bool timeline,
-                                  fd_error *error);
 
 #endif

@@ -15,21 +15,12 @@ typedef struct fd_raw_flow {
     uint16_t threads[2];
 } fd_raw_flow;
 
-/* A chunk of events that has not been read yet; its owner can refill it before
- * that. */
-typedef struct fd_run {
-    fd_chunks *of;
-    const fd_chunk_view *view;
-} fd_run;
-
-typedef FD_VECTOR(fd_run) fd_run_list;
+/* Chunks of events that have not been read yet; their owner can refill them
+ * before that. */
+typedef FD_VECTOR(const fd_chunk_view *) fd_run_list;
 
 typedef struct fd_reading {
     fd_chunks file;
-    fd_chunks spill;  /* the side file; zero if there is no side file */
-    fd_error trouble; /* why the side file is missing or incomplete; "":
-                       * complete */
-    uint64_t missing; /* number of events missing for that reason */
     fd_trace *trace;
     fd_trace_rank *rank;
     double ns_per_tick;
@@ -118,24 +109,9 @@ const fd_entry *fd_reading_stack(const fd_reading *r,
 fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
                           uint32_t *to);
 
-/* List the chunks of a kind and owner, of both files, in the order of
- * writing. */
+/* List the chunks of a kind and owner in the order of writing. */
 fd_status fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner,
                           fd_run_list *runs);
-
-/* Open the side file of the recording at `path`, before the recording itself,
- * so that events of a live writer refer to records that will be found. `path`
- * NULL: the side file is in memory and may be empty. When the recording is
- * open, check that the side file belongs to it. FD_ENOMEM is the only
- * failure. */
-fd_status fd_spill_open(fd_reading *r, const char *path, const void *base,
-                        size_t size);
-fd_status fd_spill_settle(fd_reading *r, const char *path);
-
-/* Return how many of the `written` events of an owner were in missing parts of
- * the side file; `runs` are the chunks found. */
-uint64_t fd_spill_missing(fd_reading *r, uint64_t written,
-                          const fd_run_list *runs);
 
 /* Add a node of the file to the trace and to the map. */
 fd_status fd_read_node(fd_reading *r, const fd_node *node);

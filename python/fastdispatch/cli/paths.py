@@ -21,9 +21,6 @@ from fastdispatch.files.regular import NOT_REGULAR
 from fastdispatch.files.run_directory import MANIFEST
 from fastdispatch.page.graphviz import FORMS
 
-#: Endings of recordings in a run directory.
-OF_A_RUN = (".fd", ".fd.events")
-
 
 #: The run directory of programs that do not name another one.
 LAST_RUN = "fastdispatch-out"
@@ -200,7 +197,7 @@ def _is_in(path: str, given: str) -> bool:
     except OSError:
         return False
     folder, target = Path(given).resolve(), Path(path).resolve()
-    recorded = target.name.endswith(OF_A_RUN) or target.name == MANIFEST
+    recorded = target.name.endswith(".fd") or target.name == MANIFEST
     return recorded and folder in target.parents
 
 

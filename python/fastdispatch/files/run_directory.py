@@ -22,8 +22,7 @@ from fastdispatch._core import Error
 MANIFEST = "manifest.json"
 LOCK = ".manifest.lock"
 
-#: Endings of the side file of a recording, with the rest of its timeline, and of the previous recording.
-SIDE = ".events"
+#: Ending of the previous recording.
 PREVIOUS = ".previous"
 
 #: Seconds to wait for the lock, which each process of a run keeps for milliseconds; another may keep it forever.
@@ -54,11 +53,6 @@ def own_names(rank: int) -> Iterator[str]:
     """Yield names for a rank whose usual name is taken, with the process id, which another host may use too."""
     yield f"rank{rank:05d}.{os.getpid()}.fd"
     yield from (f"rank{rank:05d}.{os.getpid()}-{number}.fd" for number in range(2, _MOST_NAMES))
-
-
-def side(path: Path) -> Path:
-    """Return the path of the side file of a recording, which may not exist."""
-    return path.with_name(path.name + SIDE)
 
 
 def is_live(path: Path) -> bool:

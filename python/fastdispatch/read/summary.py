@@ -76,13 +76,11 @@ def summary_lines(path: str) -> list[str]:
     price = "" if share is None else f"; recording overhead {100 * share:.1f} % of {seconds(rank['recorded'])}"
     steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
     folder = path.rpartition("/")[0] or "."
-    side = run_directory.side(Path(path))
     previous = Path(path + run_directory.PREVIOUS)
-    spilled = f" and {side.stat().st_size / 1e6:.1f} MB of timeline in {side.name}" if side.exists() else ""
     kept = [f"no call was recorded: the previous recording is kept as {previous}"] if previous.exists() else []
     return [
         *kept,
         f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
         f"{grouped(edges)} edges, {grouped(paths)} paths{price}",
-        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB{spilled}).  Next: fastdispatch report {folder}",
+        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB).  Next: fastdispatch report {folder}",
     ]

@@ -10,8 +10,7 @@ from fastdispatch._core import Error
 _KINDS = ("python", "ops", "ranges", "jobs")
 _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _PART = re.compile(r"(\w+)(?:>(\d{1,12}(?:\.\d{0,9})?)(ns|us|ms|s))?", re.ASCII)
-_WHEN_FULL = ("stop", "overwrite", "spill")
-_MAX_SPILL_MB = 16384
+_WHEN_FULL = ("stop", "overwrite")
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,7 @@ class Timeline:
         ``ranges``, ``jobs``; each may have a minimum duration: ``"ops,python>50us"``. Units are ns, us, ms and s.
     when_full:
         Events may take half of the recording's file, three eighths of ``max_mb``. Then ``"stop"`` keeps the oldest,
-        ``"overwrite"`` the latest of each thread, and ``"spill"`` continues in a file beside the recording,
-        ``rank00000.fd.events``. The recording and its pictures have the number of lost events.
-    spill_mb:
-        Bound on that file, 1 to 16384, in addition to ``max_mb``. A recording in memory has no such file and stops.
+        and ``"overwrite"`` the latest of each thread. The recording and its pictures have the number of lost events.
     numbers:
         Let PyTorch number every operator (``Record function id`` of torch.profiler), so that ``timeline merge`` can
         connect both timelines by arrows; 24 bytes more per operator. While an ``ExecutionTraceObserver`` runs,
@@ -40,14 +36,11 @@ class Timeline:
     what: str = "python,ops,ranges,jobs"
     when_full: str = "stop"
     numbers: bool = False
-    spill_mb: int = 1024
 
     def __post_init__(self) -> None:
         self.shortest()
         if self.when_full not in _WHEN_FULL:
             raise Error(f"when_full={self.when_full!r}: must be one of {', '.join(_WHEN_FULL)}")
-        if not 1 <= self.spill_mb <= _MAX_SPILL_MB:
-            raise Error(f"spill_mb={self.spill_mb}: must be from 1 to {_MAX_SPILL_MB}")
 
     def shortest(self) -> dict[str, float]:
         """Return the minimum duration in nanoseconds by kind; excluded kinds are missing."""
@@ -62,12 +55,11 @@ class Timeline:
             found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
         return found
 
-    def core(self) -> tuple[bool, int, bool, float, float, float, float]:
+    def core(self) -> tuple[bool, bool, float, float, float, float]:
         """Return the argument of _core.Session: excluded kinds are negative."""
         shortest = self.shortest()
         python, ops, ranges, jobs = (shortest.get(kind, -1.0) for kind in _KINDS)
-        spill = self.spill_mb if self.when_full == "spill" else 0
-        return self.when_full == "overwrite", spill, self.numbers, python, ops, ranges, jobs
+        return self.when_full == "overwrite", self.numbers, python, ops, ranges, jobs
 
 
 def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timeline | None:
@@ -80,7 +72,7 @@ def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timel
 
 
 def _of_text(text: str) -> Timeline:
-    """Parse kinds of calls with an optional behaviour when the timeline is full: ``"ops,python,spill"``."""
+    """Parse kinds of calls with an optional behaviour when the timeline is full: ``"ops,python,overwrite"``."""
     parts = re.split(r"[,+]", text)
     when_full = next((part.strip() for part in parts if part.strip() in _WHEN_FULL), "stop")
     kinds = ",".join(part for part in parts if part.strip() not in _WHEN_FULL)

@@ -22,21 +22,12 @@ fresh(fd_folder *folder, const char *path)
                                 : FD_EIO;
 }
 
-/* A finished recording, with a call or without, with a side file or not. */
+/* A finished recording, with a call or without. */
 static fd_status
-record(const char *path, bool called, bool side)
+record(const char *path, bool called)
 {
     fixture f;
-    fd_timeline timeline = {.max_spill = side ? 1 << 20 : 0};
-    fd_chunk *chunk;
     fd_status status = fixture_open(&f, path, 4);
-    if (status == FD_OK) {
-        status = fd_recording_plan(f.recording, &timeline, NULL);
-    }
-    if (status == FD_OK && side) {
-        status = fd_file_chunk(f.recording->file.spill, FD_CHUNK_EVENTS, 24,
-                               FD_PAGE, 1, &chunk);
-    }
     if (status == FD_OK && called) {
         fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
         status = check_refused() ? FD_ENOMEM : FD_OK;
@@ -97,7 +88,7 @@ without_locks(void)
     fd_writer writer;
     fd_error error = {""};
     OK(fresh(&folder, "unlocked"));
-    OK(record("unlocked/rank.fd", true, false));
+    OK(record("unlocked/rank.fd", true));
     OK(fixture_read("unlocked/rank.fd", &bytes));
     fd_header *header = (fd_header *)bytes.bytes;
     EQUAL(header->liveness, FD_LIVENESS_LOCK);
@@ -124,31 +115,27 @@ the_last_recording_is_kept(void)
     CLEAN(fd_folder_close) fd_folder folder;
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     OK(fresh(&folder, "kept"));
-    OK(record("kept/rank.fd", true, true));
-    SAME(names_in("kept"), "rank.fd,rank.fd.events");
-    OK(record("kept/rank.fd", false, false)); /* nothing was called in it */
-    SAME(names_in("kept"), "rank.fd,rank.fd.previous,rank.fd.previous.events");
-    OK(record("kept/rank.fd", false, true));
-    SAME(names_in("kept"),
-         "rank.fd,rank.fd.events,rank.fd.previous,rank.fd.previous.events");
-    CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
-    OK(fixture_read("kept/rank.fd.previous.events", &bytes));
-    CHECK(bytes.size > FD_PAGE);
+    OK(record("kept/rank.fd", true));
+    SAME(names_in("kept"), "rank.fd");
+    OK(record("kept/rank.fd", false)); /* nothing was called in it */
+    SAME(names_in("kept"), "rank.fd,rank.fd.previous");
+    OK(record("kept/rank.fd", false));
+    SAME(names_in("kept"), "rank.fd,rank.fd.previous");
     OK(fixture_open(&f, "kept/rank.fd", 4));
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
-    SAME(names_in("kept"), "rank.fd,rank.fd.previous,rank.fd.previous.events");
+    SAME(names_in("kept"), "rank.fd,rank.fd.previous");
     fixture_stop(&f);
     SAME(names_in("kept"), "rank.fd");
 }
 
 /* One that was killed after its first call is the previous one of the next,
- * in place of the one before it, side file and all. */
+ * in place of the one before it. */
 static void
 killed_in_between(void)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     OK(fresh(&folder, "killed"));
-    OK(record("killed/rank.fd", true, true));
+    OK(record("killed/rank.fd", true));
     pid_t child = fork();
     if (child == 0) {
         fixture f;
@@ -161,11 +148,10 @@ killed_in_between(void)
     int result = -1;
     waitpid(child, &result, 0);
     EQUAL(result, 0);
-    SAME(names_in("killed"),
-         "rank.fd,rank.fd.previous,rank.fd.previous.events");
-    OK(record("killed/rank.fd", false, false));
     SAME(names_in("killed"), "rank.fd,rank.fd.previous");
-    OK(record("killed/rank.fd", true, false));
+    OK(record("killed/rank.fd", false));
+    SAME(names_in("killed"), "rank.fd,rank.fd.previous");
+    OK(record("killed/rank.fd", true));
     SAME(names_in("killed"), "rank.fd");
 }
 
@@ -174,17 +160,15 @@ killed_in_between(void)
 static void
 other_entries_with_the_name(void)
 {
-    static const char *const names[] = {"rank.fd", "rank.fd.events",
-                                        "rank.fd.previous",
-                                        "rank.fd.previous.events"};
-    for (int name = 0; name < 4; name++) {
+    static const char *const names[] = {"rank.fd", "rank.fd.previous"};
+    for (int name = 0; name < 2; name++) {
         for (int kind = 0; kind < 4; kind++) {
             CLEAN(fd_folder_close) fd_folder folder;
             char path[64];
             char before[512];
             OK(fresh(&folder, "way"));
             if (name != 0) {
-                OK(record("way/rank.fd", true, name == 3));
+                OK(record("way/rank.fd", true));
             }
             snprintf(path, sizeof path, "way/%s", names[name]);
             OK(fixture_write("outside", "precious", 8));
@@ -199,7 +183,7 @@ other_entries_with_the_name(void)
                       == 0);
             }
             strcpy(before, names_in("way"));
-            STATUS(record("way/rank.fd", true, true), FD_EFORMAT);
+            STATUS(record("way/rank.fd", true), FD_EFORMAT);
             SAME(names_in("way"), before);
             CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
             OK(fixture_read("outside", &bytes));
@@ -233,14 +217,14 @@ moved_elsewhere(void)
     fd_error error = {""};
     OK(fresh(&here, "here"));
     OK(fresh(&there, "there"));
-    OK(record("here/a.fd", true, true));
+    OK(record("here/a.fd", true));
     OK(fd_recording_move(&here, "a.fd", &here, "b.fd", NULL));
-    SAME(names_in("here"), "b.fd,b.fd.events");
-    OK(record("there/c.fd", true, true));
+    SAME(names_in("here"), "b.fd");
+    OK(record("there/c.fd", true));
     OK(fd_recording_move(&here, "b.fd", &there, "c.fd", NULL));
     SAME(names_in("here"), "");
-    SAME(names_in("there"), "c.fd,c.fd.events");
-    OK(record("here/a.fd", true, false));
+    SAME(names_in("there"), "c.fd");
+    OK(record("here/a.fd", true));
     OK(fixture_write("there/c.fd", "a diary", 7));
     STATUS(fd_recording_move(&here, "a.fd", &there, "c.fd", &error),
            FD_EFORMAT);
@@ -265,8 +249,7 @@ moved_to_another_file_system(void)
     fd_status status = fd_recording_move(&here, "a.fd", &there, "b.fd", NULL);
     bool moved = access(path, F_OK) != 0;
     bool whole =
-        strcmp(names_in("/var/tmp/fastdispatch-t_place"), "b.fd,b.fd.events")
-        == 0;
+        strcmp(names_in("/var/tmp/fastdispatch-t_place"), "b.fd") == 0;
     fd_folder_close(&there);
     OK(fresh(&there, "/var/tmp/fastdispatch-t_place"));
     OK(status);

@@ -53,9 +53,6 @@ invalid_sources(void)
          "fastdispatch"},
         {"foreign.json", "\n {\"traceEvents\":[]}", FD_EFORMAT,
          "foreign.json: format: not a fastdispatch dump"},
-        {"rank00000.fd.events", "fdevents", FD_EFORMAT,
-         "rank00000.fd.events: the side file of a recording: give the "
-         "recording, which has its name without .events"},
         {"short.fd", "fastdisp", FD_EFORMAT,
          "short.fd: cut off within the header, nothing is readable"},
     };

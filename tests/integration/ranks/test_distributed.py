@@ -24,9 +24,9 @@ def leaf() -> None: ...
 
 def gathered(rank: int, folder: str) -> None:
     join(rank, folder)
-    with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=True, timeline="python,spill", max_mb=1):
+    with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=True, timeline="python"):
         torch.ones(3).add_(rank)
-        for _ in range(20_000 * rank):  # rank 1 has a side file
+        for _ in range(20_000 * rank):
             leaf()
     dist.destroy_process_group()
 
@@ -40,7 +40,6 @@ def test_rank_0_gets_every_recording_and_names_it(tmp_path: Path) -> None:
     assert manifest["ranks"][1]["pid"] == trace.ranks[1]["pid"]
     sent = (tmp_path / "host1" / "rank00001.fd").read_bytes()
     assert (tmp_path / "host0" / "rank00001.fd").read_bytes() == sent
-    assert [each.name for each in (tmp_path / "host0").glob("*.events")] == ["rank00001.fd.events"]
     whole = fastdispatch.load(tmp_path / "host0", timeline=True).ranks[1]
     assert whole["notes"] == [] and sum(whole["threads"]["events_lost"]) == 0
 

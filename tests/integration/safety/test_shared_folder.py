@@ -45,7 +45,7 @@ def untouched(folder: Path) -> bool:
     return (folder / "outside").read_text() == "precious" and not (folder / "nowhere").exists()
 
 
-NAMES = ("rank00000.fd", "rank00000.fd.previous", "rank00000.fd.events", ".manifest.lock")
+NAMES = ("rank00000.fd", "rank00000.fd.previous", ".manifest.lock")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,7 +56,7 @@ def test_other_entries_are_rejected_and_best_effort_avoids_them(name: str, kind:
     place = folder / "out" / name
     KINDS[kind](place, folder / "outside")
     was = place.lstat()
-    refused = run(folder, "--timeline-events", "python,spill")
+    refused = run(folder)
     assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
     assert len(refused.stderr.splitlines()) == 1 and name in refused.stderr
     goes_on = run(folder, "--best-effort")
@@ -76,11 +76,6 @@ def test_a_file_other_than_a_recording_is_not_replaced(folder: Path) -> None:
     assert (goes_on.returncode, goes_on.stderr) == (0, "")
     assert place.read_text() == "a diary"
     assert "work" in fastdispatch.load(folder / "out").nodes["name"]
-
-
-def test_without_a_timeline_its_name_is_of_no_interest(folder: Path) -> None:
-    os.mkfifo(folder / "out" / "rank00000.fd.events")
-    assert run(folder).returncode == 0
 
 
 MANIFESTS = {
@@ -189,7 +184,7 @@ def test_files_have_at_most_the_permissions_of_their_folder(
     assert modes == dict.fromkeys(("rank00000.fd", "manifest.json", ".manifest.lock"), expected)
 
 
-@pytest.mark.parametrize("name", ("rank00001.fd", "manifest.json", "rank00000.fd.events", "more.json"))
+@pytest.mark.parametrize("name", ("rank00001.fd", "manifest.json", "more.json"))
 @pytest.mark.parametrize(
     "command",
     (["report"], ["stacks"], ["top", "--once", "--total"], ["merge", "-o", "x.json"], ["html", "-o", "x.html"]),

@@ -26,7 +26,7 @@ print(json.dumps({"low": sorted(fd for fd in found if fd < 200)[:-1], "next": os
 """
 
 
-@pytest.mark.parametrize("options", ("", "timeline=python+spill,jobs=1"))
+@pytest.mark.parametrize("options", ("", "timeline=python,jobs=1"))
 def test_low_descriptors_are_the_programs(options: str, tmp_path: Path) -> None:
     result = recorded(tmp_path, DESCRIPTORS, FASTDISPATCH_OPTIONS=options)
     assert json.loads(result.stdout) == {"low": [0, 1, 2], "next": 3}, result.stderr
@@ -48,7 +48,7 @@ def test_the_descriptors_of_few_are_enough(tmp_path: Path) -> None:
 def test_warnings_about_encodings_are_not_ours(tmp_path: Path) -> None:
     options = ("-X", "warn_default_encoding", "-W", "error::EncodingWarning")
     text = "import multiprocessing\nprint('ran')\n"
-    result = recorded(tmp_path, text, *options, FASTDISPATCH_OPTIONS="timeline=python+spill", RANK="0", WORLD_SIZE="2")
+    result = recorded(tmp_path, text, *options, FASTDISPATCH_OPTIONS="timeline=python", RANK="0", WORLD_SIZE="2")
     assert (result.stdout, result.stderr) == ("ran\n", "")
     done = processes.python(*options, "-m", "fastdispatch", "run", "-q", "program.py", folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n", "")

@@ -15,7 +15,7 @@ static void
 in_the_order_of_writing(void)
 {
     CLEAN(fixture_clear) fixture f;
-    CLEAN(clear) fd_reading r = {.spill = {.fd = -1}};
+    CLEAN(clear) fd_reading r = {.part = FD_PART_TIMELINE};
     fd_run_list runs = {NULL, 0, 0};
     OK(fixture_open(&f, NULL, 4));
     static const uint64_t firsts[] = {900, 0, 300, 0};
