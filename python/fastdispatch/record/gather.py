@@ -107,7 +107,7 @@ def _recordings(file: run_directory.RecordingFile | None) -> dict[str, bytes]:
     """Return the finished file of this rank and its side file, by their endings."""
     if file is None:
         return {}
-    found = {ending: file.folder.read(file.name + ending, 1 << 62) for ending in ("", run_directory.SIDE)}
+    found = {ending: file.folder.read(file.name + ending, 1 << 62) for ending in ("",)}
     return {ending: content for ending, content in found.items() if content is not None}
 
 
@@ -135,13 +135,10 @@ def _store(file: run_directory.RecordingFile, rank: int, found: dict[str, bytes]
         name = run_directory.free_name(folder, rank, best_effort=True)
         arriving = f".{name}.arriving"
         try:
-            if run_directory.SIDE in found:
-                folder.write(arriving + run_directory.SIDE, found[run_directory.SIDE])
             folder.write(arriving, content)
             folder.move(arriving, folder, name)
         finally:
             folder.remove(arriving)
-            folder.remove(arriving + run_directory.SIDE)
         sent: dict[str, Any] = load(file.shown / name).ranks[0]
         writer = {"host": sent["meta"].get("host") or "", "pid": sent["pid"]}
         run_directory.register(folder, name, sent["rank"], sent["world"], run, **writer)

@@ -245,7 +245,7 @@ moved_to_another_file_system(void)
     OK(fresh(&here, path));
     OK(fresh(&there, "/var/tmp/fastdispatch-t_place"));
     strcat(path, "/a.fd");
-    OK(record(path, true, true));
+    OK(record(path, true));
     fd_status status = fd_recording_move(&here, "a.fd", &there, "b.fd", NULL);
     bool moved = access(path, F_OK) != 0;
     bool whole =

@@ -37,7 +37,7 @@ in_the_order_of_writing(void)
     static const int order[] = {1, 3, 2, 0};
     bool ordered = status == FD_OK && runs.count == 4;
     for (int i = 0; i < 4 && ordered; i++) {
-        ordered = runs.list[i].view->header.offset == made[order[i]]->offset;
+        ordered = runs.list[i]->header.offset == made[order[i]]->offset;
     }
     fd_vector_clear(&runs);
     OK(status);
