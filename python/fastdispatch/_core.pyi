@@ -236,8 +236,9 @@ class Session:
     ``prefixes``: folders that differ by host, with the origin of their files (0 project, 1 site, 2 stdlib).
     ``keep(key)`` returns whether a function becomes a node, ``schedule(step)`` a ``torch.profiler.ProfilerAction`` or
     its number. ``on_change()`` is called when PyTorch or a process group has appeared, ``on_ready()`` at the end of a
-    window of the schedule. ``timeline``: whether the latest events overwrite the oldest, whether operators are numbered, and the minimum duration (ns) of Python calls, operators, ranges and
-    jobs, negative for none. ``folder``: the directory in which ``path`` is the name of a file. ``notebook``: fold
+    window of the schedule. ``timeline``: whether the latest events overwrite the oldest, whether operators are
+    numbered, and the minimum duration (ns) of Python calls, operators, ranges and jobs, negative for none.
+    ``folder``: the directory in which ``path`` is the name of a file. ``notebook``: fold
     IPython and ipykernel, and what the threads of now run outside of the program. ``c_calls``: record C functions.
 
     Raises :class:`Error` if the file cannot be created or another process records there.

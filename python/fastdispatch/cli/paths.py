@@ -21,7 +21,6 @@ from fastdispatch.files.regular import NOT_REGULAR
 from fastdispatch.files.run_directory import MANIFEST
 from fastdispatch.page.graphviz import FORMS
 
-
 #: The run directory of programs that do not name another one.
 LAST_RUN = "fastdispatch-out"
 
