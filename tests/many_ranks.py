@@ -6,6 +6,11 @@ import random
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+from fastdispatch import Trace
+from fastdispatch.dataset.run_loading import load_run
+from fastdispatch.dataset.write_dataset import write_dataset
 
 RANK, ID, SELF, CALLS = 88, 32, 32, 16
 _FIRST_CHUNK, _CONTEXTS, _RECORD = 4096, 4, 64
@@ -40,3 +45,10 @@ def write(sources: Path | Sequence[Path], folder: Path, ranks: int) -> list[Path
     for rank, path in enumerate(paths):
         path.write_bytes(scaled(contents[rank % len(contents)], rank, ranks, random.Random(rank).uniform(1.0, 1.2)))
     return paths
+
+
+def summed(groups: Sequence[Sequence[Path]], folder: Path, steps: Any = None) -> Trace:
+    """Return the sum of the ranks in a new data set, to which groups of recordings are added one after the other."""
+    for group in groups:
+        write_dataset([str(path) for path in group], folder)
+    return load_run(folder, steps=steps)

@@ -75,6 +75,8 @@ static const fd_column figure_columns[] = {
     FD_COLUMN_IN("ns", figure_row, "backward", I64, sums.backward),
     FD_COLUMN_IN("ns", figure_row, "async", U64, sums.async),
     FD_COLUMN(figure_row, "steps", U32, spread.steps),
+    FD_COLUMN(figure_row, "last_step", U32, spread.last_step),
+    FD_COLUMN_IN("ns", figure_row, "stepped", U64, spread.stepped),
     FD_COLUMN_IN("ns", figure_row, "self_min", U64, spread.self_min),
     FD_COLUMN_IN("ns", figure_row, "self_max", U64, spread.self_max),
     FD_COLUMN_IN("ns^2", figure_row, "self_squares", DOUBLE,
@@ -110,10 +112,12 @@ static const fd_column rank_columns[] = {
     FD_COLUMN(fd_trace_rank, "id", CHARS, id),
     FD_COLUMN_OF_NAMES(fd_trace_rank, "state", U32, state, fd_state_names),
     FD_COLUMN(fd_trace_rank, "incomplete", BOOL, incomplete),
+    FD_COLUMN(fd_trace_rank, "timing", U32, timing),
     FD_COLUMN(fd_trace_rank, "steps", U64, steps),
     FD_COLUMN_OF_NAMES(fd_trace_rank, "steps_source", U32, steps_source,
                        fd_steps_source_names),
     FD_COLUMN_IN("ns", fd_trace_rank, "recorded", U64, recorded),
+    FD_COLUMN_IN("ns", fd_trace_rank, "whole", U64, whole),
     FD_COLUMN_IN("bytes", fd_trace_rank, "file_bytes", U64, file_bytes),
     FD_COLUMN_IN("ns", fd_trace_rank, "started", U64, start.realtime_ns),
 };
@@ -239,8 +243,8 @@ fill_contexts(fd_table_rows *batch, const fd_trace *trace,
     return rows != NULL ? FD_OK : FD_ENOMEM;
 }
 
-bool
-fd_total_has_figures(const fd_total *total)
+static bool
+has_figures(const fd_total *total)
 {
     return total->calls > 0 || total->resumes > 0 || total->total > 0
         || total->async > 0 || total->ops > 0 || total->backward != 0
@@ -261,7 +265,7 @@ add_sums(fd_table_rows *batch, const fd_totals *totals, const uint64_t *paths,
         }
         bool own =
             at < rank->figures.count && rank->figures.list[at].context == i;
-        if (own || fd_total_has_figures(&totals->list[i])) {
+        if (own || has_figures(&totals->list[i])) {
             figure_row *row = &rows[batch->count++];
             *row = (figure_row){i, paths[i], totals->list[i], {.context = i}};
             if (own) {
@@ -321,6 +325,7 @@ FILL(jobs, jobs)
 FILL(open_calls, open)
 FILL(facts, meta)
 FILL(measures, measures)
+FILL(gpu, gpu)
 
 static fd_status
 fill_ranks(fd_table_rows *batch, const fd_trace *trace, const uint64_t *paths,
@@ -348,6 +353,7 @@ static const struct {
     {"jobs", {&fd_jobs_table, fill_jobs, true}},
     {"open_calls", {&fd_open_table, fill_open_calls, true}},
     {"measures", {&fd_measures_table, fill_measures, true}},
+    {"gpu", {&fd_gpu_table, fill_gpu, true}},
 };
 
 const fd_arrow_table *

@@ -28,9 +28,6 @@ typedef struct fd_arrow_table {
 /* Return the table with a name, or NULL. */
 const fd_arrow_table *fd_arrow_table_of(const char *name);
 
-/* Return whether a call path has a row in the figures of a rank. */
-bool fd_total_has_figures(const fd_total *total);
-
 /* Return the name of a table by index, or NULL after the last one. */
 const char *fd_arrow_table_name(size_t index);
 

@@ -74,8 +74,7 @@ take_late_steps(fd_totals *totals, const fd_trace *trace,
             total->self = difference(total->self, spread->late);
             total->self_stepped =
                 difference(total->self_stepped, spread->late);
-            total->self_squares -= (double)spread->late_squares[0]
-                                 + (double)spread->late_squares[1] * 0x1p64;
+            total->self_squares -= spread->late_squares;
         }
     }
 }

@@ -266,29 +266,14 @@ by_spread(const void *a, const void *b)
                      ((const fd_rank_spread *)b)->context);
 }
 
-static int
-by_bucket(const void *left, const void *right)
-{
-    const fd_rank_bucket *a = left;
-    const fd_rank_bucket *b = right;
-    int order = by_number(a->context, b->context);
-    order = order != 0 ? order : by_number(a->figure, b->figure);
-    return order != 0 ? order : by_number(a->bucket, b->bucket);
-}
-
 static void
 renumber_spreads(fd_trace_rank *rank, const uint32_t *index)
 {
     for (uint32_t i = 0; i < rank->spreads.count; i++) {
         rank->spreads.list[i].context = index[rank->spreads.list[i].context];
     }
-    for (uint32_t i = 0; i < rank->buckets.count; i++) {
-        rank->buckets.list[i].context = index[rank->buckets.list[i].context];
-    }
     sort_rows(rank->spreads.list, rank->spreads.count,
               sizeof *rank->spreads.list, by_spread);
-    sort_rows(rank->buckets.list, rank->buckets.count,
-              sizeof *rank->buckets.list, by_bucket);
 }
 
 static void

@@ -49,7 +49,6 @@ fd_trace_rank_clear(fd_trace_rank *rank)
     fd_vector_clear(&rank->meta);
     fd_vector_clear(&rank->notes);
     fd_vector_clear(&rank->spreads);
-    fd_vector_clear(&rank->buckets);
 }
 
 void
@@ -237,16 +236,6 @@ fd_figure_add(fd_figure *figure, const fd_figure *more)
     figure->total_squares += more->total_squares;
 }
 
-void
-fd_gpu_figure_add(fd_gpu_figure *figure, const fd_gpu_figure *more)
-{
-    figure->calls += more->calls;
-    figure->total += more->total;
-    figure->self += more->self;
-    figure->starved += more->starved;
-    figure->launch_bound += more->launch_bound;
-}
-
 static int
 by_number(uint64_t a, uint64_t b)
 {
@@ -268,22 +257,6 @@ by_measure(const void *left, const void *right)
 }
 
 void
-fd_rank_range_widen(fd_rank_range *range, const fd_rank_range *more,
-                    bool first)
-{
-    if (first || more->min < range->min
-        || (more->min == range->min && more->min_rank < range->min_rank)) {
-        range->min = more->min;
-        range->min_rank = more->min_rank;
-    }
-    if (first || more->max > range->max
-        || (more->max == range->max && more->max_rank < range->max_rank)) {
-        range->max = more->max;
-        range->max_rank = more->max_rank;
-    }
-}
-
-void
 fd_measures_fold(fd_trace_rank *rank)
 {
     fd_trace_measure *list = rank->measures.list;
@@ -302,10 +275,6 @@ fd_measures_fold(fd_trace_rank *rank)
         to->sum += list[i].sum;
         to->max = list[i].max > to->max ? list[i].max : to->max;
         to->other += list[i].other;
-        if (list[i].ranks > 0) {
-            fd_rank_range_widen(&to->range, &list[i].range, to->ranks == 0);
-            to->ranks += list[i].ranks;
-        }
     }
     rank->measures.count = kept + 1;
 }

@@ -75,34 +75,23 @@ typedef struct fd_rank_range {
     uint32_t max_rank;
 } fd_rank_range;
 
-/* One context over many ranks, in a trace whose ranks are summed
- * (columns/rank_reduction.h). Squares are as in fd_figure, but 128-bit
- * integers: their sum does not depend on the order. */
+/* One context over many ranks, in a trace whose ranks are summed. `squares`
+ * are as in fd_figure. */
 typedef struct fd_rank_spread {
     uint32_t context;
     uint32_t ranks; /* number of ranks that have figures of the context */
     fd_rank_range calls;
     fd_rank_range self;
     fd_rank_range total;
-    uint64_t self_squares[2]; /* the lower 64 bits first */
-    uint64_t total_squares[2];
-    uint64_t least; /* self time of the fastest step, times the number of
-                     * steps */
-    uint64_t late;  /* self time that fd_figure_steady subtracts */
-    uint64_t late_squares[2];
+    uint64_t self_median;
+    uint64_t self_p95;
+    uint64_t total_median;
+    uint64_t total_p95;
+    uint64_t least;      /* self time of the fastest step, times the number of
+                          * steps */
+    uint64_t late;       /* self time that fd_figure_steady subtracts, ... */
+    double late_squares; /* ... and squares */
 } fd_rank_spread;
-
-/* FD_SKETCH_BOTH: self time and total are equal, as in most call paths. */
-enum { FD_SKETCH_SELF, FD_SKETCH_TOTAL, FD_SKETCH_BOTH };
-
-/* The number of ranks whose figure of a context is in one bucket
- * (base/log_buckets.h). */
-typedef struct fd_rank_bucket {
-    uint32_t context;
-    uint32_t figure; /* FD_SKETCH_* */
-    uint32_t bucket;
-    uint32_t ranks;
-} fd_rank_bucket;
 
 /* The GPU figures of one context, in sampled steps (docs/guides/gpu.md). */
 typedef struct fd_gpu_figure {
@@ -299,8 +288,6 @@ typedef struct fd_trace_meta {
 typedef struct fd_trace_rank {
     uint32_t rank;
     uint32_t reduced; /* number of ranks in the sum; 0: a single rank */
-    uint32_t first;   /* the lowest rank in it */
-    uint32_t deepest; /* depth to which it has all call paths; 0: all */
     uint32_t world;
     uint32_t pid;
     uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
@@ -341,8 +328,6 @@ typedef struct fd_trace_rank {
     FD_VECTOR(uint32_t) notes; /* texts: one line per damage */
     /* of a sum of ranks; sorted by context */
     FD_VECTOR(fd_rank_spread) spreads;
-    /* of a sum of ranks; sorted by context, figure, bucket */
-    FD_VECTOR(fd_rank_bucket) buckets;
 } fd_trace_rank;
 
 typedef struct fd_trace {
@@ -376,12 +361,6 @@ void fd_trace_rank_clear(fd_trace_rank *rank);
 
 /* Add `more` to the figure of its context. */
 void fd_figure_add(fd_figure *figure, const fd_figure *more);
-void fd_gpu_figure_add(fd_gpu_figure *figure, const fd_gpu_figure *more);
-
-/* Extend a range by another; `first`: the range is empty. Of ranks with equal
- * values, the lowest is stored. */
-void fd_rank_range_widen(fd_rank_range *range, const fd_rank_range *more,
-                         bool first);
 
 /* Add up measures with equal context, kind, flags and detail. */
 void fd_measures_fold(fd_trace_rank *rank);

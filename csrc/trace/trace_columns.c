@@ -210,23 +210,13 @@ static const fd_column spreads[] = {
     SPREAD_OF(calls, NULL),
     SPREAD_OF(self, "ns"),
     SPREAD_OF(total, "ns"),
-    FD_COLUMN(fd_rank_spread, "self_squares_low", U64, self_squares[0]),
-    FD_COLUMN(fd_rank_spread, "self_squares_high", U64, self_squares[1]),
-    FD_COLUMN(fd_rank_spread, "total_squares_low", U64, total_squares[0]),
-    FD_COLUMN(fd_rank_spread, "total_squares_high", U64, total_squares[1]),
+    FD_COLUMN_IN("ns", fd_rank_spread, "self_median", U64, self_median),
+    FD_COLUMN_IN("ns", fd_rank_spread, "self_p95", U64, self_p95),
+    FD_COLUMN_IN("ns", fd_rank_spread, "total_median", U64, total_median),
+    FD_COLUMN_IN("ns", fd_rank_spread, "total_p95", U64, total_p95),
     FD_COLUMN_IN("ns", fd_rank_spread, "least", U64, least),
     FD_COLUMN_IN("ns", fd_rank_spread, "late", U64, late),
-    FD_COLUMN(fd_rank_spread, "late_squares_low", U64, late_squares[0]),
-    FD_COLUMN(fd_rank_spread, "late_squares_high", U64, late_squares[1]),
-};
-
-static const char *const sketch_names[] = {"self", "total", "both", NULL};
-
-static const fd_column buckets[] = {
-    FD_COLUMN(fd_rank_bucket, "context", INDEX, context),
-    FD_COLUMN_OF_NAMES(fd_rank_bucket, "figure", U32, figure, sketch_names),
-    FD_COLUMN(fd_rank_bucket, "bucket", U32, bucket),
-    FD_COLUMN(fd_rank_bucket, "ranks", U32, ranks),
+    FD_COLUMN_IN("ns^2", fd_rank_spread, "late_squares", DOUBLE, late_squares),
 };
 
 const fd_table fd_nodes_table = FD_TABLE("nodes", nodes, fd_trace_node, true);
@@ -256,8 +246,6 @@ const fd_table fd_tops_table =
 
 const fd_table fd_spreads_table =
     FD_TABLE("spreads", spreads, fd_rank_spread, false);
-const fd_table fd_buckets_table =
-    FD_TABLE("buckets", buckets, fd_rank_bucket, false);
 
 static_assert(sizeof measure_names / sizeof *measure_names
                   == FD_MEASURE_KINDS + 1,

@@ -84,8 +84,7 @@ extern const fd_table fd_open_table;
 extern const fd_table fd_steps_table;
 extern const fd_table fd_tops_table;
 extern const fd_table fd_spreads_table; /* of a sum of ranks */
-extern const fd_table fd_buckets_table;
-extern const fd_table fd_jobs_table; /* not in dumps */
+extern const fd_table fd_jobs_table;    /* not in dumps */
 
 /* Return the value of a cell as an unsigned number, as stored in the struct; 0
  * for FD_COLUMN_CHARS and FD_COLUMN_STRING. */

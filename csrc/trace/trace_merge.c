@@ -29,8 +29,8 @@ check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
         }
         if (other->rank == rank->rank && rank->reduced > 0) {
             return fd_fail(error, FD_ECONFLICT,
-                           "%s: a second reduced merge: reduce the "
-                           "recordings of both together",
+                           "%s: a second sum of ranks: write the "
+                           "recordings of both into one data set",
                            name);
         }
         if (other->rank == rank->rank) {
@@ -191,7 +191,6 @@ copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
     status |= COPY(to, from, meta);
     status |= COPY(to, from, notes);
     status |= COPY(to, from, spreads);
-    status |= COPY(to, from, buckets);
     return status == FD_OK ? FD_OK : FD_ENOMEM;
 }
 
@@ -260,10 +259,6 @@ renumber_rank(fd_trace_rank *rank, const maps *m)
     for (uint32_t i = 0; i < rank->spreads.count; i++) {
         fd_rank_spread *spread = &rank->spreads.list[i];
         spread->context = m->contexts[spread->context];
-    }
-    for (uint32_t i = 0; i < rank->buckets.count; i++) {
-        fd_rank_bucket *bucket = &rank->buckets.list[i];
-        bucket->context = m->contexts[bucket->context];
     }
 }
 

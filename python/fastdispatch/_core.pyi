@@ -411,7 +411,8 @@ class Trace:
 
     def ranks(self) -> list[dict[str, Any]]:
         """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the
-        tables ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``."""
+        tables ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``, ``measures`` and ``spreads``
+        (empty but for a sum of ranks)."""
 
     def figures(self, rank: SupportsIndex, /) -> _Columns:
         """Return the figures of one rank per context, as in a dump. ``ArgumentError`` for -1."""
@@ -436,15 +437,8 @@ class Trace:
     def settled(self) -> Trace:
         """The settled steps of a trace of whole recordings; an equal trace if they are not decided for each rank."""
 
-    def reduced(self, others: tuple[Self, ...], about: str, limit: int, /) -> Self:
-        """Sum the ranks of this trace and of others (csrc/columns/rank_reduction.h). ``about``: JSON, the fact
-        ``reduced`` of the result. ``limit``: the number of call paths from which on the deepest are counted
-        together."""
-
-    def spreads(self) -> _Columns:
-        """Return one row per context of a sum of ranks: context, ranks, and of calls, self and total ``_min``,
-        ``_max``, ``_min_rank``, ``_max_rank``; of self and total ``_median``, ``_p95``, and of self and total
-        ``_squares_low`` and ``_squares_high``. No row for other traces."""
+    def shared(self) -> Trace:
+        """The nodes, modules and call paths of this trace, without ranks."""
 
     def streams(self) -> list[str]:
         """Return the names of the tables of :meth:`stream`."""

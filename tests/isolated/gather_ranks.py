@@ -1,4 +1,4 @@
-"""One rank of a gloo group that gathers: FOLDER RANK WORLD PORT LIMIT FEW FAULT. The fault is ``killed`` or ``slow`` of
+"""One rank of a gloo group that gathers: FOLDER RANK WORLD PORT LIMIT FAULT. The fault is ``killed`` or ``slow`` of
 this rank before it stops, or ``none``."""
 
 import os
@@ -11,10 +11,8 @@ import torch
 import torch.distributed as dist
 
 import fastdispatch
-from fastdispatch.record import gather
 
-folder, rank, world, port, limit, few, fault = sys.argv[1], *map(int, sys.argv[2:5]), *sys.argv[5:8]
-gather.FEW = int(few)
+folder, rank, world, port, limit, fault = sys.argv[1], *map(int, sys.argv[2:5]), *sys.argv[5:7]
 torch.set_num_threads(1)
 dist.init_process_group(
     "gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world, timeout=timedelta(seconds=60)

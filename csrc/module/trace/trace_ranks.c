@@ -1,11 +1,13 @@
-/* Trace.ranks and .figures: the tables of one rank. */
+/* Trace.ranks, .figures, .settled and .shared: the tables of ranks. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"
 #include "profile/totals.h"
+#include "trace/canonical_order.h"
 #include "trace/step_window.h"
 #include "trace/trace_columns.h"
+#include "trace/trace_merge.h"
 
 static const fd_column rank_columns[] = {
     FD_COLUMN(fd_trace_rank, "rank", U32, rank),
@@ -150,6 +152,9 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
     made = fd_columns_with(made, "measures",
                            fd_columns(&fd_measures_table, rank->measures.list,
                                       rank->measures.count, texts));
+    made = fd_columns_with(made, "spreads",
+                           fd_columns(&fd_spreads_table, rank->spreads.list,
+                                      rank->spreads.count, texts));
     return fd_columns_with(
         made, "step_tops",
         fd_columns(&fd_tops_table, rank->tops.list, rank->tops.count, texts));
@@ -201,4 +206,50 @@ fd_trace_jobs(PyObject *self, PyObject *args)
              ? NULL
              : fd_columns(&fd_jobs_table, rank->jobs.list, rank->jobs.count,
                           &fd_trace_of(self)->texts);
+}
+
+PyObject *
+fd_trace_settled(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_trace *made;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status = fd_window_settled(&made, trace);
+    Py_END_ALLOW_THREADS
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
+                           : PyErr_NoMemory();
+}
+
+/* Make a sorted copy without ranks. */
+static fd_status
+copy_shared(fd_trace **to, const fd_trace *from)
+{
+    fd_merge_ids ids = {.lineless = false};
+    *to = fd_trace_new();
+    fd_status status =
+        *to != NULL ? fd_merge_shared(*to, from, &ids) : FD_ENOMEM;
+    fd_merge_ids_clear(&ids);
+    if (status == FD_OK) {
+        status = fd_trace_sort(*to);
+    }
+    if (status != FD_OK && *to != NULL) {
+        fd_trace_free(*to);
+    }
+    return status;
+}
+
+PyObject *
+fd_trace_shared(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_trace *made;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status = copy_shared(&made, trace);
+    Py_END_ALLOW_THREADS
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
+                           : PyErr_NoMemory();
 }

@@ -302,12 +302,9 @@ static PyMethodDef methods[] = {
     {"settled", fd_trace_settled, METH_NOARGS,
      PyDoc_STR("settled($self, /)\n--\n\n"
                "The settled steps of a trace of whole recordings.")},
-    {"reduced", fd_trace_reduced, METH_VARARGS,
-     PyDoc_STR("reduced($self, others, about, limit, /)\n--\n\n"
-               "The ranks of this trace and of others as one.")},
-    {"spreads", fd_trace_spreads, METH_NOARGS,
-     PyDoc_STR("spreads($self, /)\n--\n\n"
-               "Columns, one row per call path of a reduced trace.")},
+    {"shared", fd_trace_shared, METH_NOARGS,
+     PyDoc_STR("shared($self, /)\n--\n\n"
+               "Nodes, modules and call paths, without ranks.")},
     {"stream", fd_trace_stream, METH_O,
      PyDoc_STR("stream($self, table, /)\n--\n\n"
                "A table as a capsule with an ArrowArrayStream.")},

@@ -35,7 +35,6 @@ enum {
     SETTLED_TO,
     REDUCED,
     SPREADS,
-    BUCKETS,
     MEMBERS
 };
 
@@ -45,7 +44,7 @@ static const char *const MEMBER_NAMES[MEMBERS] = {
     "state",      "steps_source", "start",      "counters", "meta",
     "notes",      "figures",      "threads",    "open",     "latest_steps",
     "step_tops",  "gpu",          "measures",   "marks",    "settled_from",
-    "settled_to", "reduced",      "spreads",    "buckets"};
+    "settled_to", "reduced",      "spreads"};
 
 /* Replace the context ids of the document in one column by ids of the
  * trace. */
@@ -98,35 +97,22 @@ load_rank_table(const fd_loading *l, fd_span json, const fd_table *table,
 static fd_status
 load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
-    static const char *const names[] = {"ranks", "first", "whole", "deepest",
-                                        "settled"};
-    fd_span values[5];
-    uint64_t numbers[4] = {0};
-    fd_status status = FD_OK;
-    fd_scan_members(of[REDUCED], names, 5, values);
-    for (int i = 0; i < 4 && status == FD_OK; i++) {
-        bool optional = i == 3 && values[i].from == NULL;
-        if (!optional) {
-            status = fd_loading_number(l, values[i], names[i],
-                                       i == 2 ? UINT64_MAX : UINT32_MAX,
-                                       &numbers[i]);
-        }
+    static const char *const names[] = {"ranks", "whole", "settled"};
+    fd_span values[3];
+    uint64_t ranks = 0;
+    fd_scan_members(of[REDUCED], names, 3, values);
+    fd_status status =
+        fd_loading_number(l, values[0], names[0], UINT32_MAX, &ranks);
+    if (status == FD_OK) {
+        status = fd_loading_number(l, values[1], names[1], UINT64_MAX,
+                                   &rank->whole);
     }
     if (status != FD_OK) {
         return status;
     }
-    rank->reduced = (uint32_t)numbers[0];
-    rank->first = (uint32_t)numbers[1];
-    rank->whole = numbers[2];
-    rank->deepest = (uint32_t)numbers[3];
-    rank->window.applied = fd_span_is(values[4], "true");
+    rank->reduced = (uint32_t)ranks;
+    rank->window.applied = fd_span_is(values[2], "true");
     LOAD_INTO(&rank->spreads, of[SPREADS], &fd_spreads_table, "context");
-    LOAD_INTO(&rank->buckets, of[BUCKETS], &fd_buckets_table, "context");
-    for (uint32_t i = 0; i < rank->buckets.count; i++) {
-        if (rank->buckets.list[i].bucket > UINT16_MAX) {
-            return fd_loading_wrong(l, "buckets.bucket", "out of range");
-        }
-    }
     return FD_OK;
 }
 

@@ -185,15 +185,10 @@ write_reduced(fd_json_writer *w, const fd_trace_rank *rank)
     fd_json_line(w);
     fd_json_begin_object(w, "reduced");
     put_exact(w, "ranks", rank->reduced);
-    put_exact(w, "first", rank->first);
     put_exact(w, "whole", rank->whole);
     fd_json_put_bool(w, "settled", rank->window.applied);
-    if (rank->deepest != 0) {
-        put_exact(w, "deepest", rank->deepest);
-    }
     fd_json_end_object(w);
     write_table(w, &fd_spreads_table, rank->spreads.list, rank->spreads.count);
-    write_table(w, &fd_buckets_table, rank->buckets.list, rank->buckets.count);
 }
 
 static void

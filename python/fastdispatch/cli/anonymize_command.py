@@ -10,6 +10,7 @@ from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output
+from fastdispatch.files import run_directory
 from fastdispatch.files.output import check_place, make_folder
 
 _DESCRIPTION = """Replace the names of your code by hashes: functions, classes, files, modules, ranges and the host. The
@@ -36,11 +37,9 @@ def _salt(text: str) -> str:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.dataset.run_loading import MANY, recordings_in
-
     salt = arguments.salt or secrets.token_hex(16)
-    recordings = recordings_in(arguments.path)
-    if len(recordings) <= MANY:
+    recordings = run_directory.recordings(arguments.path)
+    if len(recordings) <= run_directory.FEW:
         check_place(arguments.output)
         write(arguments.path, arguments.output, salt, arguments.strip_prefix)
         return

@@ -8,21 +8,21 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, MergeOutput, add_output
 from fastdispatch.dataset.run_manifest import is_dataset
 from fastdispatch.files.output import check_place
 from fastdispatch.read.missing import missing_ranks
+from fastdispatch.read.trace import merged
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "merge",
         help="merge recordings into one file or data set",
-        description="Merge recordings, dumps and merges into one JSON file, or recordings of many ranks into a data "
-        "set of Parquet files for SQL. Missing ranks are added to an existing data set.",
+        description="Merge recordings, dumps and merges of at most 16 ranks into one JSON file, or recordings of any "
+        "number of ranks into a data set of Parquet files for SQL. Missing ranks are added to an existing data set.",
     )
     parser.add_argument(
         "paths",
@@ -60,9 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.part is not None:
             raise Error("merge: --part writes a data set: -o FOLDER.parquet")
         check_place(arguments.output)
-        trace = load(arguments.paths)
-        trace.dump(arguments.output)
-        missing = missing_ranks(trace.ranks)
+        missing = missing_ranks(merged(arguments.paths, arguments.output).ranks)
         if missing:
             message(missing)
         return 0

@@ -116,7 +116,7 @@ def diff(
     """Compare two recordings (docs/guides/diff.md): ``print`` prints the changes, ``as_json()`` returns them.
 
     ``before`` and ``after`` are as for :func:`fastdispatch.load`, data sets, or loaded traces, for which ``steps`` has
-    no effect. A run directory of more than 16 ranks and a data set are read as a reduced merge. If the settled steps of
+    no effect. A run directory of more than 16 ranks and a data set are read as a sum of ranks. If the settled steps of
     one side are not decided, whole recordings are compared. ``by``: ``node``, ``module`` or ``package``; ``threshold``:
     minimum relative change of a time; ``rank``: only this rank. Raises :class:`fastdispatch.Error` for other inputs.
     """

@@ -10,7 +10,6 @@ from fastdispatch._core import Error
 from fastdispatch.dataset import engine, reduced_parts, run_tables
 from fastdispatch.dataset.run_manifest import PartGroup, RecordedRank
 from fastdispatch.files.inputs import Source, local_copy, rank_in_header
-from fastdispatch.read import privacy
 from fastdispatch.read.trace import Trace, load, reporting_incomplete
 
 
@@ -36,7 +35,7 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> WrittenGroup:
             try:
                 local[copies.enter_context(local_copy(source.path))] = source
             except Error as error:
-                refused[privacy.shown(source.path)] = str(error).replace(source.path, privacy.shown(source.path))
+                refused[source.path] = str(error)
         trace, kept = _load(local, refused)
         if trace is None:
             return WrittenGroup(None, refused)
@@ -45,7 +44,7 @@ def write_group(folder: Path, name: str, sources: list[Source]) -> WrittenGroup:
     run = str(trace.meta.get("run_id") or "")
     damage = {rank["rank"]: "; ".join(rank["notes"]) or "damaged" for rank in trace.ranks if not rank["complete"]}
     inputs = [
-        RecordedRank(privacy.shown(source.path), source.bytes, source.changed, rank, damage.get(rank, ""))
+        RecordedRank(source.path, source.bytes, source.changed, rank, damage.get(rank, ""))
         for rank, source in sorted(kept.items())
     ]
     world = max(rank["world"] for rank in trace.ranks)
@@ -71,13 +70,11 @@ def _load_one_by_one(local: dict[str, Source], refused: dict[str, str]) -> tuple
             found = [entry["rank"] for entry in load(path).ranks]
             for rank in found:
                 if rank in ranks:
-                    raise Error(
-                        f"{path}: rank {rank} is in {privacy.shown(ranks[rank].path)} already: give one of them"
-                    )
+                    raise Error(f"{path}: rank {rank} is in {ranks[rank].path} already: give one of them")
             if good:
                 load([good[0], path])  # raises Error for two runs
         except Error as error:
-            refused[privacy.shown(source.path)] = str(error).replace(path, privacy.shown(source.path))
+            refused[source.path] = str(error).replace(path, source.path)
             continue
         good.append(path)
         ranks |= dict.fromkeys(found, source)

@@ -12,7 +12,6 @@ from fastdispatch._core import save
 from fastdispatch.dataset import run_manifest
 from fastdispatch.dataset.group_writer import WrittenGroup
 from fastdispatch.files.inputs import Source
-from fastdispatch.read import privacy
 
 FOLDER = "written"
 
@@ -22,7 +21,7 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def _listed(sources: Sequence[Source]) -> list[list[Any]]:
-    return [[privacy.shown(source.path), source.bytes, source.changed] for source in sources]
+    return [[source.path, source.bytes, source.changed] for source in sources]
 
 
 def keep(folder: Path, name: str, sources: Sequence[Source], written: WrittenGroup) -> None:

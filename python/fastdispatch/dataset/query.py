@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, run_manifest, run_tables
-from fastdispatch.read import privacy
+from fastdispatch.dataset.write_dataset import written_in
+from fastdispatch.files import run_directory
 from fastdispatch.read.trace import load
 
 if TYPE_CHECKING:
@@ -96,14 +97,16 @@ def recipe(name: str) -> str:
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -> None:
+    folder = Path(path)
     if not run_manifest.is_dataset(path):
-        run_tables.read(connection, load(path))
-        return
-    _check_files(Path(path), run_manifest.load(path))
-    if privacy.requested() is not None:
-        raise Error(f"{path}: names in a data set cannot be changed: give --anonymize and --strip-prefix to merge")
+        recordings = run_directory.recordings(path)
+        if len(recordings) <= run_directory.FEW:
+            run_tables.read(connection, load(path))
+            return
+        folder = written_in(path, recordings)
+    _check_files(folder, run_manifest.load(folder))
     for name in run_tables.NAMES:
-        source = Path(path) / (f"{name}.parquet" if name in _ONE_FILE else f"{name}/*.parquet")
+        source = folder / (f"{name}.parquet" if name in _ONE_FILE else f"{name}/*.parquet")
         connection.execute(f"CREATE VIEW {name} AS {run_tables.rows_of(name, source)}")
 
 

@@ -1,25 +1,14 @@
-"""Reduced merges: the ranks of a run as one, with the spread over ranks. The size does not depend on their number.
-
-Per call path the core sums and compares (csrc/columns/rank_reduction.h). What belongs to a rank as a whole is the fact
-``reduced``, a dict that :func:`combined` adds up: whatever the order, the result is the same.
-"""
+"""The description of the ranks of a data set, the fact ``reduced`` of their sum (docs/formats/dump.md): a dict that
+:func:`combined` adds up. Whatever the order, the result is the same."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.read import steps as steps_of_ranks
-from fastdispatch.read.rank_rows import RankRow, folded, row_of
-from fastdispatch.read.trace import Steps, Trace, load
-
-#: Recordings in memory at a time.
-AT_ONCE = 16
-
-#: Call paths of a sum. Of more, the deepest are counted together (csrc/columns/deep_paths.h).
-PATHS = 1_000_000
+from fastdispatch.read.trace import Trace
 
 #: Steps that are kept, the latest; and numbers of ranks in a list.
 _STEPS, _LISTED = 256, 64
@@ -120,27 +109,3 @@ def _latest(a: dict[str, list[int]], b: dict[str, list[int]]) -> dict[str, list[
         made[number] = [x + y for x, y in zip(made[number], times, strict=True)] if number in made else list(times)
     kept = sorted(made, key=int)[-_STEPS:]
     return {number: made[number] for number in kept}
-
-
-def reduced(traces: Sequence[Trace]) -> Trace:
-    """Return the ranks of traces, which may be reduced themselves, as one. Raises Error for a rank that is in two."""
-    about = combined([about_of(trace) for trace in traces])
-    text = json.dumps(about, sort_keys=True, separators=(",", ":"))
-    return Trace(traces[0].core.reduced(tuple(trace.core for trace in traces[1:]), text, PATHS))
-
-
-def of_many(paths: Sequence[str], steps: Steps) -> Trace:
-    """Return recordings as one, with few of them in memory. If the settled steps of some are not decided, the figures
-    of all are of the whole recording."""
-    made: Trace | None = None
-    rows: list[RankRow] = []
-    for first in range(0, len(paths), AT_ONCE):
-        some = load(paths[first : first + AT_ONCE], steps=steps)
-        if steps == "settled" and some.window is None:
-            return of_many(paths, None)
-        rows += map(row_of, some.ranks)
-        made = reduced([some] if made is None else [made, some])
-    assert made is not None
-    rows.sort(key=lambda row: row.rank)
-    made.rank_rows = folded(rows, rows[-1].rank)
-    return made

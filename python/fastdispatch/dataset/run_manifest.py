@@ -14,6 +14,9 @@ from fastdispatch.read.missing import missing_from
 FORMAT = "fastdispatch-dataset/1"
 NAME = "manifest.json"
 
+#: Name of the data set of a run directory of many ranks, in the directory.
+IN_RUN = "ranks.parquet"
+
 #: Bytes of a manifest, hundreds of thousands of ranks.
 _LARGEST = 256 << 20
 

@@ -36,6 +36,17 @@ SHARED = {
 #: What identifies a row of them.
 SHARED_KEYS = {"paths": "path", "modules": "path, class"}
 
+#: Kinds of measures that are added up over ranks, and those of memory.
+ADDED = ("steps", "flops", "elementwise", "unknown", "comm")
+MEMORY = ("allocated", "freed", "peak_freed", "peak", "kept", "unfollowed")
+
+
+def _threads(trace: str) -> str:
+    return f"""
+        SELECT t.* EXCLUDE (root) REPLACE (t.role::VARCHAR AS role), c.path AS root
+        FROM {trace}_threads t LEFT JOIN {trace}_contexts c ON c.id = t.root"""
+
+
 #: Tables with rows per rank.
 PER_RANK = {
     "ranks": """
@@ -44,28 +55,33 @@ PER_RANK = {
         FROM in_ranks r LEFT JOIN in_facts h ON h.rank = r.rank AND h.key = 'host'
              LEFT JOIN in_facts u ON u.rank = r.rank AND u.key = 'run_id'""",
     "figures": "SELECT * EXCLUDE (context, total), total FROM in_figures",
+    "settled": "SELECT * EXCLUDE (context, total), total FROM settled_in_figures",
+    "settled_ranks": "SELECT rank, steps, recorded, whole FROM settled_in_ranks",
+    "settled_threads": _threads("settled_in"),
     "steps": "SELECT * FROM in_steps",
-    "threads": """
-        SELECT t.* EXCLUDE (root) REPLACE (t.role::VARCHAR AS role), c.path AS root
-        FROM in_threads t LEFT JOIN in_contexts c ON c.id = t.root""",
+    "threads": _threads("in"),
     "jobs": """
         SELECT j.* EXCLUDE (context) REPLACE (j.kind::VARCHAR AS kind), c.path AS path
         FROM in_jobs j LEFT JOIN in_contexts c ON c.id = j.context""",
     "open_calls": """
         SELECT o.* EXCLUDE (context), c.path AS path
         FROM in_open_calls o LEFT JOIN in_contexts c ON c.id = o.context""",
+    "gpu": "SELECT g.* EXCLUDE (context), c.path FROM in_gpu g JOIN in_contexts c ON c.id = g.context",
+    "measures": f"""
+        SELECT m.rank, c.path, m.kind::VARCHAR AS kind, m.flags, m.detail::VARCHAR AS detail, m.count, m.sum, m.max,
+               m.other
+        FROM in_measures m JOIN in_contexts c ON c.id = m.context WHERE m.kind::VARCHAR IN {(*ADDED, *MEMORY)}""",
     "facts": "SELECT rank, key::VARCHAR AS key, value::VARCHAR AS value FROM in_facts",
     "counters": "SELECT rank, counter::VARCHAR AS counter, count FROM in_counters",
 }
 
-#: Tables whose files have other columns and orders, which compress better: the total of most call paths is their self
-#: time, and the ranks have similar figures.
-_TO_FILE = {
-    "figures": f"""
-        SELECT * EXCLUDE (total), least(total::HUGEINT - self::HUGEINT, {2**63 - 1})::BIGINT AS below
-        FROM figures ORDER BY path, rank"""
-}
-_FROM_FILE = {"figures": "SELECT * EXCLUDE (below), (self + below)::UBIGINT AS total"}
+#: Tables of figures. Their files have other columns and orders, which compress better: the total of most call paths is
+#: their self time, and the ranks have similar figures.
+_FIGURES = ("figures", "settled")
+_TO_FILE = f"""
+    SELECT * EXCLUDE (total), least(total::HUGEINT - self::HUGEINT, {2**63 - 1})::BIGINT AS below
+    FROM {{table}} ORDER BY path, rank"""
+_FROM_FILE = "SELECT * EXCLUDE (below), (self + below)::UBIGINT AS total"
 
 #: Options of Parquet files: a group of 64 ranks with 4 096 call paths is one row group. Columns with more values than
 #: the limit have no dictionary: it takes time, and the values without one are smaller when they are compressed.
@@ -74,7 +90,7 @@ _PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, ROW_GROUP_SIZ
 
 def write_table(connection: duckdb.DuckDBPyConnection, table: str, target: Path) -> None:
     """Write a table of a connection to a file."""
-    write_query(connection, _TO_FILE.get(table, f"FROM {table}"), target)
+    write_query(connection, (_TO_FILE if table in _FIGURES else "FROM {table}").format(table=table), target)
 
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, target: Path) -> None:
@@ -86,53 +102,69 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, target: Path)
 
 def rows_of(table: str, files: Path) -> str:
     """Return the query for the rows of a table in its files."""
-    return f"{_FROM_FILE.get(table, 'SELECT *')} FROM read_parquet({engine.quoted(str(files))})"
+    columns = _FROM_FILE if table in _FIGURES else "SELECT *"
+    return f"{columns} FROM read_parquet({engine.quoted(str(files))})"
 
 
-def _sum(column: str, of: str = "UBIGINT", most: int = 2**64 - 1) -> str:
-    """A sum that is bounded: figures of a damaged recording may be any number."""
+def bounded(column: str, of: str = "UBIGINT", most: int = 2**64 - 1) -> str:
+    """Return a sum that is bounded: figures of a damaged recording may be any number."""
     return f"least(sum({column}), {most})::{of}"
 
 
 def _quantiles(column: str) -> str:
-    """The median and the 95th percentile, which DuckDB computes together as they have the same list."""
+    """Return the median and the 95th percentile, which DuckDB computes together as they have the same list."""
     found = f"quantile_cont({column}, [0.5, 0.95])"
     return f"{found}[1] AS {column}_median, {found}[2] AS {column}_p95"
 
 
-#: The reduced merge: one row per call path, whatever the number of ranks. Of equal ranks the first is named.
-REDUCED = f"""
+def reduced(figures: str, more: str = "") -> str:
+    """Return the query for one row per call path with the sums of a table of figures, whatever the number of ranks. Of
+    equal ranks the first is named. ``more``: further columns."""
+    return f"""
     SELECT path, count(*) AS ranks, (SELECT count(*) FROM ranks) - count(*) AS missing,
-           {_sum("calls")} AS calls, min(calls) AS calls_min, max(calls) AS calls_max, {_sum("ops")} AS ops,
-           {_sum("self")} AS self, min(self) AS self_min, {_quantiles("self")}, max(self) AS self_max,
+           {bounded("calls")} AS calls, min(calls) AS calls_min, max(calls) AS calls_max, {bounded("ops")} AS ops,
+           {bounded("self")} AS self, min(self) AS self_min, {_quantiles("self")}, max(self) AS self_max,
            arg_max(rank, (self, -rank::BIGINT)) AS self_slowest, arg_min(rank, (self, rank)) AS self_fastest,
-           {_sum("total")} AS total, min(total) AS total_min, {_quantiles("total")}, max(total) AS total_max,
+           {bounded("total")} AS total, min(total) AS total_min, {_quantiles("total")}, max(total) AS total_max,
            arg_max(rank, (total, -rank::BIGINT)) AS total_slowest, arg_min(rank, (total, rank)) AS total_fastest,
-           {_sum("backward", "BIGINT", 2**63 - 1)} AS backward, {_sum("steps")} AS steps
-    FROM figures GROUP BY path"""
+           {bounded("backward", "BIGINT", 2**63 - 1)} AS backward, {bounded("steps")} AS steps{more}
+    FROM {figures} GROUP BY path"""
+
 
 NAMES = (*SHARED, *PER_RANK, "reduced")
 
 
+def settled_of(trace: Trace) -> Trace | None:
+    """Return the settled steps of a trace of whole recordings; None if they are not decided for each rank."""
+    settled = Trace(trace.core.settled())
+    return settled if settled.window is not None else None
+
+
+def _inputs(connection: duckdb.DuckDBPyConnection, trace: Trace) -> list[str]:
+    """Make views of the columns of a trace and of its settled steps, which read the trace each time; return their
+    names."""
+    names, settled = [], settled_of(trace)
+    for prefix, one in (("in", trace), ("settled_in", settled or trace)):
+        for name in trace.core.streams():
+            names.append(f"{prefix}_{name}")
+            connection.register(f"arrow_{names[-1]}", ArrowTable(one.core, name))
+            rows = " LIMIT 0" if one is trace and prefix != "in" else ""
+            connection.execute(f"CREATE TEMP VIEW {names[-1]} AS FROM arrow_{names[-1]}{rows}")
+    return names
+
+
 def view(connection: duckdb.DuckDBPyConnection, trace: Trace) -> None:
     """Make the tables of a trace, but ``reduced``, as views of its columns: each query reads the trace again."""
-    for name in trace.core.streams():
-        connection.register(f"in_{name}", ArrowTable(trace.core, name))
+    _inputs(connection, trace)
     for name, query in (SHARED | PER_RANK).items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {query}")
 
 
-def read(connection: duckdb.DuckDBPyConnection, trace: Trace, names: tuple[str, ...] = NAMES) -> None:
+def read(connection: duckdb.DuckDBPyConnection, trace: Trace) -> None:
     """Make the tables of a trace with the data of its columns."""
-    for name in trace.core.streams():
-        stream = ArrowTable(trace.core, name)
-        connection.register(f"arrow_{name}", stream)
-        connection.execute(f"CREATE TEMP TABLE in_{name} AS FROM arrow_{name}")
+    inputs = _inputs(connection, trace)
+    for name, query in (SHARED | PER_RANK | {"reduced": reduced("figures")}).items():
+        connection.execute(f"CREATE TABLE {name} AS {query}")
+    for name in inputs:
+        connection.execute(f"DROP VIEW {name}")
         connection.unregister(f"arrow_{name}")
-    for name, query in (SHARED | PER_RANK).items():
-        if name in names:
-            connection.execute(f"CREATE TABLE {name} AS {query}")
-    if "reduced" in names:
-        connection.execute(f"CREATE TABLE reduced AS {REDUCED}")
-    for name in trace.core.streams():
-        connection.execute(f"DROP TABLE in_{name}")

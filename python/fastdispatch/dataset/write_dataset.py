@@ -18,7 +18,7 @@ from fastdispatch.dataset.group_writer import WrittenGroup, files_of, write_grou
 from fastdispatch.dataset.run_manifest import PartGroup, RunManifest
 from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.files.inputs import Source, find
-from fastdispatch.read import privacy
+from fastdispatch.read.trace import report_incomplete
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +36,6 @@ class _Task:
     folder: Path
     name: str
     sources: tuple[Source, ...]
-    privacy: privacy.Privacy
 
 
 def write_dataset(
@@ -63,7 +62,8 @@ def write_dataset(
         _run(target, manifest, tasks, runner, progress)
         if not manifest.groups:
             raise Error(f"{target}: no input could be read: {next(iter(manifest.refused.values()), 'none given')}")
-        _finish(target, manifest, runner)
+        if tasks or not _is_finished(target):
+            _finish(target, manifest)
     return manifest
 
 
@@ -89,6 +89,22 @@ def write_part(
             if progress is not None:
                 progress(done, len(tasks))
     return len(tasks)
+
+
+def written_in(path: str | os.PathLike[str], recordings: Sequence[str]) -> Path:
+    """Write the data set of a run directory into it, or the recordings that it lacks; return its folder."""
+    folder = Path(path) / run_manifest.IN_RUN
+    try:
+        manifest = write_dataset(recordings, folder)
+    except Error:
+        if os.access(path, os.W_OK):
+            raise
+        raise Error(
+            f"{os.fspath(path)}: cannot write the data set of {len(recordings)} ranks here: give another place: "
+            f"fastdispatch merge {os.fspath(path)} -o NAME.parquet"
+        ) from None
+    report_incomplete([*manifest.refused.values(), *manifest.incomplete])
+    return folder
 
 
 def _manifest_of(folder: Path) -> RunManifest:
@@ -148,7 +164,7 @@ def _remove_partial(folder: Path) -> None:
 
 def _plan(folder: Path, manifest: RunManifest, sources: list[Source]) -> list[_Task]:
     """Divide the recordings that the data set does not have, or not as they are now, into groups."""
-    given = {privacy.shown(source.path): source for source in sources}
+    given = {source.path: source for source in sources}
     left = []
     for group in manifest.groups:
         fault = _fault(folder, group, given)
@@ -184,21 +200,20 @@ def _groups(folder: Path, sources: list[Source]) -> Iterator[_Task]:
 
 
 def _task(folder: Path, group: list[Source]) -> _Task:
-    names = "\0".join(privacy.shown(source.path) for source in group).encode("utf-8", "surrogateescape")
+    names = "\0".join(source.path for source in group).encode("utf-8", "surrogateescape")
     name = f"group-{blake2b(names, digest_size=8).hexdigest()}"
-    return _Task(folder, name, tuple(group), privacy.current())
+    return _Task(folder, name, tuple(group))
 
 
 def _step(task: _Task) -> WrittenGroup:
-    with privacy.private(task.privacy):
-        return write_group(task.folder, task.name, list(task.sources))
+    return write_group(task.folder, task.name, list(task.sources))
 
 
 def _run(folder: Path, manifest: RunManifest, tasks: list[_Task], runner: str, progress: Progress | None) -> None:
     manifest.refused = {
         path: reason
         for path, reason in manifest.refused.items()
-        if not any(path == privacy.shown(source.path) for task in tasks for source in task.sources)
+        if not any(path == source.path for task in tasks for source in task.sources)
     }
     for done, (task, written) in enumerate(_results(folder, tasks, runner), 1):
         manifest.refused |= written.refused
@@ -239,17 +254,24 @@ def _accept(manifest: RunManifest, written: WrittenGroup, task: _Task) -> None:
         manifest.refused[one.path] = f"{one.path}: {reason}"
 
 
-def _finish(folder: Path, manifest: RunManifest, runner: str) -> None:
-    """Remove files of no group, and make the tables that all groups share."""
+def _is_finished(folder: Path) -> bool:
+    """Return whether the last call has made the files of all groups together."""
+    files = ("reduced.parquet", reduced_parts.WHOLE, *(f"{table}.parquet" for table in run_tables.SHARED))
+    left = (part for table in run_tables.SHARED for part in (folder / table).glob("*.parquet"))
+    return all((folder / file).exists() for file in files) and not any(left)
+
+
+def _finish(folder: Path, manifest: RunManifest) -> None:
+    """Remove files of no group, and make the tables and sums that all groups share."""
     names = {group.name for group in manifest.groups}
     for file in folder.glob("*/group-*.parquet"):
         if file.stem not in names:
             file.unlink()
-    reduced_parts.write_sums(folder, names, runner)
     connection = engine.connect()
-    for table in ("figures", "ranks"):
+    for table in run_tables.PER_RANK:
         connection.execute(f"CREATE VIEW {table} AS {run_tables.rows_of(table, folder / table / '*.parquet')}")
-    run_tables.write_query(connection, f"{run_tables.REDUCED} ORDER BY path", folder / "reduced.parquet")
+    run_tables.write_query(connection, f"{run_tables.reduced('figures')} ORDER BY path", folder / "reduced.parquet")
+    reduced_parts.write_sums(connection, folder, names)
     for table, key in run_tables.SHARED_KEYS.items():
         _share(connection, folder, table, key)
     connection.close()

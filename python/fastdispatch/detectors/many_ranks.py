@@ -1,4 +1,4 @@
-"""Findings of a reduced merge: ranks that differ from the others, call path by call path."""
+"""Findings of a sum of ranks: ranks that differ from the others, call path by call path."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _OF_RANKS = (SLOW_ID, UNEQUAL_ID, SKEWED_ID)
 
 
 def findings_of_ranks(trace: Trace, path: str, sample: Trace | None = None) -> Findings:
-    """Return the findings of a reduced merge: of its ranks, and of the program by a sample of them. Without one,
+    """Return the findings of a sum of ranks: of its ranks, and of the program by a sample of them. Without one,
     detectors that need single ranks are not decided."""
     about = trace.reduced or {}
     ranks = [rank for first, last in about["ranks"] for rank in range(first, last + 1)]
     steps = sum(times[0] for times in about["latest"].values())
     program = decide(sample, path) if sample is not None else None
     undecided = (
-        [NotDecided(id, "a reduced merge: give one rank") for id in DETECTORS if id not in _OF_RANKS]
+        [NotDecided(id, "a sum of ranks: give one rank") for id in DETECTORS if id not in _OF_RANKS]
         if program is None
         else [each for each in program.not_decided if each.id not in _OF_RANKS]
     )

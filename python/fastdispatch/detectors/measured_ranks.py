@@ -1,4 +1,4 @@
-"""Findings of a reduced merge from measured figures: ranks with other FLOPs or other communicated bytes."""
+"""Findings of a sum of ranks from measured figures: ranks with other FLOPs or other communicated bytes."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ _LARGEST = 16 << 20
 
 _FORMAT, _VERSION = "fastdispatch.run", 1
 
-#: Folder of the reduced merge in the run directory.
-GATHERED = "gathered"
+#: Ranks of a run that commands read one by one. More of them are a data set.
+FEW = 16
 
 _CHILD = re.compile(r"rank\d+(\.\d+(-\d+)?)?\.fd\.\w+-\d+", re.ASCII)
 
@@ -293,6 +293,16 @@ def entries(folder: Path) -> list[dict[str, Any]]:
         return []
     ranks: list[dict[str, Any]] = manifest.get("ranks", [])
     return ranks
+
+
+def recordings(path: str | os.PathLike[str]) -> list[str]:
+    """Return the recordings of the manifest of a run directory, empty for other inputs."""
+    try:
+        folder = Path(path)
+        found = [folder / each["file"] for each in entries(folder)] if folder.is_dir() else []
+        return sorted(map(str, found or folder.glob("rank*.fd")))
+    except (Error, OSError):
+        return []
 
 
 def run_of(folder: Path) -> str | None:

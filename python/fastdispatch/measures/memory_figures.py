@@ -81,7 +81,7 @@ def has_memory(rank: dict[str, Any]) -> bool:
 
 
 def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[list[DeviceMemory], Unfollowed]:
-    """Return the memory of each device of a rank, and what is missing in it. A reduced merge has the memory of the rank
+    """Return the memory of each device of a rank, and what is missing in it. A sum of ranks has the memory of the rank
     with the highest peak. Raises Error without figures."""
     if not has_memory(rank):
         raise Error(

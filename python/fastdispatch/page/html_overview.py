@@ -93,7 +93,7 @@ class _PhaseSplit:
 
 
 def _ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> Columns:
-    """Return rank, host, coordinates and parts of each row; of a reduced merge the parts are phases."""
+    """Return rank, host, coordinates and parts of each row; of a sum of ranks the parts are phases."""
     parts = _parts_of_phases(rows) if trace.reduced is not None else _parts_of_ranks(trace, rows, split)
     return {
         "rank": [row.rank for row in rows],

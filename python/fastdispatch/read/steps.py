@@ -22,7 +22,7 @@ _UNDECIDED = {
 }
 
 
-#: The fact of a reduced merge that describes its ranks (dataset/reduced.py).
+#: The fact of a sum of ranks that describes its ranks (dataset/reduced.py).
 REDUCED = "reduced"
 
 
@@ -110,7 +110,7 @@ def settled(rank: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def reduced_of(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the description of the ranks of a reduced merge; ``None`` for other traces."""
+    """Return the description of the ranks of a sum of ranks; ``None`` for other traces."""
     found = ranks[0]["meta"].get(REDUCED) if len(ranks) == 1 else None
     return found if isinstance(found, dict) else None
 
@@ -122,7 +122,7 @@ def number_of_ranks(ranks: Sequence[Mapping[str, Any]]) -> int:
 
 
 def mean_steps(about: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return the latest steps of a reduced merge, the mean of the ranks that have each, one after the other."""
+    """Return the latest steps of a sum of ranks, the mean of the ranks that have each, one after the other."""
     made: dict[str, list[int]] = {name: [] for name in ("number", "begin", "end", *PHASES)}
     end = 0
     for number, (count, *sums) in about["latest"].items():

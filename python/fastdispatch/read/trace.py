@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
+from fastdispatch.files import run_directory
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.rank_rows import RankRow
@@ -40,7 +41,7 @@ class Trace(Views):
         self.core = core
         #: Inputs of :func:`load`; empty for others.
         self.sources: list[PathLike] = []
-        #: Steps of each rank, if this is a reduced merge of recordings.
+        #: Steps of each rank, if this is a sum of ranks.
         self.rank_rows: list[RankRow] = []
 
     @property
@@ -118,16 +119,17 @@ class Trace(Views):
 
     @property
     def reduced(self) -> dict[str, Any] | None:
-        """The ranks of a reduced merge (docs/guides/scale.md), the only entry of ``ranks`` of such a trace; None of
+        """The ranks of a sum of ranks (docs/guides/scale.md), the only entry of ``ranks`` of such a trace; None of
         others."""
         return steps_of_ranks.reduced_of(self.ranks)
 
     @cached_property
     def spreads(self) -> Columns:
-        """One row per call path of a reduced merge: context, ranks (that have it), and of calls, self and total
+        """One row per call path of the sum of a data set: context, ranks (that have it), and of calls, self and total
         minimum, maximum and the first rank that has each (``self_max_rank``), of self and total also median and 95th
-        percentile, at most 0.8 % off. Empty for other traces."""
-        return self.core.spreads()
+        percentile. Empty for other traces."""
+        found: Columns = self.ranks[0]["spreads"] if self.ranks else {}
+        return found
 
     @cached_property
     def main_role(self) -> str:
@@ -303,10 +305,7 @@ def load_part(*paths: PathLike, only: Literal["totals", "open_calls"]) -> Trace:
 def _loaded(core: _core.Trace, paths: list[PathLike]) -> Trace:
     trace = Trace(core)
     trace.sources = paths
-    report = _on_incomplete.get()
-    if report is not None:
-        for line in trace.incomplete:
-            report(f"{os.fspath(paths[0])}: {line}")
+    report_incomplete(f"{os.fspath(paths[0])}: {line}" for line in trace.incomplete)
     return trace
 
 
@@ -323,10 +322,35 @@ def reporting_incomplete(report: Callable[[str], object] | None) -> Iterator[Non
         _on_incomplete.reset(token)
 
 
+def report_incomplete(lines: Iterable[str]) -> None:
+    """Report lines about damaged files to the function of :func:`reporting_incomplete`."""
+    report = _on_incomplete.get()
+    if report is not None:
+        for line in lines:
+            report(line)
+
+
 def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
     """Merge recordings, dumps, merges and run directories into one JSON file.
 
-    The order does not matter, nor do earlier merges: ranks are kept separate. Duplicate ranks, or ranks of different
-    runs, raise :class:`fastdispatch.Error`.
+    The order does not matter, nor do earlier merges: ranks are kept separate. Duplicate ranks, ranks of different
+    runs, and more than 16 ranks, which need a data set (docs/guides/scale.md), raise :class:`fastdispatch.Error`.
     """
-    load(list(inputs)).dump(output)
+    merged(inputs, output)
+
+
+def merged(inputs: Iterable[PathLike], output: PathLike) -> Trace:
+    """Merge as :func:`merge`; return the merge."""
+    paths = list(inputs)
+    _check_number(sum(max(len(run_directory.recordings(path)), 1) for path in paths), output)
+    trace = load(paths)
+    _check_number(len(trace.ranks), output)
+    trace.dump(output)
+    return trace
+
+
+def _check_number(ranks: int, output: PathLike) -> None:
+    if ranks > run_directory.FEW:
+        raise _core.Error(
+            f"{os.fspath(output)}: {ranks} ranks are too many for one JSON file: write a data set: -o NAME.parquet"
+        )

@@ -121,8 +121,8 @@ class CallGraph(Recorded):
         DataLoader workers and other children, forked or started by multiprocessing (docs/formats/run-directory.md).
         A recording in memory (``out=None``) does not record them.
     gather:
-        At the end, send the recording to rank 0 through the store of torch.distributed; with more than 16 ranks, their
-        reduced merge. A warning names ranks that do not stop within ``gather`` seconds (``True``: 60).
+        At the end, send the recording to rank 0 through the store of torch.distributed. A warning names ranks that do
+        not stop within ``gather`` seconds (``True``: 60).
 
     The previous recording in ``out`` is kept as ``rankNNNNN.fd.previous`` until the new one has ended with a call.
 

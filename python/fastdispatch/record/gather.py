@@ -1,14 +1,12 @@
 """The ``gather`` option: what all ranks recorded, in rank 0's run directory.
 
-Few ranks send their recordings. More of them are reduced merges, added up along a tree. Everything goes through the
-store of torch.distributed, so no collective of the program is disturbed, and a lost rank delays no other rank beyond
-the time limit.
+Every rank sends its recording, one after the other. Everything goes through the store of torch.distributed, so no
+collective of the program is disturbed, and a lost rank delays no other rank beyond the time limit.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 import warnings
 from itertools import count
@@ -22,12 +20,6 @@ from fastdispatch.read.missing import missing_from
 from fastdispatch.read.trace import load
 from fastdispatch.record.environment import torch_distributed
 from fastdispatch.record.store_exchange import StoreExchange
-
-#: Up to this number of ranks rank 0 gets the recordings, of more the reduced merge (dataset/reduced.py).
-FEW = 16
-
-#: Ranks below one of the tree.
-_BELOW = 8
 
 #: Default limit in seconds. Half of it is for ranks that stop later than this one.
 LIMIT = 60.0
@@ -62,13 +54,9 @@ def _gather(distributed: ModuleType, file: run_directory.RecordingFile | None, r
     present = _present(exchange, rank, world, begin + limit / 2)
     if rank not in present:
         return f"gather: rank {rank} stopped later than the limit of {limit:g} s"
-    if world > FEW:
-        got = _tree(exchange, file, present, rank)
-    elif rank == 0:
-        got = {0} | _take_recordings(exchange, file, present, run)
-    else:
-        return "" if exchange.send(_recordings(file)) else "gather: rank 0 did not receive the recording in time"
-    return "" if rank else _missing(got, world)
+    if rank != 0:
+        return "" if exchange.send(_recording(file)) else "gather: rank 0 did not receive the recording in time"
+    return _missing({0} | _take_recordings(exchange, file, present, run), world)
 
 
 def _missing(got: set[int], world: int) -> str:
@@ -100,10 +88,7 @@ def _next_ready(exchange: StoreExchange, waiting: set[int]) -> int | None:
     return None
 
 
-# -- few ranks ---------------------------------------------------------------------------------------------------------
-
-
-def _recordings(file: run_directory.RecordingFile | None) -> dict[str, bytes]:
+def _recording(file: run_directory.RecordingFile | None) -> dict[str, bytes]:
     """Return the finished file of this rank and its side file, by their endings."""
     if file is None:
         return {}
@@ -142,32 +127,3 @@ def _store(file: run_directory.RecordingFile, rank: int, found: dict[str, bytes]
         sent: dict[str, Any] = load(file.shown / name).ranks[0]
         writer = {"host": sent["meta"].get("host") or "", "pid": sent["pid"]}
         run_directory.register(folder, name, sent["rank"], sent["world"], run, **writer)
-
-
-# -- many ranks --------------------------------------------------------------------------------------------------------
-
-
-def _tree(exchange: StoreExchange, file: run_directory.RecordingFile | None, present: list[int], rank: int) -> set[int]:
-    """Add up the reduced merges of this rank and of those below it, and send the sum to the rank above; rank 0 writes
-    it. Return the ranks in it."""
-    from fastdispatch.dataset.reduced_parts import Parts
-
-    at = present.index(rank)
-    waiting = set(present[_BELOW * at + 1 : _BELOW * at + 1 + _BELOW])
-    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
-        parts = Parts(Path(name))
-        if file is not None:
-            parts.add_recording(str(file.path.absolute() if file.local is None else file.path))
-        while (below := _next_ready(exchange, waiting)) is not None:
-            found = exchange.receive(below)
-            if found:
-                parts.add(found)
-        if rank != 0:
-            if not exchange.send(parts.contents()):
-                raise Error("the parent rank did not receive the recordings in time")
-            return set()
-        if file is not None and parts.ranks:
-            target = Path(file.folder.path) / run_directory.GATHERED
-            target.mkdir(exist_ok=True)
-            parts.write(target)
-    return parts.ranks

@@ -77,7 +77,7 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
     if not sums:
         raise Error(f"--comm: {shown} has no figures of communication: record with measure='comm'")
     device = uses_device(trace)
-    ranks = dict(zip(trace.spreads["context"], trace.spreads["ranks"], strict=True))  # of a reduced merge
+    ranks = dict(zip(trace.spreads["context"], trace.spreads["ranks"], strict=True))  # of a sum of ranks
     for (context, _, _), row in sums.items():
         row[0] = ranks.get(context, row[0])
     calls: Counter[int] = Counter()
@@ -179,7 +179,7 @@ def _communicating(trace: Trace) -> list[dict[str, Any]]:
 
 
 def _steps(trace: Trace) -> int | None:
-    """Return the number of steps of these ranks together, measured or not; None for a reduced merge."""
+    """Return the number of steps of these ranks together, measured or not; None for a sum of ranks."""
     return None if reduced_of(trace.ranks) else sum(rank["steps"] for rank in _communicating(trace))
 
 

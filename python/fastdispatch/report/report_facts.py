@@ -103,8 +103,8 @@ class Phase:
 
 @dataclass
 class Special:
-    """A node without a row, or with a remark: ``what`` is folded, deep (the deepest call paths of a reduced merge),
-    asynchronous, compiled or scripted, or unseen (calls without a hook, known from their callees)."""
+    """A node without a row, or with a remark: ``what`` is folded, asynchronous,
+    compiled or scripted, or unseen (calls without a hook, known from their callees)."""
 
     what: str
     where: str
@@ -143,7 +143,7 @@ class Facts:
     backward: Backward
     special: list[Special]
     open: list[OpenCall]
-    reduced: dict[str, Any] | None = None  # the ranks of a reduced merge (Trace.reduced)
+    reduced: dict[str, Any] | None = None  # the ranks of a sum of ranks (Trace.reduced)
     missing: str = ""  # ranks without a recording, a sentence
     gpu_missing: str = ""  # why GPU times are missing, a sentence for each reason
 
@@ -262,9 +262,7 @@ def _special(trace: Trace, table: Columns) -> list[Special]:
     ):
         if unseen:
             found.append(Special("unseen", where, unseen, total))
-        if kinds[node] == "overflow" and names[node].startswith("<deep"):
-            found.append(Special("deep", where, calls + resumes, asynchronous or own))
-        elif kinds[node] == "overflow":
+        if kinds[node] == "overflow":
             found.append(Special("folded", where, calls + resumes, own))  # as its row in the table has it
         elif asynchronous:
             found.append(Special("asynchronous", where, calls, asynchronous))

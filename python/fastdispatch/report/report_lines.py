@@ -60,7 +60,6 @@ _MISSES = {
 _SPECIAL = {
     "asynchronous": "asynchronous, in no total",
     "compiled": "compiled, opaque: inlined calls are not recorded",
-    "deep": "the deepest of the call paths, which are too many for a reduced merge, counted together",
     "folded": "folded: calls below imports and compilers, counted together",
     "scripted": "scripted, opaque: only operators are recorded",
     "unseen": "constructors that Python 3.13 enters past the hook, known from their callees (minimum number of calls)",
@@ -158,7 +157,7 @@ def _ranks(ranks: Sequence[RankFacts]) -> str:
 
 
 def _reduced(about: Mapping[str, Any]) -> str:
-    """Describe the ranks of a reduced merge."""
+    """Describe the ranks of a sum of ranks."""
     spanned = [str(first) if first == last else f"{first}-{last}" for first, last in about["ranks"]]
     shown = ", ".join([*spanned[:_LISTED], *(["..."] if len(spanned) > _LISTED else [])])
     low, high = about["ended"]

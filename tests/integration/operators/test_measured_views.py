@@ -12,7 +12,6 @@ import fastdispatch
 from fastdispatch.cli import BAD_INPUT, main
 from fastdispatch.compare.diff import Diff, diff
 from fastdispatch.compare.gate import Budget
-from fastdispatch.dataset.reduced import reduced
 from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.measures.measured import measured
 from fastdispatch.measures.memory_report import memory_report
@@ -151,9 +150,9 @@ def test_a_reduced_merge_has_the_sums_of_the_ranks(run: Path, tmp_path: Path) ->
     assert (row.ranks, row.calls, row.sent) == (RANKS, RANKS * single.calls, RANKS * single.sent)
     assert measured(trace).figures == measured(fastdispatch.load(paths, steps="settled")).figures
     texts = set()
-    for order in (paths, paths[::-1]):
-        parts = [fastdispatch.load(order[:7], steps="settled"), fastdispatch.load(order[7:], steps="settled")]
-        reduced(parts).dump(tmp_path / "made.json")
+    for number, order in enumerate((paths, paths[::-1])):
+        made = many_ranks.summed([order[:7], order[7:]], tmp_path / f"{number}.parquet", "settled")
+        made.dump(tmp_path / "made.json")
         texts.add((tmp_path / "made.json").read_bytes())
     assert len(texts) == 1
     again = measured(fastdispatch.load(tmp_path / "made.json")).figures

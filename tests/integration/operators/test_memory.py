@@ -14,10 +14,10 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from fastdispatch.dataset.reduced import reduced
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.memory_figures import DeviceMemory, Unfollowed, memory_of
 from fastdispatch.measures.memory_report import memory_report
+from tests import many_ranks
 
 torch = pytest.importorskip("torch")
 
@@ -279,14 +279,15 @@ def test_a_reduced_merge_has_the_memory_of_the_rank_with_the_highest_peak(
         with fastdispatch.CallGraph(tmp_path / "run", measure="memory"):
             kept = [torch.zeros(LEAK // 4) for _ in range(steps)]
         del kept
-    ranks = [fastdispatch.load(tmp_path / "run" / f"rank{rank:05}.fd") for rank in range(4)]
+    ranks = [tmp_path / "run" / f"rank{rank:05}.fd" for rank in range(4)]
     texts = set()
-    for groups in ([[0, 1, 2, 3]], [[3, 2], [1, 0]], [[2], [0, 3], [1]]):
-        reduced([reduced([ranks[rank] for rank in group]) for group in groups]).dump(tmp_path / "made.json")
+    for number, groups in enumerate(([[0, 1, 2, 3]], [[3, 2], [1, 0]], [[2], [0, 3], [1]])):
+        paths = [[ranks[rank] for rank in group] for group in groups]
+        many_ranks.summed(paths, tmp_path / f"{number}.parquet").dump(tmp_path / "made.json")
         texts.add((tmp_path / "made.json").read_bytes())
     assert len(texts) == 1
     made = memory_report(fastdispatch.load(tmp_path / "made.json"))
     assert (made.rank, made.ranks, made.devices[0].peak) == (1, 4, 3 * LEAK)
-    assert made.devices == memory_report(ranks[1]).devices
+    assert made.devices == memory_report(fastdispatch.load(ranks[1])).devices
     assert main(["report", str(tmp_path / "made.json"), "--memory"]) == 0
     assert "rank 1, the highest of 4 ranks; " in capsys.readouterr().out

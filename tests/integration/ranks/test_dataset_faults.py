@@ -163,7 +163,7 @@ def test_lost_files_of_the_reduced_merge(run: Path, capsys: pytest.CaptureFixtur
     (target / "settled.json.gz").unlink(missing_ok=True)
     capsys.readouterr()
     assert main(["report", str(target)]) == 2
-    assert "no reduced merge in this data set" in capsys.readouterr().err
+    assert "no sum of ranks in this data set" in capsys.readouterr().err
     assert main(["merge", str(run), "-o", str(target)]) == 0
     assert (target / "whole.json.gz").read_bytes() == whole
 

@@ -125,7 +125,7 @@ def test_wrong_options(options: list[str], message: str, run: Path, capsys: pyte
 
 
 def test_many_ranks(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """More ranks than tables show: they are read as a reduced merge, and all are counted."""
+    """More ranks than tables show: they are read as a sum of ranks, and all are counted."""
     many_ranks.write(run / "rank00000.fd", tmp_path / "many", 20)
     assert main(["report", str(tmp_path / "many"), "--summary", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)

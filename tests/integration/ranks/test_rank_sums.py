@@ -1,4 +1,4 @@
-"""Reduced merges: sums and spreads equal a slow computation over the ranks, whatever the order and the grouping."""
+"""The sum of many ranks: sums and spreads equal a slow computation, whatever the order and the grouping."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.compare.diff import FIGURES, Diff, diff
 from fastdispatch.compare.ranks import judge, judged, times
-from fastdispatch.dataset.reduced import reduced
 from fastdispatch.dataset.run_loading import load_run, rank_rows
 from fastdispatch.dataset.write_dataset import write_dataset
 from fastdispatch.detectors import findings
@@ -91,16 +90,14 @@ def test_sums_and_spreads_equal_a_slow_computation(ranks: list[Path]) -> None:
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(RANKS)), size=st.integers(1, RANKS))
 def test_any_order_and_grouping_gives_the_same_bytes(
-    ranks: list[Path], tmp_path: Path, order: list[int], size: int
+    ranks: list[Path], tmp_path_factory: pytest.TempPathFactory, order: list[int], size: int
 ) -> None:
-    groups = [order[first : first + size] for first in range(0, RANKS, size)]
-    parts = [reduced([fastdispatch.load([ranks[rank] for rank in group])]) for group in groups]
-    left = parts[0]
-    for part in parts[1:]:
-        left = reduced([left, part])
-    whole = dumped(reduced([fastdispatch.load(ranks)]), tmp_path / "whole")
-    assert dumped(left, tmp_path / "left") == whole
-    assert dumped(reduced(parts[::-1]), tmp_path / "right") == whole
+    groups = [[ranks[rank] for rank in order[first : first + size]] for first in range(0, RANKS, size)]
+    folder = tmp_path_factory.mktemp("any")
+    for steps in (None, "settled"):
+        whole = dumped(load_run(ranks[0].parent, steps=steps), folder / "whole")  # type: ignore[arg-type]
+        made = many_ranks.summed(groups if steps is None else [], folder / "run.parquet", steps)
+        assert dumped(made, folder / "made") == whole
 
 
 def test_a_data_set_has_the_same(ranks: list[Path], tmp_path: Path) -> None:
@@ -165,12 +162,6 @@ def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path, capsys: pytest.C
     assert any("calls" in row["changes"] for row in found[0]["rows"] if row["key"].endswith(":leaf"))
 
 
-def test_a_rank_twice(ranks: list[Path]) -> None:
-    both = [reduced([fastdispatch.load(ranks[:4])]), reduced([fastdispatch.load(ranks[3:])])]
-    with pytest.raises(fastdispatch.Error, match="rank 3 has two recordings"):
-        reduced(both)
-
-
 def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) -> None:
     folder, target = tmp_path / "run", tmp_path / "run.parquet"
     shutil.copytree(ranks[0].parent, folder)
@@ -180,8 +171,6 @@ def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) 
     (folder / "rank00003.fd").unlink()
     with pytest.raises(fastdispatch.Error, match="the recording of rank 3 was removed"):
         load_run(target, rank=3)
-    part = next((target / "parts").glob("*.gz"))
-    part.write_bytes(part.read_bytes()[:100])
     (target / "whole.json.gz").write_bytes(b"")
     with pytest.raises(fastdispatch.Error, match="damaged"):
         load_run(target)
@@ -323,7 +312,7 @@ def test_rows_of_ranks(ranks: list[Path], placed: Path, tmp_path: Path) -> None:
     """The steps of each rank are the same from recordings and from a data set, where coordinates come from facts."""
     write_dataset([str(ranks[0].parent)], tmp_path / "run.parquet")
     for steps in (None, "settled"):
-        expected = rank_rows(load_run(ranks[0].parent, steps=steps))  # type: ignore[arg-type]
+        expected = rank_rows(fastdispatch.load(ranks, steps=steps))  # type: ignore[arg-type]
         got = rank_rows(load_run(tmp_path / "run.parquet", steps=steps))  # type: ignore[arg-type]
         assert [row.rank for row in got] == list(range(RANKS))
         for one, other in zip(expected, got, strict=True):
@@ -369,24 +358,3 @@ def test_slow_ranks_of_many_are_compared_with_few_in_memory(
     ]
     assert lines[-1].startswith(f"the first 8 of {RANKS} slow ranks are compared with rank ")
     assert max(read) == 16
-
-
-def test_the_deepest_of_too_many_call_paths_are_counted_together(
-    ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole = load_run(ranks[0].parent)
-    monkeypatch.setattr("fastdispatch.dataset.reduced.PATHS", len(whole.contexts["node"]) // 2)
-    loaded = [fastdispatch.load(path) for path in ranks]
-    made = reduced(loaded)
-    parts = [reduced(loaded[9:]), reduced(loaded[4:9]), *loaded[:4]]
-    assert dumped(reduced(parts), tmp_path / "a.json") == dumped(made, tmp_path / "b.json")
-    assert len(made.contexts["node"]) < len(whole.contexts["node"])
-    assert sum(made.contexts["self"]) == sum(whole.contexts["self"])
-    deep = {row for row, node in enumerate(made.contexts["node"]) if made.nodes["key"][node] == "<deep>"}
-    assert deep and not deep & set(made.spreads["context"])
-    assert sum(made.contexts["calls"]) == sum(whole.contexts["calls"])
-    assert main(["report", str(tmp_path / "b.json"), "--steps", "all"]) == 0
-    assert "too many for a reduced merge, counted together: <deep> (" in capsys.readouterr().out
-    for command in (["html", "-o", str(tmp_path / "page.html")], ["findings"], ["svg", "-o", str(tmp_path / "a.svg")]):
-        assert main([command[0], str(tmp_path / "b.json"), *command[1:]]) == 0
-    assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
