@@ -14,7 +14,7 @@ from fastdispatch import __version__
 from fastdispatch._core import Error
 from fastdispatch.cli import paths, pipeline
 from fastdispatch.cli.messages import message
-from fastdispatch.read.trace import reporting_incomplete
+from fastdispatch.read.trace import SKIPPED, reporting_incomplete
 
 #: In the order of the help text.
 COMMANDS = (
@@ -88,14 +88,14 @@ def parser() -> argparse.ArgumentParser:
 _WITH_OWN_LINE = ("report", "top", "stacks")
 
 
-def _reporter(arguments: argparse.Namespace) -> Callable[[str], None] | None:
-    """Return a function that prints each line about an incomplete recording once, before the output of the command."""
-    if arguments.command in _WITH_OWN_LINE and not arguments.json:
-        return None
+def _reporter(arguments: argparse.Namespace) -> Callable[[str], None]:
+    """Return a function that prints each line about an incomplete or skipped recording once, before the output of the
+    command. Some commands have lines about incomplete ones in their output."""
+    own = arguments.command in _WITH_OWN_LINE and not arguments.json
     printed: set[str] = set()
 
     def report(line: str) -> None:
-        if line not in printed:
+        if line not in printed and not (own and not line.startswith(SKIPPED)):
             printed.add(line)
             message(line)
 

@@ -15,7 +15,7 @@ def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     try:
         import duckdb
     except ModuleNotFoundError:
-        raise Error("data sets need DuckDB: pip install 'fastdispatch[scale]'") from None
+        raise Error("more than 16 ranks and SQL need DuckDB: pip install 'fastdispatch[scale]'") from None
     connection = duckdb.connect(config={} if threads is None else {"threads": threads})
     connection.execute("SET enable_progress_bar = false")
     return connection

@@ -18,7 +18,7 @@ from fastdispatch.dataset.group_writer import WrittenGroup, files_of, write_grou
 from fastdispatch.dataset.run_manifest import PartGroup, RunManifest
 from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.files.inputs import Source, find
-from fastdispatch.read.trace import report_incomplete
+from fastdispatch.read.trace import SKIPPED, report_incomplete
 
 if TYPE_CHECKING:
     import duckdb
@@ -103,7 +103,7 @@ def written_in(path: str | os.PathLike[str], recordings: Sequence[str]) -> Path:
             f"{os.fspath(path)}: cannot write the data set of {len(recordings)} ranks here: give another place: "
             f"fastdispatch merge {os.fspath(path)} -o NAME.parquet"
         ) from None
-    report_incomplete([*manifest.refused.values(), *manifest.incomplete])
+    report_incomplete([*(SKIPPED + reason for reason in manifest.refused.values()), *manifest.incomplete])
     return folder
 
 

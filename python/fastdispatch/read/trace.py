@@ -309,6 +309,9 @@ def _loaded(core: _core.Trace, paths: list[PathLike]) -> Trace:
     return trace
 
 
+#: Begin of the line about a recording that cannot be read.
+SKIPPED = "skipped: "
+
 _on_incomplete: ContextVar[Callable[[str], object] | None] = ContextVar("fastdispatch_on_incomplete", default=None)
 
 

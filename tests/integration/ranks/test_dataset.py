@@ -433,4 +433,7 @@ def test_invalid_queries(arguments: list[str], message: str, dataset: Path, caps
 def test_without_duckdb(dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     assert main(["sql", str(dataset), "FROM ranks"]) == 2
-    assert capsys.readouterr().err == "fastdispatch: data sets need DuckDB: pip install 'fastdispatch[scale]'\n"
+    assert (
+        capsys.readouterr().err
+        == "fastdispatch: more than 16 ranks and SQL need DuckDB: pip install 'fastdispatch[scale]'\n"
+    )

@@ -154,7 +154,7 @@ def test_a_lost_partition(run: Path, group_size: int, capsys: pytest.CaptureFixt
     assert fastdispatch.scan(target).sql(counts).fetchall() == expected
 
 
-def test_lost_files_of_the_reduced_merge(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lost_sums(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = run.parent / "run.parquet"
     assert main(["merge", str(run), "-o", str(target)]) == 0
     whole = (target / "whole.json.gz").read_bytes()

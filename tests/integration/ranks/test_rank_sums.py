@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,71 @@ def test_a_data_set_has_the_same(ranks: list[Path], tmp_path: Path) -> None:
         expected = dumped(load_run(ranks[0].parent, steps=steps), tmp_path / "expected")  # type: ignore[arg-type]
         assert dumped(load_run(target, steps=steps), tmp_path / "got") == expected  # type: ignore[arg-type]
     assert [rank["rank"] for rank in load_run(target, rank=3).ranks] == [3]
+
+
+def test_a_run_directory_has_its_data_set_inside(ranks: list[Path], tmp_path: Path) -> None:
+    """It is written once, and again when recordings were added or have changed."""
+    run = tmp_path / "run"
+    run.mkdir()
+    for path in ranks[:17]:
+        shutil.copy2(path, run)
+    first = load_run(run)
+    written = {file: file.stat().st_mtime_ns for file in (run / "ranks.parquet").rglob("*") if file.is_file()}
+    assert dumped(load_run(run), tmp_path / "again") == dumped(first, tmp_path / "first")
+    assert {file: file.stat().st_mtime_ns for file in written} == written
+    for path in ranks[17:]:
+        shutil.copy2(path, run)
+    expected = dumped(load_run(ranks[0].parent), tmp_path / "expected")
+    assert dumped(load_run(run), tmp_path / "more") == expected
+    assert fastdispatch.scan(run).sql("SELECT count(*) FROM ranks").fetchall() == [(RANKS,)]
+    (run / "ranks.parquet" / "whole.json.gz").unlink()
+    assert dumped(load_run(run), tmp_path / "lost") == expected
+
+
+def test_damaged_recordings_of_a_run_directory_are_named(
+    ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(ranks[0].parent, run, ignore=shutil.ignore_patterns("*.parquet"))
+    (run / "rank00004.fd").write_bytes(b"")
+    assert main(["report", str(run)]) == 0
+    printed = capsys.readouterr()
+    assert (
+        printed.err.startswith(f"fastdispatch: skipped: {run / 'rank00004.fd'}: ")
+        and "rank 4 of 20 is missing" in printed.out
+    )
+
+
+@pytest.mark.parametrize("problem", ["duckdb", "place"])
+def test_a_data_set_that_cannot_be_written_in_the_run_directory(
+    problem: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(ranks[0].parent, run, ignore=shutil.ignore_patterns("*.parquet"))
+    if problem == "duckdb":
+        monkeypatch.setitem(sys.modules, "duckdb", None)
+        expected = "more than 16 ranks and SQL need DuckDB: pip install 'fastdispatch[scale]'"
+    else:
+        (run / "ranks.parquet").write_bytes(b"")
+        monkeypatch.setattr("os.access", lambda *_: False)  # tests may run as root
+        expected = (
+            f"{run}: cannot write the data set of {RANKS} ranks here: give another place: "
+            f"fastdispatch merge {run} -o NAME.parquet"
+        )
+    assert main(["report", str(run)]) == 2
+    assert capsys.readouterr().err == f"fastdispatch: {expected}\n"
+    assert main(["report", str(run), "--rank", "3"]) == 0
+
+
+def test_a_merge_in_json_has_few_ranks(ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "merged.json"
+    expected = f"{output}: 20 ranks are too many for one JSON file: write a data set: -o NAME.parquet"
+    for inputs in ([ranks[0].parent], ranks):
+        assert main(["merge", *map(str, inputs), "-o", str(output)]) == 2
+        assert capsys.readouterr().err == f"fastdispatch: {expected}\n"
+    with pytest.raises(fastdispatch.Error, match="20 ranks are too many"):
+        fastdispatch.merge(ranks, output)
+    assert main(["merge", *map(str, ranks[:16]), "-o", str(output)]) == 0
 
 
 def compared(made: Diff, name: str = "") -> dict[str, Any]:

@@ -20,7 +20,7 @@ room = size + int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_AS, (room, room))
 sys.exit(main(sys.argv[2:]))
 """
-CONTEXTS = 2000
+CONTEXTS = 20_000
 
 
 def limited(room: int, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -50,7 +50,7 @@ def merge(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("merge") / "merged.json"
     nodes = {name: [0, 0] for name in ("from", "file", "class", "qualified", "package", "line")}
     first = [-1] * CONTEXTS
-    ranks = 150
+    ranks = 15
     document = {
         "format": "fastdispatch.trace",
         "version": 1,
