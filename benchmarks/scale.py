@@ -1,4 +1,4 @@
-"""Data sets of many ranks, beside the merge in JSON. The ranks are copies of recordings with times scaled."""
+"""Data sets of many ranks. The ranks are copies of recordings with times scaled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GPT = ROOT / "docs" / "examples" / "gpt" / "pretrain.py"
 _RANKS = ROOT / "benchmarks" / "programs" / "ranks.py"
 #: Arguments of this program: 3 000 to 10 000, and about 50 000 call paths per rank.
 _KINDS = (("ddp", 8), ("fsdp", 2), ("pipeline", 8), ("pipeline", 130))
-_MANY = 256  # ranks from which on the size is limited: reduced merges do not grow
+_MANY = 256  # ranks from which on the size is limited
 _QUERIES = ("hottest-paths", "slowest-rank", "different-counts", "step-percentiles")
 
 
@@ -99,19 +99,6 @@ def _kind(result: Result, folder: Path, kind: str, layers: int, ranks: int) -> N
     result.add(f"report, {name}, memory", [report.megabytes], "MB")
 
 
-def _json(result: Result, folder: Path, ranks: int) -> None:
-    """The merge in JSON and the data set, of the same ranks."""
-    inputs = folder / f"ranks{ranks}"
-    made = _run("merge", inputs, "-o", folder / "merged.json")
-    again = _run("merge", inputs, "-o", folder / "again.parquet")
-    report = _run("report", folder / "merged.json")
-    for name, cost in (("merge in JSON", made), ("report of the merge in JSON", report)):
-        result.add(f"{name}, {ranks} ranks", [cost.seconds], "s")
-        result.add(f"{name}, {ranks} ranks, largest process", [cost.megabytes], "MB")
-    result.add(f"data set / merge in JSON, {ranks} ranks, time", [again.seconds / made.seconds], "x")
-    result.add(f"data set / merge in JSON, {ranks} ranks, memory", [again.megabytes / made.megabytes], "x")
-
-
 def _exponent(ranks: Sequence[int], seconds: Sequence[float]) -> float:
     """Of the power of ranks by which the cost grows, between the two largest."""
     return math.log(seconds[-1] / seconds[-2]) / math.log(ranks[-1] / ranks[-2])
@@ -132,7 +119,6 @@ def measure(effort: Effort) -> Result:
         exponent = _exponent(ranks, seconds)
         result.add("exponent of the growth of CPU time with ranks", [exponent], "")
         result.add("CPU time of 100 000 ranks by it", [seconds[-1] * (100_000 / ranks[-1]) ** exponent], "s")
-        _json(result, folder, ranks[1])
         for kind, layers in _KINDS[: 1 if effort.quick else None]:
             with tempfile.TemporaryDirectory(prefix="ranks-", dir=folder) as place:
                 _kind(result, Path(place), kind, layers, ranks[1])

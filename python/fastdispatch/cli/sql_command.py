@@ -26,7 +26,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "path", nargs="?", type=Input, metavar="PATH", help="data set, recording, run directory, dump or merge"
     )
     parser.add_argument("query", nargs="?", metavar="QUERY", help="SQL text, or the name of a recipe")
-    parser.add_argument("--base", type=Input, metavar="PATH", help="second run, with its tables in the schema base")
     parser.add_argument(
         "--format", choices=("table", "csv", "json"), default="table", help="format of the result (default: table)"
     )
@@ -45,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.show:
         print(text.rstrip())
         return
-    run = query.scan(arguments.path, base=arguments.base)
+    run = query.scan(arguments.path)
     result = run.sql(text)
     if result is not None:
         _print(result.columns, query.rows(result), arguments.format)

@@ -22,26 +22,20 @@ if TYPE_CHECKING:
 _ONE_FILE = ("reduced", *run_tables.SHARED)
 
 
-def scan(path: str | os.PathLike[str], *, base: str | os.PathLike[str] | None = None) -> Run:
+def scan(path: str | os.PathLike[str]) -> Run:
     """Open the tables of a run for SQL.
 
-    ``path`` is a data set, whose files are read when a query needs them, or a recording, run directory, dump or merge,
-    which is loaded. ``base`` is a second run for comparison, with its tables in the schema ``base``. Raises Error for
-    invalid inputs and without DuckDB.
+    ``path`` is a data set or a run directory of more than 16 ranks, whose files are read when a query needs them, or a
+    recording, run directory, dump or merge, which is loaded. Raises Error for invalid inputs and without DuckDB.
     """
     connection = engine.connect()
     _open(connection, path)
-    if base is not None:
-        connection.execute("CREATE SCHEMA base")
-        connection.execute("USE base")
-        _open(connection, base)
-        connection.execute("USE memory.main")
     return Run(connection)
 
 
 class Run:
-    """Tables of a run. Each is an attribute, a ``duckdb.DuckDBPyRelation``: paths, modules, ranks, figures, steps,
-    threads, jobs, open_calls, facts, counters, reduced (docs/formats/columns.md)."""
+    """Tables of a run. Each is an attribute, a ``duckdb.DuckDBPyRelation``: paths, modules, ranks, figures, settled,
+    steps, threads, jobs, open_calls, measures, gpu, facts, counters, reduced (docs/formats/columns.md)."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection

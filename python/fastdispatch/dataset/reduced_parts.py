@@ -52,7 +52,8 @@ def _save_part(trace: Trace, target: Path) -> None:
 
 
 def write_sums(connection: duckdb.DuckDBPyConnection, folder: Path, names: Iterable[str]) -> None:
-    """Write the sums of all groups, over the tables of a connection, and remove parts of other groups."""
+    """Write the sums of all groups, over the tables of a connection, and the table ``reduced``; remove parts of other
+    groups."""
     known = sorted(names)
     for part in (folder / FOLDER).glob("*.gz"):
         if part.name.removesuffix(f".{SETTLED}").removesuffix(f".{WHOLE}") not in known:
@@ -62,6 +63,9 @@ def write_sums(connection: duckdb.DuckDBPyConnection, folder: Path, names: Itera
         if all(part.exists() for part in parts):
             about, paths = _read_parts(parts)
             _save(folder / kind, sum_of_ranks(connection, paths, about, settled=kind == SETTLED))
+            if kind == WHOLE:  # of the same rows
+                query = f"SELECT {run_tables.REDUCED} FROM sums ORDER BY path"
+                run_tables.write_query(connection, query, folder / "reduced.parquet")
         else:
             (folder / kind).unlink(missing_ok=True)
 

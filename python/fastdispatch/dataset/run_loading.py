@@ -24,7 +24,6 @@ def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, ti
     """Read what a command shows: the sum of the ranks of a data set or of a run directory of more than 16 ranks, or one
     rank of it; else as :func:`fastdispatch.load`."""
     from fastdispatch.dataset import run_manifest
-    from fastdispatch.dataset.write_dataset import written_in
 
     if run_manifest.is_dataset(path):
         return _of_dataset(path, Path(path), steps, rank, timeline)
@@ -34,6 +33,8 @@ def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, ti
     if rank is not None:
         chosen = [each for each in recordings if inputs.rank_in_header(each) == rank]
         return load(chosen or path, steps=steps, timeline=timeline)
+    from fastdispatch.dataset.write_dataset import written_in
+
     return _of_dataset(path, written_in(path, recordings), steps, None, timeline)
 
 

@@ -37,7 +37,7 @@ SHARED = {
 SHARED_KEYS = {"paths": "path", "modules": "path, class"}
 
 #: Kinds of measures that are added up over ranks, and those of memory.
-ADDED = ("steps", "flops", "elementwise", "unknown", "comm")
+ADDED = ("steps", "shapes", "comm")
 MEMORY = ("allocated", "freed", "peak_freed", "peak", "kept", "unfollowed")
 
 
@@ -117,18 +117,52 @@ def _quantiles(column: str) -> str:
     return f"{found}[1] AS {column}_median, {found}[2] AS {column}_p95"
 
 
+#: A figure and its rank as one number: comparing it is much faster than comparing pairs.
+_PAIR = 2**32
+
+
+def most(column: str) -> str:
+    """Return the largest figure with the first rank that has it."""
+    return f"max({column}::HUGEINT * {_PAIR} + {_PAIR - 1} - rank)"
+
+
+def least(column: str) -> str:
+    """Return the smallest figure with the first rank that has it."""
+    return f"min({column}::HUGEINT * {_PAIR} + rank)"
+
+
+def _ends(column: str) -> str:
+    """Return both ends of a figure and the ranks that have them, from what :func:`least` and :func:`most` found."""
+    return f"""({column}_low // {_PAIR})::UBIGINT AS {column}_min, ({column}_high // {_PAIR})::UBIGINT AS {column}_max,
+        ({column}_low % {_PAIR})::UINTEGER AS {column}_fastest,
+        ({_PAIR - 1} - {column}_high % {_PAIR})::UINTEGER AS {column}_slowest"""
+
+
+#: Columns of the table ``reduced``.
+REDUCED = f"""path, ranks, missing, calls, calls_min, calls_max, ops,
+    {
+    ", ".join(
+        f"{name}, {name}_min, {name}_median, {name}_p95, {name}_max, {name}_slowest, {name}_fastest"
+        for name in ("self", "total")
+    )
+}, backward, steps"""
+
+
 def reduced(figures: str, more: str = "") -> str:
-    """Return the query for one row per call path with the sums of a table of figures, whatever the number of ranks. Of
-    equal ranks the first is named. ``more``: further columns."""
+    """Return the query for one row per call path with the sums of a table of figures, whatever the number of ranks.
+    ``more``: further columns."""
     return f"""
-    SELECT path, count(*) AS ranks, (SELECT count(*) FROM ranks) - count(*) AS missing,
-           {bounded("calls")} AS calls, min(calls) AS calls_min, max(calls) AS calls_max, {bounded("ops")} AS ops,
-           {bounded("self")} AS self, min(self) AS self_min, {_quantiles("self")}, max(self) AS self_max,
-           arg_max(rank, (self, -rank::BIGINT)) AS self_slowest, arg_min(rank, (self, rank)) AS self_fastest,
-           {bounded("total")} AS total, min(total) AS total_min, {_quantiles("total")}, max(total) AS total_max,
-           arg_max(rank, (total, -rank::BIGINT)) AS total_slowest, arg_min(rank, (total, rank)) AS total_fastest,
-           {bounded("backward", "BIGINT", 2**63 - 1)} AS backward, {bounded("steps")} AS steps{more}
-    FROM {figures} GROUP BY path"""
+    SELECT * EXCLUDE (calls_low, calls_high, self_low, self_high, total_low, total_high),
+           {_ends("calls")}, {_ends("self")}, {_ends("total")}
+    FROM (
+        SELECT path, count(*) AS ranks, (SELECT count(*) FROM ranks) - count(*) AS missing,
+               {bounded("calls")} AS calls, {bounded("ops")} AS ops, {bounded("self")} AS self, {_quantiles("self")},
+               {bounded("total")} AS total, {_quantiles("total")},
+               {bounded("backward", "BIGINT", 2**63 - 1)} AS backward, {bounded("steps")} AS steps,
+               {
+        ", ".join(f"{least(name)} AS {name}_low, {most(name)} AS {name}_high" for name in ("calls", "self", "total"))
+    }{more}
+        FROM {figures} GROUP BY path)"""
 
 
 NAMES = (*SHARED, *PER_RANK, "reduced")
@@ -140,12 +174,16 @@ def settled_of(trace: Trace) -> Trace | None:
     return settled if settled.window is not None else None
 
 
+#: Columns of settled steps that differ from those of whole recordings.
+_OF_SETTLED = ("contexts", "figures", "ranks", "threads")
+
+
 def _inputs(connection: duckdb.DuckDBPyConnection, trace: Trace) -> list[str]:
     """Make views of the columns of a trace and of its settled steps, which read the trace each time; return their
     names."""
     names, settled = [], settled_of(trace)
     for prefix, one in (("in", trace), ("settled_in", settled or trace)):
-        for name in trace.core.streams():
+        for name in trace.core.streams() if prefix == "in" else _OF_SETTLED:
             names.append(f"{prefix}_{name}")
             connection.register(f"arrow_{names[-1]}", ArrowTable(one.core, name))
             rows = " LIMIT 0" if one is trace and prefix != "in" else ""
@@ -163,7 +201,7 @@ def view(connection: duckdb.DuckDBPyConnection, trace: Trace) -> None:
 def read(connection: duckdb.DuckDBPyConnection, trace: Trace) -> None:
     """Make the tables of a trace with the data of its columns."""
     inputs = _inputs(connection, trace)
-    for name, query in (SHARED | PER_RANK | {"reduced": reduced("figures")}).items():
+    for name, query in (SHARED | PER_RANK | {"reduced": f"SELECT {REDUCED} FROM ({reduced('figures')})"}).items():
         connection.execute(f"CREATE TABLE {name} AS {query}")
     for name in inputs:
         connection.execute(f"DROP VIEW {name}")

@@ -28,7 +28,7 @@ _SOURCES = ["none", "optimizer", "engine", "profiler", "explicit"]
 #: Tables of a single rank only.
 _EMPTY = {
     "open": ("thread", "context", "age"),
-    "latest_steps": ("number", "begin", "end", *PHASES, "flops", "communicated", "live"),
+    "latest_steps": ("number", "begin", "end", *PHASES, "communicated", "live"),
     "step_tops": ("step", "context", "self"),
 }
 
@@ -38,10 +38,10 @@ def _squares(column: str) -> str:
     return f"sum(greatest(0, least({column}, 1e34))::HUGEINT)::DOUBLE"
 
 
-#: The mean of the steps of a call path on a rank, but the slowest (csrc/profile/totals.c, ``fd_figure_steady``).
-_OTHERS = "greatest(stepped::HUGEINT - self_max, 0)"
-_MEAN = f"({_OTHERS} // (steps - 1))"
-_LATE = f"CASE WHEN steps > 1 THEN greatest(stepped::HUGEINT - {_OTHERS} - {_MEAN}, 0) ELSE 0 END"
+#: The slowest step of a call path on a rank, and the mean of the others (csrc/profile/totals.c, ``fd_figure_steady``).
+_SLOWEST = "least(stepped, self_max)"
+_MEAN = f"((stepped - {_SLOWEST}) // (steps - 1))"
+_LATE = f"CASE WHEN steps > 1 THEN {_SLOWEST} - least({_SLOWEST}, {_MEAN}) ELSE 0 END"
 _LATE_SQUARES = f"CASE WHEN steps > 1 THEN self_max::DOUBLE ** 2 - {_MEAN}::DOUBLE ** 2 ELSE 0 END"
 
 
@@ -49,7 +49,6 @@ def _more(settled: bool) -> str:
     """Return the columns of the sum that are not in the table ``reduced``. Of settled steps the slowest counts."""
     late, squares = ("0", "0") if settled else (_LATE, _LATE_SQUARES)
     return f""",
-    arg_max(rank, (calls, -rank::BIGINT)) AS calls_most, arg_min(rank, (calls, rank)) AS calls_least,
     {bounded("resumes")} AS resumes, {bounded("self::HUGEINT + async")} AS own, {bounded("stepped")} AS all_stepped,
     max(steps) AS most_steps, max(last_step) AS latest_step,
     coalesce(min(self_min) FILTER (steps > 0), 0) AS step_self_min, max(self_max) AS step_self_max,
@@ -66,7 +65,7 @@ _FIGURES = """
            step_total_max AS total_max, total_squares
     FROM sums WHERE calls > 0 OR resumes > 0 OR own > 0 OR most_steps > 0"""
 _SPREADS = """
-    SELECT context, ranks, calls_min, calls_max, calls_least AS calls_min_rank, calls_most AS calls_max_rank,
+    SELECT context, ranks, calls_min, calls_max, calls_fastest AS calls_min_rank, calls_slowest AS calls_max_rank,
            self_min, self_max, self_fastest AS self_min_rank, self_slowest AS self_max_rank,
            total_min, total_max, total_fastest AS total_min_rank, total_slowest AS total_max_rank,
            round(self_median)::UBIGINT AS self_median, round(self_p95)::UBIGINT AS self_p95,
@@ -93,22 +92,36 @@ _THREADS = f"""
            {bounded("cpu")} AS cpu, 0 AS covered_from, 0 AS covered_to, 0 AS cpu_from, 0 AS cpu_to
     FROM {{threads}} t LEFT JOIN of_paths p ON t.root = p.path GROUP BY role, id ORDER BY role, id"""
 
-#: The sums of counts, with the range over ranks, and the memory of the rank with the highest peak.
+_RANGE = ("ranks", "range_min", "range_max", "range_min_rank", "range_max_rank")
+
+#: Different shapes of a call path in a sum: they would grow with the number of ranks.
+_SHAPES = 64
+
+#: The sums of counts, with the range over ranks, and the memory of the rank with the highest peak. Calls with further
+#: shapes of a path are in its row without detail, which has no range.
 _MEASURES = f"""
     WITH one AS (
         SELECT *, CASE WHEN kind = 'comm' AND other > sum THEN other ELSE sum END AS value FROM measures),
+    added AS (
+        SELECT id, kind, flags, detail, sum(count) AS count, sum(sum) AS sum, max(max) AS max, sum(other) AS other,
+               count(*) AS ranks, min(value) AS range_min, max(value) AS range_max,
+               arg_min(rank, (value, rank)) AS range_min_rank, arg_max(rank, (value, -rank::BIGINT)) AS range_max_rank
+        FROM one JOIN of_paths USING (path) WHERE kind IN {ADDED} GROUP BY id, kind, flags, detail),
+    placed AS (
+        SELECT *, kind = 'shapes' AND row_number() OVER (
+            PARTITION BY id, kind ORDER BY detail = '', md5(detail), flags) > {_SHAPES} AS further FROM added),
     highest AS (SELECT rank FROM measures WHERE kind = 'peak' ORDER BY max DESC, rank LIMIT 1)
-    SELECT id AS context, kind, flags, detail, {bounded("count")} AS count, {bounded("sum")} AS sum, max(max) AS max,
-           {bounded("other")} AS other, count(*) AS ranks, min(value) AS range_min, max(value) AS range_max,
-           arg_min(rank, (value, rank)) AS range_min_rank, arg_max(rank, (value, -rank::BIGINT)) AS range_max_rank
-    FROM one JOIN of_paths USING (path) WHERE kind IN {ADDED} GROUP BY id, kind, flags, detail
+    SELECT id AS context, kind, flags, if(further, '', detail) AS detail, {bounded("count")} AS count,
+           {bounded("sum")} AS sum, max(max) AS max, {bounded("other")} AS other,
+           {", ".join(f"max(if(further, 0, {name})) AS {name}" for name in _RANGE)}
+    FROM placed GROUP BY ALL
     UNION ALL
     SELECT id, kind, flags, detail, count, sum, max, CASE WHEN kind = 'peak' THEN rank ELSE other END, 0, 0, 0, 0, 0
     FROM measures JOIN highest USING (rank) JOIN of_paths USING (path) WHERE kind IN {MEMORY}
     ORDER BY ALL"""
 
-#: Kinds of measures by their number.
-_KINDS = ("none", "steps", "flops", "elementwise", "unknown", "shapes", "comm", "collectives", "latest", *MEMORY)
+#: Kinds of measures by their number (csrc/recording/measures/measure_format.h).
+KINDS = ("none", "steps", "shapes", "comm", "collectives", "latest", *MEMORY)
 
 
 def sum_of_ranks(connection: duckdb.DuckDBPyConnection, paths: _core.Trace, about: About, *, settled: bool) -> str:
@@ -126,7 +139,7 @@ def sum_of_ranks(connection: duckdb.DuckDBPyConnection, paths: _core.Trace, abou
     threads = "settled_threads" if settled else "threads"
     rank["threads"] = document.table(connection.sql(_THREADS.format(threads=threads)), ("role",))
     measures = document.table(connection.sql(_MEASURES), ("detail",))
-    measures["kind"] = [_KINDS.index(kind) for kind in measures["kind"]]
+    measures["kind"] = [KINDS.index(kind) for kind in measures["kind"]]
     if measures["kind"]:
         rank["measures"] = measures
     tables = {"figures": _FIGURES, "spreads": _SPREADS}

@@ -270,7 +270,6 @@ def _finish(folder: Path, manifest: RunManifest) -> None:
     connection = engine.connect()
     for table in run_tables.PER_RANK:
         connection.execute(f"CREATE VIEW {table} AS {run_tables.rows_of(table, folder / table / '*.parquet')}")
-    run_tables.write_query(connection, f"{run_tables.reduced('figures')} ORDER BY path", folder / "reduced.parquet")
     reduced_parts.write_sums(connection, folder, names)
     for table, key in run_tables.SHARED_KEYS.items():
         _share(connection, folder, table, key)

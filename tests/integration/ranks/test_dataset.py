@@ -139,7 +139,7 @@ def test_planted_ranks_are_found_by_name(dataset: Path) -> None:
 
 @pytest.mark.parametrize("name", query.recipes())
 def test_recipes(name: str, dataset: Path, recorded: Path) -> None:
-    for run in (fastdispatch.scan(dataset, base=recorded), fastdispatch.scan(recorded, base=dataset)):
+    for run in (fastdispatch.scan(dataset), fastdispatch.scan(recorded)):
         assert run.recipe(name).columns
     assert query.recipes()[name][0].isupper() and not query.recipes()[name].endswith(".")
     assert f"`{name}`" in (processes.ROOT / "docs" / "guides" / "scale.md").read_text()

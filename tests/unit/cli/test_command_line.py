@@ -44,7 +44,7 @@ COMMANDS = {
     "merge": "merge I:run -o O:x.json",
     "anonymize": "anonymize I:run -o O:x.json",
     "merge, data set": "merge I:run -o O:made.parquet",
-    "sql": "sql I:run phases --base I:dump.json",
+    "sql": "sql I:run phases",
     "export callgraph": "export callgraph I:run -o O:x.json",
     **{
         f"export {name}": f"export {name} I:run -o O:x"

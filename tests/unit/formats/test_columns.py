@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from fastdispatch.dataset.sum_dump import KINDS
+
 ROOT = Path(__file__).parents[3]
 SPREAD = r"""FD_COLUMN_IN(\2, fd_rank_spread, "\1_min", U64,), FD_COLUMN_IN(\2, fd_rank_spread, "\1_max", U64,),
 FD_COLUMN(fd_rank_spread, "\1_min_rank", U32,), FD_COLUMN(fd_rank_spread, "\1_max_rank", U32,)"""
@@ -62,6 +64,11 @@ def test_columns_of_the_schema(table: str) -> None:
         assert items.get("$ref", items.get("type")).rpartition("/")[2] in DEFINITIONS[kind, unit], (name, unit)
         if kind == "DOUBLE":
             assert items["description"] == unit
+
+
+def test_kinds_of_measures() -> None:
+    (names,) = re.findall(r"measure_names\[\] = \{(.*?)NULL\}", SOURCE, re.DOTALL)
+    assert tuple(re.findall(r'"(\w+)"', names)) == KINDS
 
 
 def test_units_of_definitions() -> None:
