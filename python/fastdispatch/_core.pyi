@@ -412,7 +412,7 @@ class Trace:
     def ranks(self) -> list[dict[str, Any]]:
         """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the
         tables ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``, ``measures`` and ``spreads``
-        (empty but for a sum of ranks)."""
+        (of a sum of ranks)."""
 
     def figures(self, rank: SupportsIndex, /) -> _Columns:
         """Return the figures of one rank per context, as in a dump. ``ArgumentError`` for -1."""

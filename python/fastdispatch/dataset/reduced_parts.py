@@ -1,5 +1,5 @@
-"""What a group of ranks has besides its tables: its call paths, and the description of its ranks. Of all groups they
-make the sums of the data set, of settled steps and of whole recordings (docs/formats/columns.md)."""
+"""Call paths and descriptions of groups of ranks, and the sums that are made of them, of settled steps and of whole
+recordings (docs/formats/columns.md)."""
 
 from __future__ import annotations
 
