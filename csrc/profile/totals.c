@@ -3,7 +3,7 @@
 #include <string.h>
 
 static uint64_t
-difference(uint64_t a, uint64_t b)
+difference_of(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -13,11 +13,12 @@ fd_figure_steady(const fd_figure *figure)
 {
     fd_figure made = *figure;
     if (figure->steps >= 2) {
-        uint64_t others = difference(figure->stepped, figure->self_max);
+        uint64_t others = difference_of(figure->stepped, figure->self_max);
         uint64_t mean = others / (figure->steps - 1);
         double most = (double)figure->self_max;
         made.stepped = others + mean;
-        made.self = made.stepped + difference(figure->self, figure->stepped);
+        made.self =
+            made.stepped + difference_of(figure->self, figure->stepped);
         made.self_squares += (double)mean * (double)mean - most * most;
     }
     return made;
@@ -71,9 +72,9 @@ take_late_steps(fd_totals *totals, const fd_trace *trace,
         fd_total *total = &totals->list[spread->context];
         uint32_t flags = trace->contexts.list[spread->context].flags;
         if ((flags & FD_CONTEXT_ASYNC) == 0) {
-            total->self = difference(total->self, spread->late);
+            total->self = difference_of(total->self, spread->late);
             total->self_stepped =
-                difference(total->self_stepped, spread->late);
+                difference_of(total->self_stepped, spread->late);
             total->self_squares -= spread->late_squares;
         }
     }
@@ -185,7 +186,7 @@ enclosing_autograd(const fd_trace *trace, uint32_t id)
 /* Add with wrap-around for impossible times of a document, as unsigned sums
  * do. */
 static void
-add(int64_t *sum, int64_t more)
+add_wrapping(int64_t *sum, int64_t more)
 {
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
 }
@@ -195,7 +196,7 @@ add(int64_t *sum, int64_t more)
  * backward time of any context that encloses both origins: count it once
  * there. */
 static void
-credit(fd_totals *totals, const fd_trace *trace, uint32_t id)
+credit_origin(fd_totals *totals, const fd_trace *trace, uint32_t id)
 {
     const fd_trace_context *context = &trace->contexts.list[id];
     int64_t time = (int64_t)totals->list[id].total;
@@ -212,12 +213,13 @@ credit(fd_totals *totals, const fd_trace *trace, uint32_t id)
     if (context->origin == 0) {
         return;
     }
-    add(&totals->list[context->origin].backward, time);
+    add_wrapping(&totals->list[context->origin].backward, time);
     uint32_t outer_origin =
         outer == 0 ? 0 : trace->contexts.list[outer].origin;
     if (outer_origin != 0) {
         uint32_t both = common_ancestor(trace, context->origin, outer_origin);
-        add(&totals->list[both].backward, (int64_t)(0 - (uint64_t)time));
+        add_wrapping(&totals->list[both].backward,
+                     (int64_t)(0 - (uint64_t)time));
     }
 }
 
@@ -227,17 +229,17 @@ attribute_backward(fd_totals *totals, const fd_trace *trace)
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         const fd_trace_context *context = &trace->contexts.list[i];
         if (trace->nodes.list[context->node].kind == FD_NODE_AUTOGRAD) {
-            credit(totals, trace, i);
+            credit_origin(totals, trace, i);
         }
     }
     for (uint32_t i = trace->contexts.count; i-- > 1;) {
         uint32_t parent = trace->contexts.list[i].parent;
-        add(&totals->list[parent].backward, totals->list[i].backward);
+        add_wrapping(&totals->list[parent].backward, totals->list[i].backward);
     }
 }
 
 static fd_status
-sum(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
+sum_contexts(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
 {
     *totals = (fd_totals){
         .list = fd_calloc(trace->contexts.count, sizeof *totals->list)};
@@ -253,13 +255,13 @@ sum(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
 fd_status
 fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank)
 {
-    return sum(totals, trace, rank, false);
+    return sum_contexts(totals, trace, rank, false);
 }
 
 fd_status
 fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace, int rank)
 {
-    return sum(totals, trace, rank, true);
+    return sum_contexts(totals, trace, rank, true);
 }
 
 void

@@ -178,6 +178,12 @@ def test_functions_stay_short() -> None:
     assert lengths[len(lengths) // 2] <= 15
 
 
+def test_names_of_functions_have_two_words() -> None:
+    """A verb alone, as in add(), names no noun."""
+    for path in sources(".c", ".h"):
+        assert [title for title, _ in functions(path) if "_" not in title] == [], name(path)
+
+
 def test_every_file_below_capture_has_a_test() -> None:
     there = {name(path) for path in sources(".c", below="tests/c")}
     tested = [path.relative_to(ROOT / "csrc") for path in sources(".c") if layer(path) in BELOW_PYTHON]
