@@ -11,7 +11,6 @@
 #include "capture/session/session.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu_runtime.h"
-#include "module/anonymize_binding.h"
 #include "module/errors.h"
 #include "module/et/et_binding.h"
 #include "module/events/timeline_binding.h"
@@ -208,9 +207,6 @@ static PyMethodDef functions[] = {
         "et_export", fd_et_export_py,
         "et_export($module, path, pytorch, chakra, *, edges=255)\n--\n\n"
         "Execution traces from a recording."),
-    {"anonymous_name", fd_anonymous_name_py, METH_VARARGS,
-     PyDoc_STR("anonymous_name($module, salt, name, /)\n--\n\n"
-               "The salted hash of a name or path: \"f_\" and 12 digits.")},
     {"et_layer_calls", fd_et_layer_calls_py, METH_O,
      PyDoc_STR("et_layer_calls($module, path, /)\n--\n\n"
                "Calls of operators and modules in a recording, as JSON.")},

@@ -187,9 +187,6 @@ def et_export(path: _Path, pytorch: _Path, chakra: _Path, *, edges: int = 255) -
     """Write the operators of a recording of ``CallGraph(et=True)`` in the formats of PyTorch (.json) and Chakra (.et),
     each also with .gz. Returns the same as :func:`et_info`. Raises :class:`Error`."""
 
-def anonymous_name(salt: str, name: _Path, /) -> str:
-    """The salted hash of a name or path, as of :meth:`Trace.anonymize`: ``f_`` and 12 hexadecimal digits."""
-
 def et_layer_calls(path: _Path, /) -> str:
     """Return calls of operators and of forwards of modules in a recording of ``CallGraph(et=True)`` as JSON: rows of
     id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's

@@ -45,7 +45,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/measures": 1516,
     "python/fastdispatch/page": 5671,
     "python/fastdispatch/pipeline": 6340,
-    "python/fastdispatch/read": 2322,
+    "python/fastdispatch/read": 2261,
     "python/fastdispatch/record": 3638,
     "python/fastdispatch/report": 4164,
     "python/fastdispatch/testing": 354,

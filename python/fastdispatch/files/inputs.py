@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.files.run_directory import in_folder
 
 #: Names of recordings in a run directory.
 _RECORDINGS = "rank*.fd"
-
-_PIECE = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -50,20 +49,19 @@ def find(paths: Sequence[str]) -> list[Source]:
     """
     found: dict[str, Source] = {}
     for path in paths:
-        for source in _remote(path) if is_remote(path) else _local(path):
-            found.setdefault(source.path, source)
+        sources = _remote(path) if is_remote(path) else _local(path)
+        if not sources:
+            raise Error(f"{path}: no recording ({_RECORDINGS}) in this directory")
+        found |= {source.path: source for source in sources}
     return sorted(found.values(), key=lambda source: source.path)
 
 
 def _local(path: str) -> list[Source]:
     try:
-        files = Path(path).glob(_RECORDINGS) if Path(path).is_dir() else [Path(path)]
-        sources = [_source(file) for file in files]
+        files = in_folder(Path(path)) if Path(path).is_dir() else [Path(path)]
+        return [_source(file) for file in files]
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
-    if not sources:
-        raise Error(f"{path}: no recording ({_RECORDINGS}) in this directory")
-    return sources
 
 
 def _source(file: Path) -> Source:
@@ -92,12 +90,9 @@ def _remote(path: str) -> list[Source]:
     try:
         folder = f"{inside.rstrip('/')}/{_RECORDINGS}" if store.isdir(inside) else ""
         names = store.glob(folder) if folder else [inside]
-        sources = [Source(store.unstrip_protocol(name), int(store.info(name)["size"]), 0) for name in names]
+        return [Source(store.unstrip_protocol(name), int(store.info(name)["size"]), 0) for name in names]
     except Exception as error:  # stores raise what their libraries raise
         raise Error(f"{path}: {_reason(error)}") from None
-    if not sources:
-        raise Error(f"{path}: no recording ({_RECORDINGS}) in this directory")
-    return sources
 
 
 def _reason(error: Exception) -> str:
@@ -117,7 +112,7 @@ def local_copy(path: str) -> Iterator[str]:
         local = Path(folder) / Path(inside).name
         try:
             with store.open(inside, "rb") as source, local.open("wb") as copy:
-                shutil.copyfileobj(source, copy, _PIECE)
+                shutil.copyfileobj(source, copy)
         except Exception as error:
             raise Error(f"{path}: {_reason(error)}") from None
         yield str(local)
