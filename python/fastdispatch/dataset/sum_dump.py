@@ -35,13 +35,13 @@ _EMPTY = {
 
 def _squares(column: str) -> str:
     """Return a sum of doubles that does not depend on their order."""
-    return f"sum(greatest(0, least({column}, 1e34))::HUGEINT)::DOUBLE"
+    return f"sum(if({column} > 0, if({column} < 1e34, {column}, 1e34), 0)::HUGEINT)::DOUBLE"
 
 
 #: The slowest step of a call path on a rank, and the mean of the others (csrc/profile/totals.c, ``fd_figure_steady``).
-_SLOWEST = "least(stepped, self_max)"
+_SLOWEST = "if(self_max < stepped, self_max, stepped)"  # least() is slow
 _MEAN = f"((stepped - {_SLOWEST}) // (steps - 1))"
-_LATE = f"CASE WHEN steps > 1 THEN {_SLOWEST} - least({_SLOWEST}, {_MEAN}) ELSE 0 END"
+_LATE = f"CASE WHEN steps > 1 AND {_SLOWEST} > {_MEAN} THEN {_SLOWEST} - {_MEAN} ELSE 0 END"
 _LATE_SQUARES = f"CASE WHEN steps > 1 THEN self_max::DOUBLE ** 2 - {_MEAN}::DOUBLE ** 2 ELSE 0 END"
 
 

@@ -254,7 +254,7 @@ class Trace(Views):
     def columns(self, table: str) -> ArrowTable:
         """Return a table as Arrow columns, which pyarrow, polars, pandas and DuckDB read without a copy: ``nodes``,
         ``modules``, ``contexts``, ``ranks``, ``facts``, ``counters``, ``figures``, ``steps``, ``threads``, ``jobs``,
-        ``open_calls`` or ``measures`` (docs/formats/columns.md). Any other name raises ``ArgumentError``."""
+        ``open_calls``, ``measures`` or ``gpu`` (docs/formats/columns.md). Any other name raises ``ArgumentError``."""
         return ArrowTable(self.core, table)
 
     def to_pandas(self) -> dict[str, pandas.DataFrame]:

@@ -18,7 +18,7 @@ polars = pytest.importorskip("polars")
 pyarrow = pytest.importorskip("pyarrow")
 
 TABLES = ["nodes", "modules", "contexts", "ranks", "facts", "counters", "figures", "steps", "threads", "jobs"]
-TABLES += ["open_calls", "measures"]  # docs/formats/columns.md
+TABLES += ["open_calls", "measures", "gpu"]  # docs/formats/columns.md
 
 
 @pytest.fixture(scope="module")

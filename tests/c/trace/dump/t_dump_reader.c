@@ -135,6 +135,47 @@ cut_and_continued(void)
     CHECK(size > 1000);
 }
 
+/* A sum of ranks keeps its spread when it is dumped, loaded and merged. */
+static void
+sum_of_ranks(void)
+{
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    CLEAN(fixture_trace_free) fd_trace *again = NULL;
+    CLEAN(fixture_trace_free) fd_trace *both = fd_trace_new();
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    fd_error error = {""};
+    bool same;
+    OK(both != NULL ? FD_OK : FD_ENOMEM);
+    OK(fixture_trace(&trace, 0, NULL));
+    fd_trace_rank *sum = &trace->ranks.list[0];
+    sum->rank = FD_RANK_SUM;
+    sum->reduced = 3;
+    sum->whole = 77;
+    sum->window.applied = true;
+    uint32_t train = fixture_find(trace, "train");
+    fd_rank_spread spread = {.context = train,
+                             .ranks = 2,
+                             .self = {.min = 5, .max = 9, .max_rank = 2},
+                             .self_median = 6,
+                             .late_squares = 0.5};
+    OK(fd_vector_push(&sum->spreads, spread));
+    OK(fixture_dump(trace, &text));
+    OK(fixture_load(&again, text.bytes, text.size, NULL));
+    OK(fd_merge_add(both, again, "sum", NULL));
+    STATUS(fd_merge_add(both, again, "again", &error), FD_ECONFLICT);
+    CHECK(strstr(error.text, "a second sum of ranks") != NULL);
+    OK(fd_trace_sort(both));
+    OK(fixture_same(trace, both, &same));
+    CHECK(same);
+    const fd_trace_rank *rank = &both->ranks.list[0];
+    EQUAL(rank->reduced, 3);
+    EQUAL(rank->whole, 77);
+    CHECK(rank->window.applied);
+    EQUAL(rank->spreads.count, 1);
+    EQUAL(rank->spreads.list[0].self.max_rank, 2);
+    EQUAL(rank->spreads.list[0].self_median, 6);
+}
+
 /* Deep nesting uses a bounded stack. */
 static void
 too_deep(void)
@@ -153,5 +194,5 @@ too_deep(void)
     STATUS(objects, FD_EFORMAT);
 }
 
-RUN(TEST(round_trip), TEST(invalid_dumps), ONCE(cut_and_continued),
-    TEST(too_deep))
+RUN(TEST(round_trip), TEST(sum_of_ranks), TEST(invalid_dumps),
+    ONCE(cut_and_continued), TEST(too_deep))
