@@ -67,7 +67,7 @@ BUDGET: dict[str, int] = {
     "tests/c/recording": 3429,
     "tests/c/streams": 283,
     "tests/c/support": 2595,
-    "tests/c/trace": 4066,
+    "tests/c/trace": 4107,
     "tests/chakra": 563,
     "tests/consumers": 372,
     "tests/corpus": 645,
