@@ -70,3 +70,55 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(copy);
     return 0;
 }
+
+/* An operator from a tensor of one float to itself. */
+static fd_status
+operate(fixture *f, const char *schema)
+{
+    const uint64_t words[] = {
+        FD_OPERAND_TENSOR | 6 << 8 | UINT64_C(0xff) << 24, 0x100, 0x108, 0, 1};
+    fd_op_call call = {
+        .start = check_clock_now(),
+        .id = 7,
+        .torch_thread = 1,
+        .schema =
+            fd_strings_add(&f->recording->strings, schema, strlen(schema)),
+    };
+    fd_status status = FD_OK;
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < 5 && status == FD_OK; i++) {
+            status = fd_vector_push(&f->main->ops.words, words[i]);
+        }
+        if (side == 0) {
+            fd_op_calls_begin(f->main, &call, schema, 1);
+        }
+        else {
+            fd_op_calls_end(f->main, schema, check_clock_now());
+        }
+    }
+    fd_recording_schema(f->recording, schema,
+                        "aten::mm.out(Tensor self) -> "
+                        "Tensor");
+    return status;
+}
+
+fd_status
+fuzz_seed(fd_buffer *to)
+{
+    fixture f;
+    fd_timeline timeline = {.on = true, .max_bytes = 1 << 20};
+    fd_status status = fixture_open_timeline(&f, &timeline);
+    if (status == FD_OK) {
+        status = fixture_train(&f, 0);
+    }
+    if (status == FD_OK) {
+        status = operate(&f, "aten::mm.out");
+    }
+    if (status == FD_OK) {
+        fixture_stop(&f);
+        fd_buffer_bytes(to, f.recording->file.base, fixture_bytes(&f));
+        status = to->status;
+    }
+    fixture_clear(&f);
+    return status;
+}
