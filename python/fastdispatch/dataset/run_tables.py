@@ -148,9 +148,9 @@ REDUCED = f"""path, ranks, missing, calls, calls_min, calls_max, ops,
 }, backward, steps"""
 
 
-def reduced(figures: str, more: str = "") -> str:
-    """Return the query for one row per call path with the sums of a table of figures, whatever the number of ranks.
-    ``more``: further columns."""
+def reduced(figures: str) -> str:
+    """Return the query for one row per call path with the sums of a table of figures, whatever the number of
+    ranks."""
     return f"""
     SELECT * EXCLUDE (calls_low, calls_high, self_low, self_high, total_low, total_high),
            {_ends("calls")}, {_ends("self")}, {_ends("total")}
@@ -161,7 +161,7 @@ def reduced(figures: str, more: str = "") -> str:
                {bounded("backward", "BIGINT", 2**63 - 1)} AS backward, {bounded("steps")} AS steps,
                {
         ", ".join(f"{least(name)} AS {name}_low, {most(name)} AS {name}_high" for name in ("calls", "self", "total"))
-    }{more}
+    }
         FROM {figures} GROUP BY path)"""
 
 

@@ -46,16 +46,18 @@ _LATE_SQUARES = f"CASE WHEN steps > 1 THEN self_max::DOUBLE ** 2 - {_MEAN}::DOUB
 
 
 def _more(settled: bool) -> str:
-    """Return the columns of the sum that are not in the table ``reduced``. Of settled steps the slowest counts."""
+    """Return the query for figures that are not in the table ``reduced``. Of settled steps the slowest counts."""
     late, squares = ("0", "0") if settled else (_LATE, _LATE_SQUARES)
-    return f""",
+    return f"""
+    SELECT path,
     {bounded("resumes")} AS resumes, {bounded("self::HUGEINT + async")} AS own, {bounded("stepped")} AS all_stepped,
     max(steps) AS most_steps, max(last_step) AS latest_step,
     coalesce(min(self_min) FILTER (steps > 0), 0) AS step_self_min, max(self_max) AS step_self_max,
     coalesce(min(total_min) FILTER (steps > 0), 0) AS step_total_min, max(total_max) AS step_total_max,
     {_squares("self_squares")} AS self_squares, {_squares("total_squares")} AS total_squares,
     {bounded("CASE WHEN steps > 1 THEN self_min::HUGEINT * steps ELSE 0 END")} AS least,
-    {bounded(late)} AS late, {_squares(squares)} AS late_squares"""
+    {bounded(late)} AS late, {_squares(squares)} AS late_squares
+    FROM {"settled" if settled else "figures"} GROUP BY path"""
 
 
 #: Tables of the sum, from the rows ``sums`` with the number of their call path.
@@ -130,9 +132,10 @@ def sum_of_ranks(connection: duckdb.DuckDBPyConnection, paths: _core.Trace, abou
     connection.register("arrow_paths", ArrowTable(paths, "contexts"))
     connection.execute("CREATE OR REPLACE TEMP TABLE of_paths AS SELECT id, path FROM arrow_paths")
     connection.unregister("arrow_paths")
-    query = reduced("settled" if settled else "figures", _more(settled))
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE more AS {_more(settled)}")  # one query needs more memory
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE sums AS SELECT id AS context, r.* FROM ({query}) r JOIN of_paths USING (path)"
+        f"""CREATE OR REPLACE TEMP TABLE sums AS SELECT id AS context, * EXCLUDE (id)
+            FROM ({reduced("settled" if settled else "figures")}) JOIN more USING (path) JOIN of_paths USING (path)"""
     )
     document = _Document(paths)
     rank = _rank(connection, about, settled)
