@@ -58,7 +58,7 @@ def test_the_source_view_opens_at_a_function_of_the_project(gpt: Path, browser: 
     with opened(browser, gpt / "page.html", "view=source") as shown:
         first = shown.locator("#view-source .list .entry").first
         assert "selected" in str(first.get_attribute("class"))
-        assert "pretrain.py" in first.inner_text()
+        assert re.search(r"(pretrain|conftest)\.py", first.inner_text())  # both are of the project; times decide
         assert shown.locator("#view-source h2").inner_text() == first.locator("b").inner_text()
         assert shown.locator("#view-source pre").is_visible()
 
