@@ -58,7 +58,7 @@ BUDGET: dict[str, int] = {
     "tests/c/et": 3150,
     "tests/c/events": 6500,
     "tests/c/export": 200,
-    "tests/c/fuzz": 1100,
+    "tests/c/fuzz": 1150,
     "tests/c/gpu": 1100,
     "tests/c/graphs": 1950,
     "tests/c/json": 550,
