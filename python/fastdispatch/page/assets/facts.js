@@ -1,4 +1,4 @@
-// The end of the overview: what was recorded and at which cost, and what is missing.
+// The end of the overview: the recorded program, the cost of the recording, and missing parts.
 
 import { compares } from "./change.js";
 import { el } from "./dom.js";
