@@ -11,7 +11,6 @@ static const fd_exporter exporters[] = {
     {"chrome", fd_export_chrome, true},
     {"dot", fd_export_dot, false},
     {"folded", fd_export_folded, false},
-    {"graphml", fd_export_graphml, false},
     {"perfetto", fd_export_perfetto, true},
     {"pprof", fd_export_pprof, false},
 };

@@ -7,10 +7,6 @@
 /* Write the language of Graphviz. */
 fd_export fd_export_dot;
 
-/* Write http://graphml.graphdrawing.org/: functions and calls with their
- * figures. No function is contracted; options->ops selects operators. */
-fd_export fd_export_graphml;
-
 /* Write call_graph_<rank>.json: two sorted lists of strings, functions and
  * "caller->callee". Only Python functions unless options->ops includes
  * operators. */

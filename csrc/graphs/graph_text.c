@@ -3,7 +3,6 @@
 #include "base/utf8.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Return whether XML allows this character of `length` bytes (0: invalid
  * UTF-8). XML has no control characters, U+FFFE or U+FFFF. */

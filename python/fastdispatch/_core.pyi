@@ -501,7 +501,7 @@ class Trace:
         strict: bool = False,
         leaves: int = 0,
     ) -> bytes:
-        """Return a file for another program: ``callgraph``, ``dot``, ``graphml``, ``folded``,
+        """Return a file for another program: ``callgraph``, ``dot``, ``folded``,
         ``pprof``, ``chrome`` or ``perfetto``.
 
         ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: alignment of clocks of several

@@ -1,12 +1,19 @@
 #include "et/et_writers.h"
 
 #include "et/et_names.h"
-#include "graphs/graphml_writer.h"
+#include "graphs/graph_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-static const fd_graphml_key keys[] = {
+/* The declared attributes of nodes and edges. */
+static const struct {
+    const char *id;
+    const char *target;
+    const char *name;
+    const char *type;
+} keys[] = {
     {"name", "node", "name", "string"},
     {"type", "node", "type", "string"},
     {"parent", "node", "parent", "string"},
@@ -22,55 +29,91 @@ static const fd_graphml_key keys[] = {
 };
 
 static void
-put_pooled(const fd_graphml_writer *w, const fd_et *et, const char *key,
-           uint32_t text)
+put_head(fd_buffer *to)
 {
-    fd_graphml_put_bytes(w, key, fd_et_text(et, text),
-                         fd_text_pool_size(&et->texts, text));
+    fd_buffer_text(to,
+                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                   "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">"
+                   "\n");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        fd_buffer_format(to,
+                         "<key id=\"%s\" for=\"%s\" attr.name=\"%s\""
+                         " attr.type=\"%s\"/>\n",
+                         keys[i].id, keys[i].target, keys[i].name,
+                         keys[i].type);
+    }
+    fd_buffer_text(to, "<graph edgedefault=\"directed\">\n");
 }
 
 static void
-put_comm(const fd_graphml_writer *w, const fd_et *et, const fd_et_node *node)
+put_bytes(fd_buffer *to, const char *key, const char *text, size_t size)
+{
+    fd_buffer_format(to, "<data key=\"%s\">", key);
+    fd_text_xml(to, text, size);
+    fd_buffer_text(to, "</data>");
+}
+
+static void
+put_text(fd_buffer *to, const char *key, const char *text)
+{
+    put_bytes(to, key, text, strlen(text));
+}
+
+static void
+put_number(fd_buffer *to, const char *key, int64_t value)
+{
+    fd_buffer_format(to, "<data key=\"%s\">%" PRId64 "</data>", key, value);
+}
+
+static void
+put_pooled(fd_buffer *to, const fd_et *et, const char *key, uint32_t text)
+{
+    put_bytes(to, key, fd_et_text(et, text),
+              fd_text_pool_size(&et->texts, text));
+}
+
+static void
+put_comm(fd_buffer *to, const fd_et *et, const fd_et_node *node)
 {
     const fd_et_comm *comm = fd_et_comm_of(et, node);
     if (comm == NULL || node->type < FD_ET_SEND) {
         return;
     }
-    fd_graphml_put_text(w, "comm", fd_et_comm_name(node, comm));
+    put_text(to, "comm", fd_et_comm_name(node, comm));
     if (comm->bytes >= 0) {
-        fd_graphml_put_i64(w, "bytes", comm->bytes);
+        put_number(to, "bytes", comm->bytes);
     }
     if (comm->group != 0) {
-        put_pooled(w, et, "group", comm->group);
+        put_pooled(to, et, "group", comm->group);
     }
 }
 
 static void
-put_node(const fd_graphml_writer *w, const fd_et *et, const fd_et_node *node)
+put_node(fd_buffer *to, const fd_et *et, const fd_et_node *node)
 {
     bool gpu = (node->flags & FD_ET_GPU) != 0;
-    fd_graphml_begin_node(w, node->id);
-    put_pooled(w, et, "name", node->name);
-    fd_graphml_put_text(w, "type", fd_et_type_name(node->type));
+    fd_buffer_format(to, "<node id=\"%" PRIu64 "\">", node->id);
+    put_pooled(to, et, "name", node->name);
+    put_text(to, "type", fd_et_type_name(node->type));
     if (node->parent != 0) {
         char id[24];
         snprintf(id, sizeof id, "%" PRIu64,
                  et->nodes.list[node->parent - 1].id);
-        fd_graphml_put_text(w, "parent", id);
+        put_text(to, "parent", id);
     }
-    fd_graphml_put_text(w, "cpu", gpu ? "false" : "true");
-    fd_graphml_put_i64(w, gpu ? "stream" : "tid",
-                       gpu ? node->stream : (int64_t)node->tid);
+    put_text(to, "cpu", gpu ? "false" : "true");
+    put_number(to, gpu ? "stream" : "tid",
+               gpu ? node->stream : (int64_t)node->tid);
     if ((node->flags & FD_ET_TIMED) != 0) {
-        fd_graphml_put_i64(w, "start", node->start_ns);
-        fd_graphml_put_i64(w, "dur", node->dur_ns);
+        put_number(to, "start", node->start_ns);
+        put_number(to, "dur", node->dur_ns);
     }
-    put_comm(w, et, node);
-    fd_graphml_end_node(w);
+    put_comm(to, et, node);
+    fd_buffer_text(to, "</node>\n");
 }
 
 static void
-put_edge(const fd_graphml_writer *w, const fd_et *et, const fd_et_edge *edge)
+put_edge(fd_buffer *to, const fd_et *et, const fd_et_edge *edge)
 {
     char kinds[128] = "";
     size_t size = 0;
@@ -81,26 +124,27 @@ put_edge(const fd_graphml_writer *w, const fd_et *et, const fd_et_edge *edge)
                                  size > 0 ? "," : "", fd_et_kind_name(kind));
         }
     }
-    fd_graphml_begin_edge(w, et->nodes.list[edge->from].id,
-                          et->nodes.list[edge->to].id);
-    fd_graphml_put_text(w, "kinds", kinds);
-    fd_graphml_end_edge(w);
+    fd_buffer_format(
+        to, "<edge source=\"%" PRIu64 "\" target=\"%" PRIu64 "\">",
+        et->nodes.list[edge->from].id, et->nodes.list[edge->to].id);
+    put_text(to, "kinds", kinds);
+    fd_buffer_text(to, "</edge>\n");
 }
 
 fd_status
 fd_et_write_graphml(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
-    const fd_graphml_writer w = {.to = fd_bytes_out_text(out), .prefix = ""};
+    fd_buffer *to = fd_bytes_out_text(out);
     fd_status status = FD_OK;
-    fd_graphml_begin(&w, keys, sizeof keys / sizeof *keys);
+    put_head(to);
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        put_node(&w, et, &et->nodes.list[i]);
+        put_node(to, et, &et->nodes.list[i]);
         status = fd_bytes_out_flow(out, error);
     }
     for (uint32_t i = 0; i < et->edges.count && status == FD_OK; i++) {
-        put_edge(&w, et, &et->edges.list[i]);
+        put_edge(to, et, &et->edges.list[i]);
         status = fd_bytes_out_flow(out, error);
     }
-    fd_graphml_end(&w);
+    fd_buffer_text(to, "</graph>\n</graphml>\n");
     return status;
 }

@@ -34,7 +34,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     callgraph.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     callgraph.set_defaults(function=export_callgraph)
     add_flames(formats)
-    add_graphml(formats)
     add_sqlite(formats)
     add_timeline(formats, "perfetto", "native Perfetto timeline, for ui.perfetto.dev")
     chrome = add_timeline(formats, "chrome", "Chrome JSON timeline, for chrome://tracing, Perfetto and other viewers")
@@ -76,19 +75,6 @@ def add_flames(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     pprof.set_defaults(function=export_one)
 
 
-def add_graphml(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    what = "call graph for networkx, yEd and Gephi"
-    parser = formats.add_parser("graphml", help=what, description=f"Write a {what}, with all functions and calls.")
-    add_common(parser)
-    parser.add_argument(
-        "--ops",
-        choices=("none", "top", "all"),
-        default="all",
-        help="operators to include: none, top (those that Python calls directly) or all (default: all)",
-    )
-    parser.set_defaults(function=export_one)
-
-
 def add_sqlite(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     what = "all tables as an SQLite database"
     sqlite = formats.add_parser("sqlite", help=what, description=f"Write {what}.")
@@ -106,11 +92,11 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def export_one(arguments: argparse.Namespace) -> None:
-    options = {name: getattr(arguments, name) for name in ("weight", "ops") if hasattr(arguments, name)}
+    weight = getattr(arguments, "weight", "time")
     trace = load(arguments.path, steps=arguments.steps)
-    if options.get("weight") == "gpu" and not any(trace.contexts["gpu_calls"]):
+    if weight == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--weight gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
-    write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, **options))
+    write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, weight=weight))
 
 
 def export_sqlite(arguments: argparse.Namespace) -> None:

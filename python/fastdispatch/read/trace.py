@@ -203,7 +203,7 @@ class Trace(Views):
 
     def export(
         self,
-        format: Literal["callgraph", "dot", "graphml", "folded", "pprof", "chrome", "perfetto"],
+        format: Literal["callgraph", "dot", "folded", "pprof", "chrome", "perfetto"],
         *,
         rank: int | None = None,
         style: Literal["default", "classic"] = "default",
@@ -220,8 +220,8 @@ class Trace(Views):
         leaves: int = 0,
     ) -> bytes:
         """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
-        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded``, ``pprof``
-        (flame graphs) or ``graphml``; docs/formats/exports.md and docs/guides/timeline.md describe the contents.
+        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded`` or
+        ``pprof`` (flame graphs); docs/formats/exports.md and docs/guides/timeline.md describe the contents.
 
         ``durations``: names in a chrome timeline that include durations: those of ``jobs``, ``name`` (all), ``args``
         (none).

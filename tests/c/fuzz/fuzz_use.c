@@ -48,8 +48,8 @@ use_export(const fd_trace *trace, const char *format,
 static void
 use_exports(const fd_trace *trace)
 {
-    static const char *const others[] = {"folded", "graphml", "pprof",
-                                         "chrome", "perfetto"};
+    static const char *const others[] = {"folded", "pprof", "chrome",
+                                         "perfetto"};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
     use_export(trace, "dot", &options);
     options.ops = FD_OPS_ALL;

@@ -48,7 +48,7 @@ COMMANDS = {
     "export callgraph": "export callgraph I:run -o O:x.json",
     **{
         f"export {name}": f"export {name} I:run -o O:x"
-        for name in ("folded", "pprof", "graphml", "sqlite", "perfetto", "chrome")
+        for name in ("folded", "pprof", "sqlite", "perfetto", "chrome")
     },
     "timeline merge": "timeline merge I:trace.json -o O:x.json",
     "timeline merge, native": "timeline merge I:trace.json --time 0s:1s -o O:x.pftrace",

@@ -69,7 +69,7 @@ def test_default_outputs(command: str, name: str, last_run: Path, monkeypatch: p
     assert sorted(os.listdir(last_run)) == ["fastdispatch-out"]
 
 
-@pytest.mark.parametrize("command", ["merge fastdispatch-out", "export folded", "export graphml"])
+@pytest.mark.parametrize("command", ["merge fastdispatch-out", "export folded"])
 def test_standard_output(command: str, last_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(last_run)
     done = processes.fastdispatch(*command.split(), "-o", "-", folder=last_run)

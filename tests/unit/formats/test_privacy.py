@@ -88,7 +88,7 @@ OUTPUTS = {
     "anonymize": ["anonymize", "RUN", "-o", "FILE", "--salt", "another"],
     "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
     "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
-    **{f"export {name}": ["export", name, "RUN", "-o", "FILE"] for name in ("folded", "pprof", "graphml", "sqlite")},
+    **{f"export {name}": ["export", name, "RUN", "-o", "FILE"] for name in ("folded", "pprof", "sqlite")},
 }
 
 #: Names in outputs that are not functions of the program.

@@ -1,4 +1,4 @@
-"""``export folded | pprof | graphml | sqlite``, read by other programs."""
+"""``export folded | pprof | sqlite``, read by other programs."""
 
 from __future__ import annotations
 
@@ -142,19 +142,6 @@ def test_pprof_has_measured_figures(tmp_path: Path) -> None:
     assert found["allocated", "aten::mm"] == 256
 
 
-def test_networkx_reads_the_graph(dump: Path, tmp_path: Path) -> None:
-    networkx = pytest.importorskip("networkx")
-    export("graphml", dump, "-o", tmp_path / "graph.graphml")
-    graph = networkx.read_graphml(tmp_path / "graph.graphml")
-    keys = networkx.get_node_attributes(graph, "key")
-    assert set(keys.values()) == {"train.py:[]:step", "nn.py:[Net]:forward", "aten::mm", HOSTILE}
-    edges = {(keys[a], keys[b]): figures for a, b, figures in graph.edges(data=True)}
-    assert edges[("nn.py:[Net]:forward", "aten::mm")] == {"calls": 6, "resumes": 0, "total_ns": 20 * MS}
-    assert len(edges) == 3
-    export("graphml", dump, "--ops", "none", "-o", tmp_path / "python.graphml")
-    assert len(networkx.read_graphml(tmp_path / "python.graphml")) == 3
-
-
 def test_one_query_finds_the_slow_rank(dump: Path, tmp_path: Path) -> None:
     for _ in range(2):
         export("sqlite", dump, "-o", tmp_path / "run.sqlite")
@@ -213,5 +200,5 @@ def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
 
 
 def test_equal_content_is_equal_bytes(dump: Path) -> None:
-    for name in ("folded", "pprof", "graphml"):
+    for name in ("folded", "pprof"):
         assert fastdispatch.load(dump).export(name) == fastdispatch.load(dump).export(name)
