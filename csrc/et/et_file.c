@@ -94,7 +94,7 @@ read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
     case FD_ET_PYTORCH:
         return fd_et_read_pytorch(et, in, path, error);
     case FD_ET_KINETO:
-        return FD_OK; /* after `in` is closed */
+        return FD_OK; /* without nodes */
     case FD_ET_UNKNOWN:
         break;
     }
@@ -135,11 +135,8 @@ fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
         status = read_any(et, &in, path, format, error);
     }
     fd_bytes_in_close(&in);
-    if (status != FD_OK) {
+    if (status != FD_OK || *format == FD_ET_KINETO) {
         return status;
-    }
-    if (*format == FD_ET_KINETO) {
-        return fd_et_from_kineto(et, path, error);
     }
     return et->nodes.count == 0 && et->faults.lost > 0
              ? fd_fail(error, FD_EFORMAT, "%s: no node can be read: %s", path,
@@ -152,6 +149,13 @@ fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
            fd_error *error)
 {
     fd_status status = fd_et_read(et, path, format, error);
+    if (status == FD_OK && *format == FD_ET_KINETO) {
+        return fd_fail(error, FD_EFORMAT,
+                       "%s: a Kineto trace, not an execution trace: join it "
+                       "with the execution trace of its rank by fastdispatch "
+                       "et link",
+                       path);
+    }
     return status == FD_OK ? fd_et_complete(et, kinds) : status;
 }
 

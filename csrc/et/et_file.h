@@ -8,7 +8,7 @@
 typedef enum fd_et_format {
     FD_ET_PYTORCH, /* JSON, linked or not */
     FD_ET_CHAKRA,  /* .et */
-    FD_ET_KINETO,  /* a Kineto trace */
+    FD_ET_KINETO,  /* a Kineto trace, which only et link reads */
     FD_ET_UNKNOWN
 } fd_et_format;
 
@@ -19,7 +19,7 @@ const char *fd_et_format_name(fd_et_format format);
 fd_status fd_et_load(fd_et *et, const char *path, uint32_t kinds,
                      fd_et_format *format, fd_error *error);
 
-/* Read only the nodes of `path`, sorted by id. Clear `et` also after a
+/* Read only the nodes of `path`, sorted by id; none of a Kineto trace. Clear `et` also after a
  * failure. */
 fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
                      fd_error *error);

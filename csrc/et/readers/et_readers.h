@@ -21,10 +21,4 @@ fd_status fd_et_read_chakra(fd_et *et, fd_bytes_in *in);
 fd_status fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
                              fd_error *error);
 
-/* Convert a Kineto trace without its execution trace: operators nested by
- * their times, and kernels, but no tensors, schemas and data dependencies. The
- * caller must call fd_et_complete next. Clear `et` also after a failure.
- * FD_EFORMAT: no events, or no operators and kernels. */
-fd_status fd_et_from_kineto(fd_et *et, const char *path, fd_error *error);
-
 #endif

@@ -29,10 +29,6 @@ typedef enum argument {
     DTYPE,
     ELEMENTS,
     SEQUENCE,
-    VALUES,
-    SHAPES,
-    TYPES,
-    STRIDES,
     ARGUMENTS
 } argument;
 
@@ -47,11 +43,7 @@ static const char *const arguments[ARGUMENTS] = {
     [GROUP] = "Process Group Name",
     [DTYPE] = "dtype",
     [ELEMENTS] = "In msg nelems",
-    [SEQUENCE] = "Sequence number",
-    [VALUES] = "Concrete Inputs",
-    [SHAPES] = "Input Dims",
-    [TYPES] = "Input type",
-    [STRIDES] = "Input Strides"};
+    [SEQUENCE] = "Sequence number"};
 
 static uint64_t
 span_number(fd_span value)
@@ -174,21 +166,6 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     return status == FD_OK ? fd_vector_push(&k->kernels, kernel) : status;
 }
 
-static fd_status
-take_inputs(fd_et *et, const fd_span *args, fd_et_io *in)
-{
-    uint32_t *const texts[] = {&in->values, &in->shapes, &in->types,
-                               &in->strides};
-    fd_status status = FD_OK;
-    for (int i = 0; i < 4 && status == FD_OK; i++) {
-        fd_span list = args[VALUES + i];
-        if (list.from != NULL && *list.from == '[') {
-            status = fd_et_add_json(et, list, texts[i]);
-        }
-    }
-    return status;
-}
-
 /* Note the recorded process and the start time. */
 static void
 note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
@@ -215,9 +192,6 @@ take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
                : -1;
     note_process(k, event->pid, &op);
     fd_status status = add_text(et, event->name, &op.name);
-    if (status == FD_OK && k->operands) {
-        status = take_inputs(et, args, &op.in);
-    }
     return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
 }
 
@@ -300,12 +274,11 @@ take_member(fd_kineto *k, fd_et *et, fd_span key, fd_span value)
 }
 
 fd_status
-fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, bool operands,
-               fd_error *error)
+fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
-    *k = (fd_kineto){.operands = operands, .rank = -1};
+    *k = (fd_kineto){.rank = -1};
     fd_status status = fd_timeline_reader_open(&reader, path, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {

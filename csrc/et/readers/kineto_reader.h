@@ -13,7 +13,6 @@ typedef struct fd_kineto_op {
     int64_t dur;
     int64_t seq;    /* autograd's number; -1: unknown */
     uint32_t name;  /* text */
-    fd_et_io in;    /* position in the file */
     uint32_t index; /* reference of its node, once it is linked */
 } fd_kineto_op;
 
@@ -72,17 +71,15 @@ typedef struct fd_kineto {
     uint64_t timeless; /* events with an invalid time */
     uint64_t lost;     /* number of damaged regions */
     uint64_t lost_bytes;
-    bool operands;     /* read operands of operators, too */
     char trouble[128]; /* message about the first damage, or "" */
 } fd_kineto;
 
 void fd_kineto_clear(fd_kineto *kineto);
 
-/* Read `path`; texts, rank, world, host and groups go into `et`. `operands`:
- * include those of operators, of which an execution trace has more detail.
- * Clear both also after a failure. */
+/* Read `path`; texts, rank, world, host and groups go into `et`. Clear both
+ * also after a failure. */
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
-                         bool operands, fd_error *error);
+                         fd_error *error);
 
 /* Sort by thread, then by start; callers before the calls they enclose. */
 void fd_kineto_sort_ops(fd_kineto *kineto);

@@ -208,7 +208,7 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
         status = fd_et_identity_of(&identity, et);
     }
     if (status == FD_OK) {
-        status = fd_kineto_read(read, et, kineto, false, error);
+        status = fd_kineto_read(read, et, kineto, error);
     }
     fd_et_identity other = fd_et_identity_of_kineto(read);
     if (status == FD_OK && !options.forced) {
@@ -233,8 +233,7 @@ fd_et_read_identity(const char *path, fd_et_identity *identity,
     *identity = (fd_et_identity){.rank = -1};
     fd_status status = fd_et_read(&et, path, &format, error);
     if (status == FD_OK && format == FD_ET_KINETO) {
-        fd_et_clear(&et);
-        status = fd_kineto_read(&kineto, &et, path, false, error);
+        status = fd_kineto_read(&kineto, &et, path, error);
         *identity = fd_et_identity_of_kineto(&kineto);
     }
     else if (status == FD_OK) {

@@ -1,6 +1,5 @@
 #include "traces.h"
 
-#include "et/collectives.h"
 #include "et/et_names.h"
 
 static void

@@ -1,7 +1,5 @@
 #include "traces.h"
 
-#include "et/dtypes.h"
-
 static void
 add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
 {

@@ -58,7 +58,7 @@ times(void)
     EQUAL(s.end_ns, 17000);
 }
 
-/* Of a Kineto trace alone: no schemas. */
+/* Without schemas. */
 static void
 operators_by_name(void)
 {

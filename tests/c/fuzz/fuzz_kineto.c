@@ -1,24 +1,7 @@
 #include "fuzz.h"
 #include "traces.h"
 
-#include "et/readers/et_readers.h"
 #include "et/tools/link_files.h"
-
-/* Without an execution trace. */
-static void
-use_alone(void)
-{
-    fd_et et;
-    fd_status status = fd_et_from_kineto(&et, "damaged.json", NULL);
-    if (status == FD_OK) {
-        status = fd_et_complete(&et, FD_ET_ALL_KINDS);
-    }
-    must(status == FD_OK || status == FD_EFORMAT);
-    if (status == FD_OK) {
-        fuzz_use_et(&et);
-    }
-    fd_et_clear(&et);
-}
 
 /* With an execution trace, of whose operators it may have the times. */
 static void
@@ -50,7 +33,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         written = true;
     }
     must(fixture_write("damaged.json", data, size) == FD_OK);
-    use_alone();
     use_linked(true);
     fuzz_shrink(data, size);
     use_linked(false);

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fastdispatch import cli
+from tests.chakra.pairs import write_pair
 
 CORPUS = Path(__file__).parents[2] / "c" / "corpus"
 
@@ -31,7 +32,6 @@ svg F -o o.dot --ops
 export callgraph F -o o.json
 export folded F -o o
 export pprof F -o o
-export graphml F -o o
 export sqlite F -o o
 export perfetto F -o o
 export chrome F -o o
@@ -65,6 +65,10 @@ et convert F -o o.graphml
 et convert F -o o.dot
 """
 
+LINKS = """
+et link et_0.json F -o o.et --force
+"""
+
 GRAPHS = """
 pipeline partition F --method pipedream -n 2
 pipeline profile F --json --svg o.svg
@@ -78,7 +82,7 @@ KINDS = {
     "figures": (".json", TIMELINES),
     "et": (".json", TRACES),
     "chakra": (".et", TRACES),
-    "kineto": (".json", TRACES),
+    "kineto": (".json", LINKS),
     "graph": (".txt", GRAPHS),
 }
 
@@ -102,6 +106,7 @@ def test_every_command(
     monkeypatch.setattr(cli, "parser", lambda: PARSER)
     end, commands = KINDS[kind]
     path = Path(f"F{end}")
+    write_pair(tmp_path, 4)
     for name, content in sample(kind).items():
         path.write_bytes(content)
         for line in commands.strip().splitlines():

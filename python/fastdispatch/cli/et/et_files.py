@@ -81,7 +81,7 @@ def list_traces(paths: Sequence[str]) -> list[tuple[str, int]]:
             files.append(path)
             continue
         inside = sorted(filter(Path.is_file, path.iterdir()), key=lambda each: natural(each.name))
-        found = list(filter(is_trace, inside)) or list(filter(is_kineto, inside))
+        found = list(filter(is_trace, inside))
         if not found:
             raise Error(f"{path}: no execution trace in this folder")
         files += once(found)
@@ -148,11 +148,6 @@ def each(function: Callable[[int], Returned], count: int) -> list[Returned]:
 def warnings(row: dict[str, Any]) -> Iterator[str]:
     """Yield a line per kind of fault of a trace."""
     faults = row["faults"]
-    if row["format"] == "Kineto trace":
-        yield (
-            "a Kineto trace alone: it lacks tensors, schemas and process groups without a kernel, and so dependencies "
-            "of data; fastdispatch et link adds it to the execution trace of the same run"
-        )
     if faults["lost"]:
         places = "place" if faults["lost"] == 1 else "places"
         yield (

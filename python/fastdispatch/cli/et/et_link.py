@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error, et_identity, et_link
-from fastdispatch.cli.et import et_convert
 from fastdispatch.cli.et.et_convert import name_outputs, output_folder
 from fastdispatch.cli.et.et_files import (
     add_edges,
@@ -44,7 +43,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         type=Input,
         metavar="KINETO",
         nargs="?",
-        help="trace of torch.profiler, or folder of traces; without an execution trace give only KINETO",
+        help="trace of torch.profiler, or folder of traces",
     )
     add_output(
         link,
@@ -60,8 +59,10 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.kineto is None:
-        et_convert.run(argparse.Namespace(**vars(arguments), paths=[arguments.et]))
-        return 0
+        raise Error(
+            f"{arguments.et}: one trace alone: give the execution trace of PyTorch (ExecutionTraceObserver) and the "
+            "Kineto trace of the same rank (docs/guides/execution-trace.md)"
+        )
     files = list_traces([arguments.et])
     pairs, notes = pair(files, Path(arguments.kineto))
     outputs = name_outputs(arguments.output, files)

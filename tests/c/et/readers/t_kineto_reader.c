@@ -1,5 +1,4 @@
 #include "fixtures.h"
-#include "traces.h"
 
 #include "et/readers/kineto_reader.h"
 
@@ -9,8 +8,7 @@ read_text(fd_kineto *k, fd_et *et, const char *text, fd_error *error)
     *et = (fd_et){.rank = -1};
     *k = (fd_kineto){.events = 0};
     fd_status status = fixture_write_text("k.json", text);
-    return status == FD_OK ? fd_kineto_read(k, et, "k.json", false, error)
-                           : status;
+    return status == FD_OK ? fd_kineto_read(k, et, "k.json", error) : status;
 }
 
 static void

@@ -1,4 +1,3 @@
-#include "traces.h"
 
 #include "et/readers/chakra_fields.h"
 #include "et/readers/json_nodes.h"

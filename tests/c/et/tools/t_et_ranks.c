@@ -1,4 +1,3 @@
-#include "traces.h"
 
 #include "et/et_names.h"
 #include "et/tools/et_ranks.h"
