@@ -5,7 +5,6 @@
 #include "base/utf8.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { FIRST_ROOM = 1024 };

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 static int
 change_lock(int fd, int command, struct flock *lock)

@@ -1,7 +1,6 @@
 #include "base/utf8.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 static bool
 bytes_continue(const unsigned char *p, size_t count)

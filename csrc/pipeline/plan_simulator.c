@@ -1,7 +1,5 @@
 #include "pipeline/plan_simulator.h"
 
-#include <string.h>
-
 #define UNKNOWN (-1)
 
 /* The time of a stage, and the job that determines it. */

@@ -1,7 +1,6 @@
 #include "trace/trace_source.h"
 
 #include "trace/canonical_order.h"
-#include "trace/canonical_texts.h"
 #include "trace/dump/dump_reader.h"
 #include "trace/figure_sums.h"
 #include "trace/reader/file_chunks.h"

@@ -3,7 +3,6 @@
 #include "capture/engines/pipeline_jobs.h"
 #include "capture/frames/code_nodes.h"
 #include "capture/process/guard.h"
-#include "recording/job_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "capture/frames/c_function_nodes.h"
 
-#include "base/buffer.h"
 #include "capture/frames/functions.h"
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"

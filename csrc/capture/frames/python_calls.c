@@ -9,7 +9,6 @@
 #include "recording/open_entries.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 #include "capture/hooks/step_calls.h"
 #include "capture/operands/layer_operands.h"
 #include "capture/operators/nvtx.h"
-#include "capture/process/guard.h"
 #include "capture/process/thread_stack.h"
 #include "capture/timers/call_timers.h"
 

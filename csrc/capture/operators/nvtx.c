@@ -5,8 +5,6 @@
 #include "capture/python/utf8_text.h"
 #include "recording/open_entries.h"
 
-#include <string.h>
-
 /* The owner of all pushed ranges, which end in reverse order. */
 static const char pushed;
 

@@ -1,8 +1,6 @@
 #include "capture/timers/call_timers.h"
 
 #include "base/glob.h"
-#include "capture/process/guard.h"
-#include "recording/open_entries.h"
 
 enum {
     SLICE_MS = 20, /* part of a wait between two checks for signals */

@@ -4,7 +4,6 @@
 #include "base/collective_names.h"
 #include "base/hash.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { INPUT_PEER = 2, INPUT_TAG = 3 };

@@ -11,7 +11,6 @@
 #include "profile/call_slices.h"
 #include "trace/trace.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Thread ids are unique among all ranks, because viewers treat equal ids of

@@ -4,8 +4,6 @@
 #include "base/hash.h"
 #include "events/merged_ids.h"
 
-#include <string.h>
-
 enum { MOST_KEYS = 1 << 20 };
 
 void

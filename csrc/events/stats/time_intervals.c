@@ -2,8 +2,6 @@
 
 #include "base/budget.h"
 
-#include <string.h>
-
 enum { FEW = 4096 };
 
 void

@@ -2,8 +2,6 @@
 
 #include "events/event_inputs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROGRESS_STEP = 1 << 24 };

@@ -3,7 +3,6 @@
 #include "base/budget.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool
 find_number(fd_span object, const char *name, uint64_t most, uint64_t *number)

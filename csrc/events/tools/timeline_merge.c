@@ -1,6 +1,5 @@
 #include "events/tools/timeline_merge.h"
 
-#include "base/budget.h"
 #include "events/alignment/profiler_flows.h"
 #include "events/event_inputs.h"
 #include "events/readers/paddle_profile.h"
@@ -17,7 +16,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROGRESS_STEP = 1 << 24 };

@@ -7,8 +7,6 @@
 #include "streams/protobuf.h"
 #include "json/decimal.h"
 
-#include <string.h>
-
 /* Order of events at the same time: begins and ends as read, complete slices
  * from the longest, then instants and counters, which lie within them. */
 #define SECOND_SLICE (UINT64_C(1) << 62)

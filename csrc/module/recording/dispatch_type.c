@@ -1,7 +1,6 @@
 /* fastdispatch._core.DispatchMode: the object on PyTorch's stack of modes. */
 #include "capture/operators/dispatch.h"
 #include "capture/torch/libtorch.h"
-#include "module/errors.h"
 
 typedef struct dispatch_object {
     PyObject_HEAD fd_dispatch dispatch;

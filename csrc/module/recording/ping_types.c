@@ -4,8 +4,6 @@
 #include "module/field_tables.h"
 #include "module/state.h"
 
-#include <stdbool.h>
-
 typedef struct server_object {
     PyObject_HEAD fd_ping_server *server; /* owned; NULL: closed */
     uint16_t port;

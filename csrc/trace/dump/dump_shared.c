@@ -2,8 +2,6 @@
 
 #include "trace/trace_merge.h"
 
-#include <string.h>
-
 fd_status
 fd_load_strings(fd_loading *l, fd_span json)
 {

@@ -1,7 +1,6 @@
 #include "trace/reader/recording_reading.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_DEVICES = 64 };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gzip
 from pathlib import Path
+from typing import Literal
 
 from fastdispatch import Trace, load
 from fastdispatch._core import Error
@@ -92,7 +93,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def export_one(arguments: argparse.Namespace) -> None:
-    weight = getattr(arguments, "weight", "time")
+    weight: Literal["time", "calls", "gpu"] = getattr(arguments, "weight", "time")
     trace = load(arguments.path, steps=arguments.steps)
     if weight == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--weight gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")

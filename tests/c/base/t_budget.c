@@ -5,9 +5,6 @@
 #include "events/stats/timeline_stats.h"
 #include "events/tools/timeline_check.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void
 restore(int *unused)
 {

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 static const uint8_t TOKEN[FD_PING_TOKEN] = "0123456789abcde";
 

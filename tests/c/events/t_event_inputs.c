@@ -1,7 +1,6 @@
 #include "check.h"
 #include "timelines.h"
 
-#include "events/event_inputs.h"
 #include "events/tools/timeline_merge.h"
 
 #include <string.h>

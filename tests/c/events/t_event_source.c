@@ -3,8 +3,6 @@
 
 #include "events/readers/event_reader.h"
 
-#include <string.h>
-
 typedef struct kind {
     const char *head;
     size_t size;

@@ -2,10 +2,6 @@
 
 #include "events/tools/timeline_merge.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 /* The output is valid for any input: a second merge accepts it unchanged, with
  * all its events, without a warning. */
 static void

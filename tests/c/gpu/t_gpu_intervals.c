@@ -3,8 +3,6 @@
 #include "gpu/gpu_intervals.h"
 #include "standin/cudart.h"
 
-#include <string.h>
-
 /* A slot is freed with its last reference, and then releases its parent. */
 static void
 frees_with_the_last_holder(void)

@@ -3,8 +3,6 @@
 #include "gpu/gpu_runtime.h"
 #include "standin/cudart.h"
 
-#include <string.h>
-
 /* The loaded runtime is found by its name and called. */
 static void
 finds_the_loaded_runtime(void)

@@ -2,7 +2,6 @@
 #include "pictures.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* User code calls torch; 10 000 ns in total. */
 static const picture_call run[] = {

@@ -3,8 +3,6 @@
 
 #include "pipeline/plan_comparison.h"
 
-#include <string.h>
-
 typedef FD_VECTOR(fd_executed) executed_list;
 
 static void

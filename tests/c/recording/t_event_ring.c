@@ -1,9 +1,6 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include <string.h>
-#include <unistd.h>
-
 enum {
     IN_8K = (8 * 1024 - sizeof(fd_chunk)) / sizeof(fd_event),
     IN_16K = (16 * 1024 - sizeof(fd_chunk)) / sizeof(fd_event)

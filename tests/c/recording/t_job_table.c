@@ -4,8 +4,6 @@
 #include "recording/job_table.h"
 #include "recording/open_entries.h"
 
-#include <string.h>
-
 /* As capture/engines/engine_jobs.c does it. */
 static fd_job *
 begin(fixture *f, const char *kind, uint32_t micro_batch)

@@ -3,8 +3,6 @@
 
 #include "trace/canonical_texts.h"
 
-#include <string.h>
-
 static void
 by_their_bytes(void)
 {

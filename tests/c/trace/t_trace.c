@@ -6,7 +6,6 @@
 #include "trace/trace.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static fd_status
 add_text(fd_trace *trace, const char *text, uint32_t *id)

@@ -4,8 +4,6 @@
 #include "trace/canonical_order.h"
 #include "trace/trace_merge.h"
 
-#include <string.h>
-
 typedef struct three {
     fd_trace *of[3]; /* owned */
 } three;

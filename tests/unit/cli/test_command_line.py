@@ -46,10 +46,7 @@ COMMANDS = {
     "merge, data set": "merge I:run -o O:made.parquet",
     "sql": "sql I:run phases",
     "export callgraph": "export callgraph I:run -o O:x.json",
-    **{
-        f"export {name}": f"export {name} I:run -o O:x"
-        for name in ("folded", "pprof", "sqlite", "perfetto", "chrome")
-    },
+    **{f"export {name}": f"export {name} I:run -o O:x" for name in ("folded", "pprof", "sqlite", "perfetto", "chrome")},
     "timeline merge": "timeline merge I:trace.json -o O:x.json",
     "timeline merge, native": "timeline merge I:trace.json --time 0s:1s -o O:x.pftrace",
     "timeline merge, log_dir": "timeline merge --log_dir I:logs --paddle -o O:made/",

@@ -206,6 +206,7 @@ def test_a_kineto_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert [path.name for path in tmp_path.iterdir()] == ["kineto_0.json"]
 
 
+@pytest.fixture
 def ranks(tmp_path: Path) -> list[Path]:
     """Two ranks; the second comes 20 us later to the all-reduce, and both leave it at 150."""
     paths = []

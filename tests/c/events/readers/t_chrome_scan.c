@@ -3,8 +3,6 @@
 
 #include "events/readers/chrome_scan.h"
 
-#include <string.h>
-
 static void
 all_keys(void)
 {

@@ -3,8 +3,6 @@
 
 #include "events/recorded/side_tracks.h"
 
-#include <string.h>
-
 static void
 clear_slices(fd_phase_slices *slices)
 {

@@ -1,6 +1,5 @@
 #include "check.h"
 #include "fixtures.h"
-#include "timelines.h"
 
 #include "events/recorded/slice_names.h"
 

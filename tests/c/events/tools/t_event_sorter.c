@@ -2,10 +2,8 @@
 
 #include "events/tools/event_sorter.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void
 clear(fd_sorter **sorter)

@@ -2,8 +2,6 @@
 
 #include "events/tools/overlap_count.h"
 
-#include <string.h>
-
 static fd_status
 add(fd_overlaps *overlaps, uint32_t thread, int64_t start, int64_t duration)
 {

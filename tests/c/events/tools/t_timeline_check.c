@@ -3,7 +3,6 @@
 
 #include "events/tools/timeline_check.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define X(rest) "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1" rest "}"

@@ -4,7 +4,6 @@
 #include "events/readers/chrome_scan.h"
 #include "events/writers/chrome_writer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static uint32_t spare_pid = 1U << 31;

@@ -5,8 +5,6 @@
 #include "events/writers/perfetto_packets.h"
 #include "streams/protobuf.h"
 
-#include <string.h>
-
 /* A field of the n-th packet; number 0: it has none. */
 static fd_proto_field
 packet_field(const fd_buffer *to, int packet, uint32_t field)

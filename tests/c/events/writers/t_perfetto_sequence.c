@@ -2,8 +2,6 @@
 
 #include "events/writers/perfetto_fields.h"
 
-#include <string.h>
-
 /* One sequence for an input: how many packets of which kind. */
 static void
 one_sequence_an_input(void)

@@ -2,7 +2,6 @@
 #include "spans.h"
 
 #include "events/writers/perfetto_texts.h"
-#include "streams/protobuf.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "models.h"
 
-#include "pipeline/cuts/bit_sets.h"
 #include "pipeline/cuts/layer_chain.h"
 
 #define ONE FIGURES(1, 2, 4, 8)

@@ -1,4 +1,3 @@
-#include "chains.h"
 #include "models.h"
 
 #include "pipeline/planner/optimum.h"

@@ -5,7 +5,6 @@
 #include "trace/dump/dump_reader.h"
 #include "trace/trace_merge.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,14 +1,11 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/reader/chunk_scan.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

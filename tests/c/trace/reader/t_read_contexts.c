@@ -1,8 +1,6 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/reader/recording_reader.h"
-
 #include <math.h>
 
 static fd_context *

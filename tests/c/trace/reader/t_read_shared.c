@@ -1,8 +1,6 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/reader/recording_reader.h"
-
 static fd_node *
 node_of(const fixture *f, uint32_t id)
 {

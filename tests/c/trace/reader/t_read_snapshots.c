@@ -1,8 +1,6 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/reader/recording_reader.h"
-
 static fd_mark_figure
 state_of(const fd_trace *trace, const char *name, bool end)
 {

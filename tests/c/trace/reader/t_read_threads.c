@@ -1,8 +1,6 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/reader/recording_reader.h"
-
 static void
 open_calls(void)
 {
