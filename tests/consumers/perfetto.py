@@ -134,15 +134,14 @@ def own_times(path: Path) -> list[tuple[int, int]]:
     return times
 
 
-def assert_clean(processor: TraceProcessor, *, allow_open: bool = False) -> None:
-    """Check that nothing was lost, skipped or misread, and that content has names and, unless allow_open, ends.
+def assert_clean(processor: TraceProcessor) -> None:
+    """Check that nothing was lost, skipped or misread, and that content has names and ends.
 
     Callers must also compare counts: an end without a begin, and the missing half of a file, are not detected.
     """
     problems = [f"{row['severity']}: {label(row)} = {row['value']}" for row in query(processor, STATS)]
     problems += found(processor, "without a name", UNNAMED)
-    if not allow_open:
-        problems += found(processor, "without an end", "dur = -1")
+    problems += found(processor, "without an end", "dur = -1")
     if query(processor, CONTENT) == [{"content": 0}]:
         problems.append("neither a slice nor a counter")
     assert not problems, "the trace processor found errors:\n" + "\n".join(problems)

@@ -74,15 +74,15 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1500,
     "tests/gpu": 450,
-    "tests/integration": 15750,
+    "tests/integration": 15700,
     "tests/isolated": 3250,
     "tests/lint": 900,
     "tests/matrix": 350,
-    "tests/oracle": 800,
+    "tests/oracle": 750,
     "tests/programs": 1700,
     "tests/soak": 350,
     "tests/standin": 850,
-    "tests/unit": 13350,
+    "tests/unit": 13300,
     "tests/wheels": 200,
 }
 

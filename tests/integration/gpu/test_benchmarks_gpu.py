@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests import processes
+from tests import processes, standin
 
 pytestmark = [
     pytest.mark.torch,
@@ -18,10 +17,7 @@ pytestmark = [
 
 
 def test_its_figures(tmp_path: Path) -> None:
-    for source, name in (("cudart.c", "libcudart.so.13"), ("c10_cuda.c", "libc10_cuda.so")):
-        command = ["cc", "-O2", "-fPIC", "-shared", f"-Wl,-soname,{name}", "-o", tmp_path / name]
-        subprocess.run([*command, processes.ROOT / "tests" / "standin" / source], check=True)
-    printed = json.loads(processes.run("gpu_benchmark.py", tmp_path).stdout.splitlines()[-1])
+    printed = json.loads(processes.run("gpu_benchmark.py", standin.build(tmp_path)).stdout.splitlines()[-1])
     assert printed["without"]["figures"] == []
     assert printed["without"]["skipped"] == ["gpu: PyTorch has no GPU to use here (torch.cuda.is_available() is false)"]
     figures = {figure["name"]: figure for figure in printed["with"]["figures"]}

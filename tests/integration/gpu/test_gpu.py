@@ -27,7 +27,6 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
 ]
 
-ROOT = Path(__file__).parents[3]
 WORK = 300_000  # ns of "kernel" in standin::work
 #: Not "shifted": the quality of an anchor depends on the load of the machine.
 COUNTERS = ("captured", "lost", "dropped", "unfinished", "events_lost")

@@ -122,22 +122,15 @@ def test_activations_by_module(tmp_path: Path) -> None:
 
 
 def test_a_leak_is_found_with_its_line(tmp_path: Path) -> None:
-    kept: list[Any] = []
-    with fastdispatch.CallGraph(tmp_path, measure="memory"):
-        train(STEPS, kept)
-    report = memory_report(fastdispatch.load(tmp_path)).devices[0]
-    growing = [row for row in report.rows if row.growth]
-    assert [(row.growth, row.error, row.operator) for row in growing] == [(LEAK, 0, "aten::zeros")]
-    lines = Path(__file__).read_text().splitlines()
-    assert "torch.zeros(LEAK" in lines[growing[0].line - 1]
-    assert report.growth == LEAK and report.steps == STEPS
-
-
-def test_a_leak_is_a_finding_with_its_line(tmp_path: Path) -> None:
+    """In the report and as a finding; nothing grows without a leak."""
     kept: list[Any] = []
     for name, leak in (("faulty", kept), ("clean", None)):
         with fastdispatch.CallGraph(tmp_path / name, measure="memory"):
             train(STEPS, leak)
+    report, still = (memory_report(fastdispatch.load(tmp_path / name)).devices[0] for name in ("faulty", "clean"))
+    growing = [row for row in report.rows if row.growth]
+    assert [(row.growth, row.error, row.operator) for row in growing] == [(LEAK, 0, "aten::zeros")]
+    assert (report.growth, report.steps, still.growth) == (LEAK, STEPS, 0)
     found, clean = (
         [each for each in fastdispatch.findings(tmp_path / name).findings if each.id == "memory-growth"]
         for name in ("faulty", "clean")
@@ -145,13 +138,8 @@ def test_a_leak_is_a_finding_with_its_line(tmp_path: Path) -> None:
     assert clean == []
     assert [each.evidence["live_bytes_per_step"] for each in found] == [LEAK]
     lines = Path(__file__).read_text().splitlines()
-    assert "torch.zeros(LEAK" in lines[found[0].where.line - 1]
-
-
-def test_nothing_grows_without_a_leak(tmp_path: Path) -> None:
-    with fastdispatch.CallGraph(tmp_path, measure="memory"):
-        train(STEPS)
-    assert memory_report(fastdispatch.load(tmp_path)).devices[0].growth == 0
+    assert "torch.zeros(LEAK" in lines[growing[0].line - 1]
+    assert growing[0].line == found[0].where.line
 
 
 def test_results_are_the_same(tmp_path: Path) -> None:

@@ -79,6 +79,6 @@ def test_both_back_ends_draw_the_same_python_graph() -> None:
             work(step)
         trace = fastdispatch.Trace(graph._session.trace())
         keys = trace.table("function")["where"]
-        edges = trace.graph("function")
-        graphs.append({(keys[a], keys[b]) for a, b in zip(edges["caller"], edges["callee"], strict=True) if a >= 0})
+        edges = zip(*(trace.graph("function")[name] for name in ("caller", "callee", "calls")), strict=True)
+        graphs.append({(keys[a], keys[b]): calls for a, b, calls in edges if a >= 0})
     assert graphs[0] == graphs[1]

@@ -44,6 +44,11 @@ def test_hosts_with_other_prefixes_merge_into_one_graph(tmp_path: Path) -> None:
     assert len(both.nodes["key"]) == len(set(both.nodes["key"])) == len(each[0].nodes["key"])
     table = both.table("function")
     assert table["calls"][table["where"].index("helper.py:[]:made")] == 2
+    for rank in range(2):
+        table = both.table("function", rank)
+        assert table["calls"][table["where"].index("helper.py:[]:made")] == 1
+    with pytest.raises(fastdispatch.Error, match="rank 7 is not in this trace, which has ranks 0, 1"):
+        both.table("function", 7)
 
 
 def test_folders_of_machines(tmp_path: Path) -> None:
@@ -68,14 +73,3 @@ def test_pandas_accepts_the_tables(tmp_path: Path) -> None:
     edges = frames["edges"]
     assert edges["callee"].between(0, len(frames["nodes"]) - 1).all()
     assert edges.loc[edges["callee"] == leaf[0], "calls"].sum() == 13
-
-
-def test_ranks_can_be_looked_at_one_by_one(tmp_path: Path) -> None:
-    for rank in range(2):
-        record_in(tmp_path / f"project{rank}", tmp_path / "out", rank)
-    trace = fastdispatch.load(tmp_path / "out")
-    for rank in range(2):
-        table = trace.table("function", rank)
-        assert table["calls"][table["where"].index("helper.py:[]:made")] == 1
-    with pytest.raises(fastdispatch.Error, match="rank 7 is not in this trace, which has ranks 0, 1"):
-        trace.table("function", 7)

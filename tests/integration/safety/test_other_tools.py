@@ -46,12 +46,6 @@ def test_an_extension_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
     assert (result.stdout, result.stderr) == ("ran\n", "fastdispatch: not recording: libcjson.so.1 is missing\n")
 
 
-def test_a_recording_opens_no_text_file_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
-    """The program's own warnings of that kind are still printed."""
-    result = run("-X", "warn_default_encoding", "-c", "print('ran')", folder=tmp_path)
-    assert (result.stdout, result.stderr) == ("ran\n", "")
-
-
 def test_a_recording_leaves_it_to_the_program_to_import_threading_first(tmp_path: Path) -> None:
     """threading regards the first importing thread as the main one."""
     result = run("-c", "import sys; print({'threading', 'logging', 'asyncio'} & set(sys.modules))", folder=tmp_path)

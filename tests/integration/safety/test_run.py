@@ -126,18 +126,6 @@ def test_a_signal_kills_as_before(tmp_path: Path) -> None:
     assert result.returncode == -signal.SIGTERM
 
 
-SPAWN = """
-import torch.multiprocessing as mp
-def in_child(rank):
-    import torch
-    torch.ones(2).add_(rank)
-def main():
-    mp.spawn(in_child, nprocs=2)
-if __name__ == "__main__":
-    main()
-"""
-
-
 def test_an_inner_callgraph_is_a_region_of_the_outer_recording(tmp_path: Path) -> None:
     text = (
         "import fastdispatch\ndef work(): pass\n"
@@ -181,24 +169,6 @@ def test_torchrun(tmp_path: Path) -> None:
     trace = fastdispatch.load(tmp_path / "fastdispatch-out")
     assert [(rank["rank"], rank["world"]) for rank in trace.ranks] == [(1, 2)]
     assert "c10d::barrier" in trace.nodes["name"]
-
-
-@pytest.mark.torch
-def test_both_operator_back_ends_see_the_same_python_graph(tmp_path: Path, examples: Path) -> None:
-    def python_edges(ops: str) -> dict[tuple[str, str], int]:
-        out = tmp_path / ops
-        result = processes.fastdispatch("run", "--out", out, "--ops", ops, examples / "gpt/pretrain.py", "--steps", 2)
-        assert result.returncode == 0, result.stderr
-        trace = fastdispatch.load(out)
-        table, graph = trace.table("function"), trace.graph("function")
-        python = [trace.nodes["kind"][node] == "python" for node in table["node"]]
-        return {
-            (table["where"][caller], table["where"][callee]): calls
-            for caller, callee, calls in zip(graph["caller"], graph["callee"], graph["calls"], strict=True)
-            if caller >= 0 and python[caller] and python[callee]
-        }
-
-    assert python_edges("record") == python_edges("dispatch")
 
 
 def test_two_dashes_before_the_program(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ KINDS: dict[str, Callable[[Path, Path], object]] = {
     "device": lambda place, outside: place.symlink_to("/dev/zero"),
     "folder": lambda place, outside: place.mkdir(),
 }
-FOREIGN: dict[str, Callable[[Path, Path], object]] = {"file": lambda place, outside: place.write_text("a diary")}
 
 
 @pytest.fixture

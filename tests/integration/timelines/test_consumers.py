@@ -81,11 +81,6 @@ def test_losses_of_json_are_found(tmp_path: Path, events: list[Event], complaint
         assert_clean(processor)
 
 
-def test_open_slices_can_be_allowed(tmp_path: Path) -> None:
-    with open_trace(write(tmp_path / "open.json", [event("B", "a", 1)])) as processor:
-        assert_clean(processor, allow_open=True)
-
-
 @pytest.mark.parametrize(
     ("text", "complaint"), [("no trace at all\n", "Unknown trace type"), ('{"traceEvents":[{"ph":"X",', "incomplete")]
 )

@@ -19,7 +19,6 @@ from fastdispatch.cli.et.et_files import KINDS
 from tests.chakra.pairs import node
 
 ROOT = node(1, 1, "[pytorch|profiler|execution_trace|process]", 0)
-GROUPS = [{"pg_name": "0", "pg_desc": "default", "ranks": [0, 1], "group_size": 2}]
 
 
 def root(number: int, tid: int = 1) -> dict[str, Any]:

@@ -36,10 +36,6 @@ ASYNC, CONTRACTED = 0x20, 0x04
 STATES = {1: "running", 2: "paused", 3: "stopped"}
 SOURCES = ("none", "optimizer", "engine", "profiler", "explicit")
 
-#: parent, node, module and origin of a call path, each an index of a list of known values: equal paths of two
-#: readers get equal numbers.
-Path_ = tuple[int, tuple[Any, ...], tuple[str, ...], int]
-
 
 @dataclass
 class Recording:

@@ -351,15 +351,6 @@ def test_results_are_the_same_bit_for_bit(tmp_path: Path) -> None:
     assert all(torch.equal(a, b) for a, b in zip(plain, measured, strict=True))
 
 
-def test_calls_of_custom_operators_are_unknown(tmp_path: Path) -> None:
-    with torch.library._scoped_library("fd_flops", "FRAGMENT") as library:
-        library.define("doubled(Tensor x) -> Tensor")
-        library.impl("doubled", lambda x: x * 2, "CPU")
-        rows = measured(lambda: torch.ops.fd_flops.doubled(ones(5)), tmp_path)
-    unknown = [row for row in rows if row.kind == "unknown"]
-    assert [(row.calls, row.flops, row.bytes) for row in unknown] == [(1, 0, 20)]
-
-
 @pytest.mark.parametrize(
     ("options", "printed"),
     [

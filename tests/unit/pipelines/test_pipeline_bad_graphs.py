@@ -149,16 +149,8 @@ ELSEWHERE = {
     "pipeline profile none.txt": "none.txt: cannot read: No such file or directory",
 }
 
-NO_MODEL = {
-    "pipeline profile none.py": "none.py",
-    "pipeline profile none.fd": "none.fd",
-    "pipeline profile good": "good: not a recording, SCRIPT.py or MODULE:FUNCTION",
-    "pipeline profile none:model": "none:model: ModuleNotFoundError",
-}
-PROFILED = [pytest.param(words, wanted, marks=pytest.mark.torch) for words, wanted in NO_MODEL.items()]
 
-
-@pytest.mark.parametrize(("words", "wanted"), [*ELSEWHERE.items(), *PROFILED])
+@pytest.mark.parametrize(("words", "wanted"), ELSEWHERE.items())
 def test_misplaced_and_surplus_members(
     words: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,21 +91,6 @@ def test_invalid_graphs(nodes: list[Node], edges: list[tuple[str, str]], message
     assert message in str(error.value)
 
 
-def test_missing_and_invalid_files(tmp_path: Path) -> None:
-    with pytest.raises(fastdispatch.Error, match="cannot read: No such file"):
-        Graph.read(tmp_path / "none.txt")
-    (tmp_path / "bad.txt").write_text("node1 -- x\n")
-    with pytest.raises(fastdispatch.Error, match=r"bad\.txt:1: neither a node"):
-        Graph.read(tmp_path / "bad.txt")
-
-
-def test_graphs_without_text_form_are_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "graph.txt"
-    path.write_bytes(b"node1 -- \xff\xae -- forward")
-    with pytest.raises(fastdispatch.Error, match=r"graph\.txt: not text: byte 9 is not UTF-8"):
-        Graph.read(path)
-
-
 def test_branches_become_one_node() -> None:
     graph = models.residual(2)
     small = graph.compressed()

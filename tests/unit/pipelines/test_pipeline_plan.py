@@ -6,7 +6,6 @@ import importlib.util
 import json
 import random
 import re
-import subprocess
 import sys
 import types
 from collections import defaultdict
@@ -23,6 +22,7 @@ import pytest
 import fastdispatch
 from fastdispatch import cli
 from fastdispatch.pipeline import SCHEDULES, Plan, Replay, plan
+from tests import processes
 
 ROOT = Path(__file__).parents[3]
 GRID = [(stages, micro_batches) for stages in range(1, 9) for micro_batches in (*range(1, 10), 12, 15, 16)]
@@ -548,19 +548,7 @@ def test_a_large_plan() -> None:
 
 
 def test_the_command_alone() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "fastdispatch",
-        "pipeline",
-        "plan",
-        "zb-h1",
-        "--stages",
-        "2",
-        "--micro-batches",
-        "2",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = processes.fastdispatch("pipeline", "plan", "zb-h1", "--stages", 2, "--micro-batches", 2)
     assert done.stdout.startswith(
         "2.0 b2  F0 F1 I0 W0 I1 W1\n2.1 b2  F0 I0 F1 I1 W0 W1\n\nwith F = 1, I = 1, W = 1: 7 in total"
     )

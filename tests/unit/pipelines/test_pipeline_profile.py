@@ -248,6 +248,7 @@ def test_recordings_without_a_model(
         "nothing": "nothing: not a recording, SCRIPT.py or MODULE:FUNCTION",
         "nothing.py": "can't open file 'nothing.py'",
         "nothing.fd": "nothing.fd",
+        "nothing:model": "nothing:model: ModuleNotFoundError",
     }
     for path, message in reported.items():
         assert main(["pipeline", "profile", path]) == 2

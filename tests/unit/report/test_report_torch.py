@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 import torch
 from torch import nn
 
 import fastdispatch
-from fastdispatch.cli import main
 from fastdispatch.read.summary import in_role
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Modules
 from fastdispatch.text.formats import grouped, seconds
 from tests import processes
 from tests.training import make_step
-from tests.unit.report.test_report import SCHEMA, line_of, made, printed
+from tests.unit.report.test_report import line_of, made, printed
 from tests.unit.report.timed import MS, timed
 
 STEPS, LAYERS = 5, 3
@@ -123,28 +120,6 @@ def test_packages_are_recognised(training: Path) -> None:
     rows = {row.where: row for row in made(training, by="package").listing.rows}
     assert {"project", "torch", "aten::", "autograd"} <= set(rows)
     assert "threads" not in rows
-
-
-def test_steps_and_their_source(training: Path) -> None:
-    assert f"{STEPS} steps (by Optimizer.step)" in printed(training, width=None)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    (
-        [],
-        ["--by", "operator"],
-        ["--by", "module"],
-        ["--by", "phase"],
-        ["--tree"],
-        ["--callers", "aten::linear"],
-        ["--callees", "train_step"],
-    ),
-    ids=str,
-)
-def test_json_fits_its_schema(arguments: list[str], training: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(training), "--json", *arguments]) == 0
-    jsonschema.validate(json.loads(capsys.readouterr().out), json.loads(SCHEMA.read_text()))
 
 
 def test_compiled_regions_are_opaque(tmp_path: Path) -> None:
