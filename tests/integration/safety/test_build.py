@@ -33,8 +33,12 @@ def c_files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in (folder / "csrc").rglob("*.[ch]")}
 
 
-def unpack(archive: Path) -> Path:
-    """The sources, with the compiled objects of this tree, which saves a minute."""
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked source distribution, with the compiled objects of this tree, which saves a minute."""
+    folder = tmp_path_factory.mktemp("sdist")
+    assert setup("sdist", "-d", folder).returncode == 0
+    (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as files:
         files.extractall(archive.parent, filter="data")
     source = archive.parent / archive.name.removesuffix(".tar.gz")
@@ -45,10 +49,7 @@ def unpack(archive: Path) -> Path:
 
 
 @pytest.mark.torch
-def test_a_source_distribution_installs_where_no_torch_is(tmp_path: Path) -> None:
-    assert setup("sdist", "-d", tmp_path).returncode == 0
-    (archive,) = tmp_path.glob("*.tar.gz")
-    source = unpack(archive)
+def test_a_source_distribution_installs_where_no_torch_is(source: Path, tmp_path: Path) -> None:
     target = tmp_path / "site"
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", target]
     as_here = processes.environment(FASTDISPATCH_DEV="1")
@@ -77,12 +78,9 @@ print(build_editable(sys.argv[1]))
 
 
 @pytest.mark.torch
-def test_an_editable_installation_has_the_startup_hook(tmp_path: Path) -> None:
+def test_an_editable_installation_has_the_startup_hook(source: Path, tmp_path: Path) -> None:
     """Its files are in the wheel: Python does not look for them in the folder of the sources."""
-    assert setup("sdist", "-d", tmp_path).returncode == 0
-    (archive,) = tmp_path.glob("*.tar.gz")
-    source = unpack(archive)
-    environment = processes.environment(FASTDISPATCH_DEV="1")
+    environment = processes.environment(FASTDISPATCH_DEBUG="1")
     subprocess.run(
         [sys.executable, "-c", EDITABLE, tmp_path], cwd=source, env=environment, check=True, capture_output=True
     )
@@ -98,19 +96,12 @@ def test_an_editable_installation_has_the_startup_hook(tmp_path: Path) -> None:
     assert "work" in fastdispatch.load(tmp_path / "out").nodes["name"]
 
 
-def test_a_missing_cjson_is_named(tmp_path: Path) -> None:
-    result = setup("build", "--build-base", tmp_path, CJSON_DIR=str(tmp_path))
+@pytest.mark.parametrize(("variable", "package"), [("CJSON_DIR", "libcjson-dev"), ("ZLIB_DIR", "zlib1g-dev")])
+def test_a_missing_library_is_named(variable: str, package: str, tmp_path: Path) -> None:
+    result = setup("build", "--build-base", tmp_path, **{variable: str(tmp_path)})
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
-    for place in ("CJSON_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install libcjson-dev"):
-        assert place in line
-
-
-def test_a_missing_zlib_is_named(tmp_path: Path) -> None:
-    result = setup("build", "--build-base", tmp_path, ZLIB_DIR=str(tmp_path))
-    assert result.returncode == 1
-    (line,) = result.stderr.splitlines()
-    for place in ("ZLIB_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install zlib1g-dev"):
+    for place in (variable, "CONDA_PREFIX", "pkg-config", f"apt-get install {package}"):
         assert place in line
 
 
