@@ -46,6 +46,19 @@ fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *capacity,
 void fd_sort(void *list, size_t count, size_t size,
              int (*compare)(const void *, const void *));
 
+/* Set `low` to the first index below `high` for which `before`, an expression
+ * with `middle`, is false, or to `high`. The list is sorted accordingly. */
+#define FD_BISECT(low, high, before) \
+    while ((low) < (high)) { \
+        uint32_t middle = (low) + ((high) - (low)) / 2; \
+        if (before) { \
+            (low) = middle + 1; \
+        } \
+        else { \
+            (high) = middle; \
+        } \
+    }
+
 /* Compare two numbers; evaluates to -1, 0 or 1. */
 #define FD_ORDER(a, b) ((a) == (b) ? 0 : (a) < (b) ? -1 : 1)
 

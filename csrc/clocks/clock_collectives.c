@@ -124,15 +124,7 @@ part_of(const fitting *f, uint32_t group, uint32_t member)
 {
     uint32_t low = f->groups.list[group];
     uint32_t high = f->groups.list[group + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->parts[middle].member < member) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, f->parts[middle].member < member);
     const fd_clock_part *part = &f->parts[low];
     return low < f->groups.list[group + 1] && part->member == member ? part
                                                                      : NULL;

@@ -58,6 +58,86 @@ is_null(const fd_column *column, uint64_t value)
                                                  : value == 0;
 }
 
+enum { BUFFERS = 3 };
+
+/* Arrays that own their buffers and texts. */
+typedef struct owned_buffers {
+    const void *list[BUFFERS];
+} owned_buffers;
+
+/* Free a child or a dictionary, which may have been moved away. */
+static void
+drop_part(struct ArrowArray *part)
+{
+    if (part != NULL && part->release != NULL) {
+        part->release(part);
+    }
+    fd_free(part);
+}
+
+static void
+release_array(struct ArrowArray *array)
+{
+    owned_buffers *owned = array->private_data;
+    for (int64_t i = 0; i < array->n_children; i++) {
+        drop_part(array->children[i]);
+    }
+    drop_part(array->dictionary);
+    for (int i = 0; owned != NULL && i < BUFFERS; i++) {
+        fd_free((void *)(uintptr_t)owned->list[i]);
+    }
+    fd_free(owned);
+    fd_free(array->children);
+    array->release = NULL;
+}
+
+static fd_status
+add_children(struct ArrowArray *array, size_t count)
+{
+    array->children =
+        count == 0 ? NULL : fd_calloc(count, sizeof(struct ArrowArray *));
+    for (size_t i = 0; i < count && array->children != NULL; i++) {
+        array->children[i] = fd_calloc(1, sizeof(struct ArrowArray));
+        if (array->children[i] == NULL) {
+            return FD_ENOMEM;
+        }
+        array->n_children++;
+    }
+    return count == 0 || array->children != NULL ? FD_OK : FD_ENOMEM;
+}
+
+/* Make an empty array with `count` buffers and `children` children, all unset.
+ * FD_ENOMEM is the only failure; the array is then released. */
+static fd_status
+begin_array(struct ArrowArray *array, int64_t length, int count,
+            size_t children)
+{
+    *array = (struct ArrowArray){
+        .length = length, .n_buffers = count, .release = release_array};
+    owned_buffers *owned = fd_calloc(1, sizeof *owned);
+    if (owned == NULL) {
+        release_array(array);
+        return FD_ENOMEM;
+    }
+    array->private_data = owned;
+    array->buffers = owned->list;
+    if (add_children(array, children) != FD_OK) {
+        release_array(array);
+        return FD_ENOMEM;
+    }
+    return FD_OK;
+}
+
+/* Allocate one buffer of at least `size` bytes, zeroed and owned by the array,
+ * or return NULL after a failed allocation. */
+static void *
+add_buffer(struct ArrowArray *array, int index, size_t size)
+{
+    void *made = fd_calloc(size + 1, 1);
+    array->buffers[index] = made;
+    return made;
+}
+
 /* Fill the validity bitmap of a column with nulls. */
 static fd_status
 fill_validity(struct ArrowArray *array, const shown_column *shown)
@@ -65,7 +145,7 @@ fill_validity(struct ArrowArray *array, const shown_column *shown)
     if (!fd_arrow_is_nullable(shown->column)) {
         return FD_OK;
     }
-    uint8_t *bits = fd_arrow_buffer(array, 0, shown->count / 8 + 1);
+    uint8_t *bits = add_buffer(array, 0, shown->count / 8 + 1);
     for (uint32_t i = 0; bits != NULL && i < shown->count; i++) {
         bool null = is_null(shown->column, cell_value(shown, i));
         bits[i / 8] |= (uint8_t)(!null << i % 8);
@@ -80,7 +160,7 @@ fill_numbers(struct ArrowArray *array, const shown_column *shown)
     size_t width = width_of(shown->column);
     uint64_t less = shown->column->type == FD_COLUMN_INDEX
                  || shown->column->type == FD_COLUMN_U64_OR_NONE;
-    char *to = fd_arrow_buffer(
+    char *to = add_buffer(
         array, 1, width > 0 ? shown->count * width : shown->count / 8 + 1);
     for (uint32_t i = 0; to != NULL && i < shown->count; i++) {
         uint64_t value = cell_value(shown, i);
@@ -151,8 +231,7 @@ fill_texts(struct ArrowArray *array, shown_column *shown)
 {
     size_t texts = (size_t)shown->texts->texts.count + 1;
     size_t most = texts < shown->count ? texts : shown->count;
-    uint32_t *indexes =
-        fd_arrow_buffer(array, 1, shown->count * sizeof *indexes);
+    uint32_t *indexes = add_buffer(array, 1, shown->count * sizeof *indexes);
     uint32_t *numbers = fd_calloc(texts, sizeof *numbers);
     uint32_t *used = fd_calloc(most + 1, sizeof *used);
     fd_status status = FD_ENOMEM;
@@ -181,8 +260,7 @@ fill_dictionary(struct ArrowArray *array, shown_column *shown)
     while (names[count] != NULL) {
         count++;
     }
-    int32_t *indexes =
-        fd_arrow_buffer(array, 1, shown->count * sizeof *indexes);
+    int32_t *indexes = add_buffer(array, 1, shown->count * sizeof *indexes);
     for (uint32_t i = 0; indexes != NULL && i < shown->count; i++) {
         indexes[i] = (int32_t)cell_value(shown, i);
     }
@@ -198,7 +276,7 @@ fill_column(struct ArrowArray *array, shown_column *shown)
         || shown->column->type == FD_COLUMN_STRING) {
         return fd_arrow_texts(array, shown->count, string_at, shown);
     }
-    fd_status status = fd_arrow_begin(array, shown->count, 2, 0);
+    fd_status status = begin_array(array, shown->count, 2, 0);
     if (status == FD_OK) {
         status = fill_validity(array, shown);
     }
@@ -217,7 +295,7 @@ fd_arrow_array(struct ArrowArray *array, const fd_table *table,
     uint32_t first = table->from_one && rows->count > 0;
     uint32_t count = rows->count - first;
     size_t ranks = rows->rank != NULL;
-    fd_status status = fd_arrow_begin(array, count, 1, table->count + ranks);
+    fd_status status = begin_array(array, count, 1, table->count + ranks);
     if (status != FD_OK) {
         return status;
     }
@@ -246,78 +324,6 @@ fd_arrow_array(struct ArrowArray *array, const fd_table *table,
     return status;
 }
 
-typedef struct owned_buffers {
-    const void *list[FD_ARROW_BUFFERS];
-} owned_buffers;
-
-/* Release an array; its children and dictionary may have been moved away. */
-static void
-release_array(struct ArrowArray *array)
-{
-    owned_buffers *owned = array->private_data;
-    for (int64_t i = 0; i < array->n_children; i++) {
-        if (array->children[i]->release != NULL) {
-            array->children[i]->release(array->children[i]);
-        }
-        fd_free(array->children[i]);
-    }
-    if (array->dictionary != NULL) {
-        if (array->dictionary->release != NULL) {
-            array->dictionary->release(array->dictionary);
-        }
-        fd_free(array->dictionary);
-    }
-    for (int i = 0; owned != NULL && i < FD_ARROW_BUFFERS; i++) {
-        fd_free((void *)(uintptr_t)owned->list[i]);
-    }
-    fd_free(owned);
-    fd_free(array->children);
-    array->release = NULL;
-}
-
-static fd_status
-add_children(struct ArrowArray *array, size_t count)
-{
-    array->children =
-        count == 0 ? NULL : fd_calloc(count, sizeof(struct ArrowArray *));
-    for (size_t i = 0; i < count && array->children != NULL; i++) {
-        array->children[i] = fd_calloc(1, sizeof(struct ArrowArray));
-        if (array->children[i] == NULL) {
-            return FD_ENOMEM;
-        }
-        array->n_children++;
-    }
-    return count == 0 || array->children != NULL ? FD_OK : FD_ENOMEM;
-}
-
-fd_status
-fd_arrow_begin(struct ArrowArray *array, int64_t length, int count,
-               size_t children)
-{
-    *array = (struct ArrowArray){
-        .length = length, .n_buffers = count, .release = release_array};
-    owned_buffers *owned = fd_calloc(1, sizeof *owned);
-    if (owned == NULL) {
-        release_array(array);
-        return FD_ENOMEM;
-    }
-    array->private_data = owned;
-    array->buffers = owned->list;
-    if (add_children(array, children) != FD_OK) {
-        release_array(array);
-        return FD_ENOMEM;
-    }
-    return FD_OK;
-}
-
-void *
-fd_arrow_buffer(struct ArrowArray *array, int index, size_t size)
-{
-    void *made = fd_calloc(size + 1, 1);
-    array->buffers[index] = made;
-    return made;
-}
-
 static size_t
 size_of_texts(uint32_t count, fd_arrow_text *text, const void *context)
 {
@@ -335,13 +341,11 @@ fd_arrow_texts(struct ArrowArray *array, uint32_t count, fd_arrow_text *text,
                const void *context)
 {
     size_t bytes = size_of_texts(count, text, context);
-    if (bytes > INT32_MAX
-        || fd_arrow_begin(array, count, FD_ARROW_BUFFERS, 0) != FD_OK) {
+    if (bytes > INT32_MAX || begin_array(array, count, BUFFERS, 0) != FD_OK) {
         return FD_ENOMEM;
     }
-    int32_t *ends =
-        fd_arrow_buffer(array, 1, ((size_t)count + 1) * sizeof *ends);
-    char *to = fd_arrow_buffer(array, 2, bytes);
+    int32_t *ends = add_buffer(array, 1, ((size_t)count + 1) * sizeof *ends);
+    char *to = add_buffer(array, 2, bytes);
     if (ends == NULL || to == NULL) {
         release_array(array);
         return FD_ENOMEM;

@@ -19,19 +19,6 @@ typedef struct fd_arrow_rows {
 fd_status fd_arrow_array(struct ArrowArray *array, const fd_table *table,
                          const fd_arrow_rows *rows);
 
-/* Arrays that own their buffers and texts. */
-
-enum { FD_ARROW_BUFFERS = 3 };
-
-/* Make an empty array with `count` buffers and `children` children, all unset.
- * FD_ENOMEM is the only failure; the array is then released. */
-fd_status fd_arrow_begin(struct ArrowArray *array, int64_t length, int count,
-                         size_t children);
-
-/* Allocate one buffer of at least `size` bytes, zeroed and owned by the array,
- * or return NULL after a failed allocation. */
-void *fd_arrow_buffer(struct ArrowArray *array, int index, size_t size);
-
 /* Return the value of a row in a text column, without a copy. */
 typedef const char *fd_arrow_text(const void *context, uint32_t row,
                                   size_t *size);

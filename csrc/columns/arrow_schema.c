@@ -54,22 +54,23 @@ fd_arrow_is_nullable(const fd_column *column)
         || column->type == FD_COLUMN_I64_OR_NONE;
 }
 
-/* Release a schema; its children and dictionary may have been moved away. */
+/* Free a child or a dictionary, which may have been moved away. */
+static void
+drop_part(struct ArrowSchema *part)
+{
+    if (part != NULL && part->release != NULL) {
+        part->release(part);
+    }
+    fd_free(part);
+}
+
 static void
 release_schema(struct ArrowSchema *schema)
 {
     for (int64_t i = 0; i < schema->n_children; i++) {
-        if (schema->children[i]->release != NULL) {
-            schema->children[i]->release(schema->children[i]);
-        }
-        fd_free(schema->children[i]);
+        drop_part(schema->children[i]);
     }
-    if (schema->dictionary != NULL) {
-        if (schema->dictionary->release != NULL) {
-            schema->dictionary->release(schema->dictionary);
-        }
-        fd_free(schema->dictionary);
-    }
+    drop_part(schema->dictionary);
     fd_free(schema->children);
     fd_free(schema->private_data); /* the metadata */
     schema->release = NULL;

@@ -44,27 +44,25 @@ put_escaped(fd_buffer *to, const char *text, size_t size, size_t limit,
     }
 }
 
+/* Escape a character that neither labels nor XML contain. */
+static const char *
+escape_markup(char one)
+{
+    return one == '&' ? "&amp;"
+         : one == '<' ? "&lt;"
+         : one == '>' ? "&gt;"
+                      : NULL;
+}
+
 /* Escape a character of a label. Graphviz decodes entities in labels and
  * passes them on in tooltips. */
 static const char *
 escape_dot(char one)
 {
-    switch (one) {
-    case '"':
-        return "\\\"";
-    case '\\':
-        return "\\\\";
-    case '\n':
-        return "\\n";
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    default:
-        return NULL;
-    }
+    return one == '"'  ? "\\\""
+         : one == '\\' ? "\\\\"
+         : one == '\n' ? "\\n"
+                       : escape_markup(one);
 }
 
 /* Graphviz decodes "\\N" in a tooltip and in HTML twice or once, depending on
@@ -80,22 +78,10 @@ escape_tooltip(char one)
 static const char *
 escape_html(char one)
 {
-    switch (one) {
-    case '"':
-        return "&quot;";
-    case '\\':
-        return FULL_WIDTH_BACKSLASH;
-    case '\n':
-        return " ";
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    default:
-        return NULL;
-    }
+    return one == '"'  ? "&quot;"
+         : one == '\\' ? FULL_WIDTH_BACKSLASH
+         : one == '\n' ? " "
+                       : escape_markup(one);
 }
 
 static const char *

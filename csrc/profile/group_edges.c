@@ -2,8 +2,6 @@
 
 #include "base/map.h"
 
-#include <stdlib.h>
-
 static const fd_column edge_columns[] = {
     FD_COLUMN(fd_edge, "caller", INDEX, caller),
     FD_COLUMN(fd_edge, "callee", INDEX, callee),
@@ -94,8 +92,6 @@ fd_edges_sum(fd_edges *edges, const fd_trace *trace, const fd_groups *groups,
         }
     }
     fd_map_clear(&index);
-    if (edges->count > 0) {
-        qsort(edges->list, edges->count, sizeof *edges->list, by_ends);
-    }
+    fd_vector_sort(edges, by_ends);
     return status;
 }

@@ -3,7 +3,6 @@
 #include "profile/diff_side.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* If the fastest steps are unknown, a change must exceed this number of
  * standard deviations of the steps of one run. Steps are not independent, so
@@ -83,9 +82,7 @@ common_ratio(const fd_diff *diff, figure *of, double *speed)
             status = fd_vector_push(&list, ((ratio){after / before, before}));
         }
     }
-    if (list.count > 0) {
-        qsort(list.list, list.count, sizeof *list.list, by_value);
-    }
+    fd_vector_sort(&list, by_value);
     *speed = weighted_median(&list);
     fd_vector_clear(&list);
     return status;

@@ -8,8 +8,10 @@ difference_of(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-fd_figure
-fd_figure_steady(const fd_figure *figure)
+/* Return the figure with its slowest step replaced by the mean of the
+ * others. */
+static fd_figure
+steady_figure(const fd_figure *figure)
 {
     fd_figure made = *figure;
     if (figure->steps >= 2) {
@@ -61,7 +63,7 @@ add_measure(fd_total *total, const fd_trace_measure *measure)
     }
 }
 
-/* Subtract the slowest step of each summed rank, as fd_figure_steady does for
+/* Subtract the slowest step of each summed rank, as steady_figure does for
  * a single rank. */
 static void
 take_late_steps(fd_totals *totals, const fd_trace *trace,
@@ -93,7 +95,7 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
         for (uint32_t k = 0; k < from->figures.count; k++) {
             const fd_figure *figure = &from->figures.list[k];
             fd_figure made = slowest_step && from->reduced == 0
-                               ? fd_figure_steady(figure)
+                               ? steady_figure(figure)
                                : *figure;
             add_figure(&totals->list[figure->context], &made,
                        trace->contexts.list[figure->context].flags);

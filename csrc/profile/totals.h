@@ -47,10 +47,6 @@ typedef struct fd_totals {
 
 enum { FD_ALL_RANKS = -1 };
 
-/* Return the figure with its slowest step replaced by the mean of the
- * others. */
-fd_figure fd_figure_steady(const fd_figure *figure);
-
 /* Sum up the figures of one rank (an index into trace->ranks) or of all
  * ranks. */
 fd_status fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank);

@@ -169,29 +169,6 @@ fd_file_publish(fd_file *file, fd_error *error)
 }
 
 fd_status
-fd_file_create(fd_file *file, const char *path, size_t max_bytes,
-               fd_error *error)
-{
-    fd_folder folder = {.fd = -1};
-    const char *name = NULL;
-    *file = (fd_file){.fd = -1, .folder = {.fd = -1}};
-    fd_status status = path != NULL
-                         ? fd_folder_of(&folder, path, &name, "create", error)
-                         : FD_OK;
-    if (status == FD_OK) {
-        status = fd_file_begin(file, &folder, name, max_bytes, error);
-    }
-    if (status == FD_OK) {
-        status = fd_file_publish(file, error);
-        if (status != FD_OK) {
-            fd_file_clear(file);
-        }
-    }
-    fd_folder_close(&folder);
-    return status;
-}
-
-fd_status
 fd_file_chunk(fd_file *file, uint32_t kind, uint32_t record_bytes,
               size_t bytes, uint32_t owner, fd_chunk **chunk)
 {
@@ -284,15 +261,6 @@ fd_file_finish(fd_file *file)
         unlock_file(file);
         let_go(file);
     }
-}
-
-void
-fd_file_abandon(fd_file *file)
-{
-    if (file->folder.fd >= 0 && has_name(file)) {
-        fd_recording_withdraw(&file->folder, file->name);
-    }
-    fd_file_detach(file);
 }
 
 fd_status

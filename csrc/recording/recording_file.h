@@ -43,14 +43,6 @@ fd_status fd_file_begin(fd_file *file, const fd_folder *folder,
  * live process records under that name. */
 fd_status fd_file_publish(fd_file *file, fd_error *error);
 
-/* Create and publish a file by its path; NULL: in memory. */
-fd_status fd_file_create(fd_file *file, const char *path, size_t max_bytes,
-                         fd_error *error);
-
-/* Remove a file without calls from its folder, restore the previous recording,
- * and detach. */
-void fd_file_abandon(fd_file *file);
-
 /* Write a recording in memory to a file with this name. */
 fd_status fd_file_save(const fd_file *file, const fd_folder *folder,
                        const char *name, fd_error *error);

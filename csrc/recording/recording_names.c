@@ -204,13 +204,6 @@ fd_recording_publish(const fd_folder *folder, const char *temporary,
 }
 
 void
-fd_recording_withdraw(const fd_folder *folder, const char *name)
-{
-    remove_ours(folder, name);
-    bring_back(folder, name);
-}
-
-void
 fd_recording_drop_previous(const fd_folder *folder, const char *name)
 {
     name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");

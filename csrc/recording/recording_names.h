@@ -42,9 +42,6 @@ fd_status fd_recording_lookup(const fd_folder *folder, const char *name,
 fd_status fd_recording_publish(const fd_folder *folder, const char *temporary,
                                const char *name, fd_error *error);
 
-/* Undo fd_recording_publish: remove the recording and restore the previous one. */
-void fd_recording_withdraw(const fd_folder *folder, const char *name);
-
 /* Remove the previous recording if the one with this name, which has ended,
  * contains a call. */
 void fd_recording_drop_previous(const fd_folder *folder, const char *name);

@@ -197,34 +197,27 @@ sort_rows(void *list, uint32_t count, size_t size,
 }
 
 static int
-by_figure(const void *a, const void *b)
+by_first_member(const void *a, const void *b)
 {
-    return by_number(((const fd_figure *)a)->context,
-                     ((const fd_figure *)b)->context);
+    return by_number(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-static int
-by_mark_figure(const void *a, const void *b)
-{
-    return by_number(((const fd_mark_figure *)a)->context,
-                     ((const fd_mark_figure *)b)->context);
-}
-
+/* Renumber and sort rows whose first member is a context. */
 static void
-sort_mark_figures(fd_mark_figure *list, uint32_t count, const uint32_t *index)
+renumber_rows(void *list, uint32_t count, size_t size, const uint32_t *index)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        list[i].context = index[list[i].context];
+    char *row = list;
+    for (uint32_t i = 0; i < count; i++, row += size) {
+        uint32_t *context = (void *)row;
+        *context = index[*context];
     }
-    sort_rows(list, count, sizeof *list, by_mark_figure);
+    sort_rows(list, count, size, by_first_member);
 }
 
-static int
-by_gpu_figure(const void *a, const void *b)
-{
-    return by_number(((const fd_gpu_figure *)a)->context,
-                     ((const fd_gpu_figure *)b)->context);
-}
+/* As above, of a vector. */
+#define RENUMBER_ROWS(vector, index) \
+    renumber_rows((vector)->list, (vector)->count, sizeof *(vector)->list, \
+                  (index))
 
 static int
 by_measure(const void *left, const void *right, void *context)
@@ -259,63 +252,30 @@ by_rank(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->id, b->id);
 }
 
-static int
-by_spread(const void *a, const void *b)
-{
-    return by_number(((const fd_rank_spread *)a)->context,
-                     ((const fd_rank_spread *)b)->context);
-}
-
-static void
-renumber_spreads(fd_trace_rank *rank, const uint32_t *index)
-{
-    for (uint32_t i = 0; i < rank->spreads.count; i++) {
-        rank->spreads.list[i].context = index[rank->spreads.list[i].context];
+/* Renumber a member of the rows of a vector, which stay in their order. */
+#define RENUMBER_MEMBERS(vector, member, index) \
+    for (uint32_t i = 0; i < (vector)->count; i++) { \
+        (vector)->list[i].member = (index)[(vector)->list[i].member]; \
     }
-    sort_rows(rank->spreads.list, rank->spreads.count,
-              sizeof *rank->spreads.list, by_spread);
-}
 
 static void
 renumber_rank(fd_trace_rank *rank, const uint32_t *index)
 {
-    renumber_spreads(rank, index);
-    for (uint32_t i = 0; i < rank->figures.count; i++) {
-        rank->figures.list[i].context = index[rank->figures.list[i].context];
-    }
-    sort_rows(rank->figures.list, rank->figures.count,
-              sizeof *rank->figures.list, by_figure);
-    fd_step_window *window = &rank->window;
-    sort_mark_figures(window->figures_from.list, window->figures_from.count,
-                      index);
-    sort_mark_figures(window->figures_to.list, window->figures_to.count,
-                      index);
-    for (uint32_t i = 0; i < rank->gpu.count; i++) {
-        rank->gpu.list[i].context = index[rank->gpu.list[i].context];
-    }
-    sort_rows(rank->gpu.list, rank->gpu.count, sizeof *rank->gpu.list,
-              by_gpu_figure);
-    for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
-        fd_trace_gpu_event *event = &rank->gpu_events.list[i];
-        event->context = index[event->context];
-    }
-    for (uint32_t i = 0; i < rank->threads.count; i++) {
-        rank->threads.list[i].root = index[rank->threads.list[i].root];
-    }
-    for (uint32_t i = 0; i < rank->open.count; i++) {
-        rank->open.list[i].context = index[rank->open.list[i].context];
-    }
-    for (uint32_t i = 0; i < rank->tops.count; i++) {
-        rank->tops.list[i].context = index[rank->tops.list[i].context];
-    }
+    RENUMBER_ROWS(&rank->spreads, index);
+    RENUMBER_ROWS(&rank->figures, index);
+    RENUMBER_ROWS(&rank->window.figures_from, index);
+    RENUMBER_ROWS(&rank->window.figures_to, index);
+    RENUMBER_ROWS(&rank->gpu, index);
+    RENUMBER_MEMBERS(&rank->gpu_events, context, index);
+    RENUMBER_MEMBERS(&rank->threads, root, index);
+    RENUMBER_MEMBERS(&rank->open, context, index);
+    RENUMBER_MEMBERS(&rank->tops, context, index);
+    RENUMBER_MEMBERS(&rank->jobs, context, index);
     for (uint32_t i = 0; i < rank->events.count; i++) {
         fd_trace_event *event = &rank->events.list[i];
         if (fd_event_has_context(event)) {
             event->context = index[event->context];
         }
-    }
-    for (uint32_t i = 0; i < rank->jobs.count; i++) {
-        rank->jobs.list[i].context = index[rank->jobs.list[i].context];
     }
 }
 
@@ -497,10 +457,7 @@ fd_trace_sort(fd_trace *trace)
         status = fd_sort_texts(trace);
     }
     if (status == FD_OK) {
-        if (trace->ranks.count > 0) {
-            qsort(trace->ranks.list, trace->ranks.count,
-                  sizeof *trace->ranks.list, by_rank);
-        }
+        fd_vector_sort(&trace->ranks, by_rank);
         trace->sorted = true;
     }
     fd_free(nodes);

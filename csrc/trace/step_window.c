@@ -132,35 +132,25 @@ select_rank(const fd_trace *trace, fd_trace_rank *rank)
     return FD_OK;
 }
 
+/* Mark the contexts of a vector. */
+#define MARK_MEMBERS(vector, member, wanted) \
+    for (uint32_t i = 0; i < (vector)->count; i++) { \
+        (wanted)[(vector)->list[i].member] = true; \
+    }
+
 /* Mark contexts that ran in the selected steps, or to which other parts
  * refer. */
 static void
 mark_wanted(const fd_trace_rank *rank, bool *wanted)
 {
-    for (uint32_t i = 0; i < rank->figures.count; i++) {
-        wanted[rank->figures.list[i].context] = true;
-    }
-    for (uint32_t i = 0; i < rank->gpu.count; i++) {
-        wanted[rank->gpu.list[i].context] = true;
-    }
-    for (uint32_t i = 0; i < rank->measures.count; i++) {
-        wanted[rank->measures.list[i].context] = true;
-    }
-    for (uint32_t i = 0; i < rank->open.count; i++) {
-        wanted[rank->open.list[i].context] = true;
-    }
-    for (uint32_t i = 0; i < rank->tops.count; i++) {
-        wanted[rank->tops.list[i].context] = true;
-    }
-    for (uint32_t i = 0; i < rank->threads.count; i++) {
-        wanted[rank->threads.list[i].root] = true;
-    }
-    for (uint32_t i = 0; i < rank->jobs.count; i++) {
-        wanted[rank->jobs.list[i].context] = true;
-    }
-    for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
-        wanted[rank->gpu_events.list[i].context] = true;
-    }
+    MARK_MEMBERS(&rank->figures, context, wanted);
+    MARK_MEMBERS(&rank->gpu, context, wanted);
+    MARK_MEMBERS(&rank->measures, context, wanted);
+    MARK_MEMBERS(&rank->open, context, wanted);
+    MARK_MEMBERS(&rank->tops, context, wanted);
+    MARK_MEMBERS(&rank->threads, root, wanted);
+    MARK_MEMBERS(&rank->jobs, context, wanted);
+    MARK_MEMBERS(&rank->gpu_events, context, wanted);
     for (uint32_t i = 0; i < rank->events.count; i++) {
         const fd_trace_event *event = &rank->events.list[i];
         if (fd_event_has_context(event)) {

@@ -327,15 +327,7 @@ fd_trace_record_id(const fd_trace_rank *rank, uint32_t event)
 {
     uint32_t low = 0;
     uint32_t high = rank->record_ids.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rank->record_ids.list[middle].event < event) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, rank->record_ids.list[middle].event < event);
     return low < rank->record_ids.count
                 && rank->record_ids.list[low].event == event
              ? rank->record_ids.list[low].id

@@ -89,7 +89,7 @@ typedef struct fd_rank_spread {
     uint64_t total_p95;
     uint64_t least;      /* self time of the fastest step, times the number of
                           * steps */
-    uint64_t late;       /* self time that fd_figure_steady subtracts, ... */
+    uint64_t late;       /* self time that steady figures lack, ... */
     double late_squares; /* ... and squares */
 } fd_rank_spread;
 
@@ -281,9 +281,6 @@ typedef struct fd_trace_meta {
     uint32_t key; /* texts; the value is JSON */
     uint32_t json;
 } fd_trace_meta;
-
-/* The rank number of a sum of ranks. */
-#define FD_RANK_SUM UINT32_MAX
 
 typedef struct fd_trace_rank {
     uint32_t rank;

@@ -94,15 +94,20 @@ open_file(fd_trace **trace, const char *path, fd_trace_part part,
                    path);
 }
 
+/* Return a copy that the caller owns, or NULL. */
+static char *
+copy_text(const char *text)
+{
+    char *copy = fd_malloc(strlen(text) + 1);
+    return copy == NULL ? NULL : strcpy(copy, text);
+}
+
 static fd_status
 leave_out(directory *d, const char *line)
 {
-    char *copy = fd_malloc(strlen(line) + 1);
-    if (copy == NULL) {
-        return FD_ENOMEM;
-    }
-    strcpy(copy, line);
-    fd_status status = fd_vector_push(&d->notes, copy);
+    char *copy = copy_text(line);
+    fd_status status =
+        copy == NULL ? FD_ENOMEM : fd_vector_push(&d->notes, copy);
     if (status != FD_OK) {
         fd_free(copy);
     }
@@ -203,13 +208,11 @@ world_of(const char *path)
 static fd_status
 add_candidate(directory *d, const char *path)
 {
-    char *copy = fd_malloc(strlen(path) + 1);
-    if (copy == NULL) {
-        return FD_ENOMEM;
-    }
-    strcpy(copy, path);
-    fd_status status =
-        fd_vector_push(&d->candidates, (candidate){copy, world_of(path)});
+    char *copy = copy_text(path);
+    fd_status status = copy == NULL
+                         ? FD_ENOMEM
+                         : fd_vector_push(&d->candidates,
+                                          (candidate){copy, world_of(path)});
     if (status != FD_OK) {
         fd_free(copy);
     }
@@ -220,10 +223,7 @@ static fd_status
 add_candidates(directory *d)
 {
     fd_status status = FD_OK;
-    if (d->candidates.count > 0) {
-        qsort(d->candidates.list, d->candidates.count,
-              sizeof *d->candidates.list, by_weight);
-    }
+    fd_vector_sort(&d->candidates, by_weight);
     for (uint32_t i = 0; i < d->candidates.count && status == FD_OK; i++) {
         status = add_file(d, d->candidates.list[i].path);
     }

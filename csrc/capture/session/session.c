@@ -464,20 +464,26 @@ fd_session_record(fd_session *session, bool record, uint64_t step)
 }
 
 void
-fd_session_retire(fd_session *session)
+fd_session_drop_objects(fd_session *session)
 {
-    fd_instances_clear(&session->instances);
     Py_CLEAR(session->keep);
     Py_CLEAR(session->schedule);
     Py_CLEAR(session->on_change);
     Py_CLEAR(session->on_ready);
     Py_CLEAR(session->on_model);
-    Py_CLEAR(session->tensor);
     Py_CLEAR(session->error);
     Py_CLEAR(session->timers.in_use);
     if (session->pipeline != NULL) {
         Py_CLEAR(session->pipeline->on_pipeline);
     }
+}
+
+void
+fd_session_retire(fd_session *session)
+{
+    fd_instances_clear(&session->instances);
+    fd_session_drop_objects(session);
+    Py_CLEAR(session->tensor);
     fd_current_stream_clear(&session->timers.stream);
     session->next = fd_process.retired;
     fd_process.retired = session;

@@ -39,6 +39,9 @@ void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
  * call. Only for an active session without a schedule. */
 void fd_session_record(fd_session *session, bool record, uint64_t step);
 
+/* Drop the references of a session to objects, except the type of tensors. */
+void fd_session_drop_objects(fd_session *session);
+
 /* Free a session as soon as possible, after its owner has released it. */
 void fd_session_retire(fd_session *session);
 

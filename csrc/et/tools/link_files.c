@@ -108,8 +108,8 @@ fd_et_identity_clear(fd_et_identity *identity)
     fd_vector_clear(&identity->members);
 }
 
-fd_et_identity
-fd_et_identity_of_kineto(const fd_kineto *k)
+static fd_et_identity
+identity_of_kineto(const fd_kineto *k)
 {
     fd_et_identity identity = {.pid = k->pid, .rank = k->rank};
     int64_t begin = fd_plus(k->base_ns, k->begin_ns);
@@ -210,7 +210,7 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
     if (status == FD_OK) {
         status = fd_kineto_read(read, et, kineto, error);
     }
-    fd_et_identity other = fd_et_identity_of_kineto(read);
+    fd_et_identity other = identity_of_kineto(read);
     if (status == FD_OK && !options.forced) {
         status = fd_et_compare_identity(&identity, &other, kineto, error);
     }
@@ -234,7 +234,7 @@ fd_et_read_identity(const char *path, fd_et_identity *identity,
     fd_status status = fd_et_read(&et, path, &format, error);
     if (status == FD_OK && format == FD_ET_KINETO) {
         status = fd_kineto_read(&kineto, &et, path, error);
-        *identity = fd_et_identity_of_kineto(&kineto);
+        *identity = identity_of_kineto(&kineto);
     }
     else if (status == FD_OK) {
         status = fd_et_find_groups(&et);

@@ -21,7 +21,6 @@ typedef struct fd_et_identity {
  * identity also after a failure. */
 fd_status fd_et_identity_of(fd_et_identity *identity, const fd_et *et);
 void fd_et_identity_clear(fd_et_identity *identity);
-fd_et_identity fd_et_identity_of_kineto(const fd_kineto *kineto);
 
 /* Return FD_EFORMAT, with a message about the difference, if the Kineto trace
  * is of another rank, process or time. */

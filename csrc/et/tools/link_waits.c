@@ -123,12 +123,7 @@ next_node(const waits *w, uint64_t thread, int64_t time)
     uint32_t low = 0;
     uint32_t high = w->nodes.count;
     begun wanted = {thread, time, 0};
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        bool before = by_thread(&w->nodes.list[middle], &wanted) < 0;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    FD_BISECT(low, high, by_thread(&w->nodes.list[middle], &wanted) < 0);
     return low < w->nodes.count && w->nodes.list[low].thread == thread
              ? w->nodes.list[low].index + 1
              : 0;
@@ -140,12 +135,7 @@ ended_until(const waits *w, int64_t time)
 {
     uint32_t low = 0;
     uint32_t high = w->by_end.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        bool before = w->by_end.list[middle].end <= time;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    FD_BISECT(low, high, w->by_end.list[middle].end <= time);
     return low;
 }
 
@@ -226,12 +216,7 @@ first_of(const waits *w, int64_t queue, uint64_t correlation)
     uint32_t low = 0;
     uint32_t high = w->by_stream.count;
     ended wanted = {.queue = queue, .correlation = correlation};
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        bool before = by_stream(&w->by_stream.list[middle], &wanted) < 0;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    FD_BISECT(low, high, by_stream(&w->by_stream.list[middle], &wanted) < 0);
     return low;
 }
 

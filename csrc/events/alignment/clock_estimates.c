@@ -12,15 +12,7 @@ input_of(const fd_timeline_estimates *e, uint32_t rank)
 {
     uint32_t low = 0;
     uint32_t high = e->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->inputs[middle].rank < rank) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, e->inputs[middle].rank < rank);
     return low < e->count && e->inputs[low].rank == rank ? low : NO_INPUT;
 }
 
@@ -204,15 +196,8 @@ find_message(const fd_timeline_sync *sync, const fd_timeline_message *like)
 {
     uint32_t low = 0;
     uint32_t high = sync->messages.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (compare_messages(&sync->messages.list[middle], like) < 0) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high,
+              compare_messages(&sync->messages.list[middle], like) < 0);
     const fd_timeline_message *found = &sync->messages.list[low];
     return low < sync->messages.count && compare_messages(found, like) == 0
                 && found->total == like->total

@@ -109,12 +109,8 @@ fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most)
 {
     uint32_t kept = 0;
     name_peers(sync);
-    if (sync->parts.count > 0) {
-        number_parts(sync);
-    }
-    if (sync->messages.count > 0) {
-        number_messages(sync);
-    }
+    number_parts(sync);
+    number_messages(sync);
     uint64_t stride = stride_of(sync->parts.count, most);
     for (uint32_t i = 0; i < sync->parts.count; i++) {
         if (sync->parts.list[i].order % stride == 0 && kept < most) {

@@ -85,8 +85,10 @@ fd_perfetto_spell(fd_perfetto_texts *texts, fd_span value)
                      texts->scratch.bytes + texts->scratch.size};
 }
 
-void
-fd_perfetto_end_message(fd_buffer *to, uint32_t field, size_t from)
+/* End the message that consists of the bytes from `from` to the end of the
+ * buffer: insert its tag and length before it. */
+static void
+end_message(fd_buffer *to, uint32_t field, size_t from)
 {
     uint8_t head[20];
     size_t size = to->size - from;
@@ -172,7 +174,7 @@ put_empty(fd_buffer *to, uint64_t type)
 {
     size_t from = to->size;
     fd_proto_number(to, FD_PB_NESTED_TYPE, type);
-    fd_perfetto_end_message(to, FD_PB_NOTE_NESTED, from);
+    end_message(to, FD_PB_NOTE_NESTED, from);
 }
 
 static fd_status put_value(fd_perfetto_texts *texts, fd_scan *scan,
@@ -188,7 +190,7 @@ put_items(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
     for (bool more = any; more && status == FD_OK;) {
         size_t from = to->size;
         status = put_value(texts, scan, to);
-        fd_perfetto_end_message(to, FD_PB_NOTE_ITEM, from);
+        end_message(to, FD_PB_NOTE_ITEM, from);
         fd_scan_space(scan);
         more = *scan->at == ',';
         scan->at += more;
@@ -218,7 +220,7 @@ put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
             fd_perfetto_spell(texts, (fd_span){key.from - 1, key.to + 1}), 0,
             FD_PB_NOTE_NAME_IID, FD_PB_NOTE_NAME, to);
         status = status == FD_OK ? put_value(texts, scan, to) : status;
-        fd_perfetto_end_message(to, field, from);
+        end_message(to, field, from);
     }
     return status;
 }

@@ -48,10 +48,6 @@ fd_span fd_perfetto_spell(fd_perfetto_texts *texts, fd_span value);
 fd_status fd_perfetto_notes(fd_perfetto_texts *texts, fd_span object,
                             fd_buffer *to);
 
-/* End the message that consists of the bytes from `from` to the end of the
- * buffer: insert its tag and length before it. */
-void fd_perfetto_end_message(fd_buffer *to, uint32_t field, size_t from);
-
 /* Append a number as a 64-bit integer or as a double; return false if it is
  * neither. */
 bool fd_perfetto_number(fd_span number, uint32_t whole_field,

@@ -164,16 +164,7 @@ session_clear(PyObject *self)
 {
     fd_session *session = fd_session_of(self);
     if (session != NULL && fd_process_active() != session) {
-        Py_CLEAR(session->keep);
-        Py_CLEAR(session->schedule);
-        Py_CLEAR(session->on_change);
-        Py_CLEAR(session->on_ready);
-        Py_CLEAR(session->on_model);
-        Py_CLEAR(session->error);
-        Py_CLEAR(session->timers.in_use);
-        if (session->pipeline != NULL) {
-            Py_CLEAR(session->pipeline->on_pipeline);
-        }
+        fd_session_drop_objects(session);
     }
     return 0;
 }

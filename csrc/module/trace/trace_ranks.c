@@ -208,18 +208,25 @@ fd_trace_jobs(PyObject *self, PyObject *args)
                           &fd_trace_of(self)->texts);
 }
 
-PyObject *
-fd_trace_settled(PyObject *self, PyObject *unused)
+/* Return a new trace, made without the GIL. FD_ENOMEM is the only failure. */
+static PyObject *
+derived_trace(PyObject *self, fd_status (*make)(fd_trace **, const fd_trace *))
 {
-    (void)unused;
     fd_trace *made;
     const fd_trace *trace = fd_trace_of(self);
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_window_settled(&made, trace);
+        status = make(&made, trace);
     Py_END_ALLOW_THREADS
     return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
                            : PyErr_NoMemory();
+}
+
+PyObject *
+fd_trace_settled(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return derived_trace(self, fd_window_settled);
 }
 
 /* Make a sorted copy without ranks. */
@@ -244,12 +251,5 @@ PyObject *
 fd_trace_shared(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    fd_trace *made;
-    const fd_trace *trace = fd_trace_of(self);
-    fd_status status;
-    Py_BEGIN_ALLOW_THREADS
-        status = copy_shared(&made, trace);
-    Py_END_ALLOW_THREADS
-    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
-                           : PyErr_NoMemory();
+    return derived_trace(self, copy_shared);
 }

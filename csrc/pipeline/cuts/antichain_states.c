@@ -448,15 +448,7 @@ fd_states_until(const fd_states *states, double time)
 {
     uint32_t low = 0;
     uint32_t high = states->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (states->times[states->by_time[middle]] <= time) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, states->times[states->by_time[middle]] <= time);
     return low;
 }
 

@@ -227,15 +227,7 @@ static uint32_t
 open_until(const fd_level *l, uint32_t count, double time)
 {
     uint32_t low = 0;
-    while (low < count) {
-        uint32_t middle = low + (count - low) / 2;
-        if (l->open[middle].time <= time) {
-            low = middle + 1;
-        }
-        else {
-            count = middle;
-        }
-    }
+    FD_BISECT(low, count, l->open[middle].time <= time);
     return low;
 }
 

@@ -197,60 +197,7 @@ run_sweep(sweep *s)
     }
 }
 
-static fd_status
-sweep_all(fd_pipe_idle *idle, fd_pipe *p)
-{
-    sweep s = {.idle = idle, .p = p};
-    for (uint32_t i = 0; i < p->ranks.count; i++) {
-        for (uint32_t j = 0; j < p->iterations.count; j++) {
-            s.at = i;
-            s.iteration = j;
-            s.share = fd_pipe_share_of(idle->shares, p, i, j);
-            if (s.status == FD_OK && s.share->end > s.share->start) {
-                run_sweep(&s);
-            }
-            if (s.status == FD_OK) {
-                s.status = fd_pipeline_in_flight(p, fd_pipeline_cell(p, i, j),
-                                                 &s.share->in_flight,
-                                                 &s.share->bytes);
-            }
-        }
-    }
-    fd_vector_clear(&s.open);
-    return s.status;
-}
-
-fd_status
-fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p, const fd_pipe_choice *choice)
-{
-    size_t cells = (size_t)p->ranks.count * p->iterations.count;
-    idle->shares = fd_calloc(cells + 1, sizeof *idle->shares);
-    idle->waits =
-        fd_calloc((size_t)p->ranks.count * p->stages + 1, sizeof *idle->waits);
-    idle->producers =
-        fd_calloc((size_t)p->jobs.count + 1, sizeof *idle->producers);
-    if (idle->shares == NULL || idle->waits == NULL
-        || idle->producers == NULL) {
-        return FD_ENOMEM;
-    }
-    fd_status status = fd_pipeline_find_producers(idle->producers, p);
-    if (status == FD_OK) {
-        idle->drawn = fd_pipeline_iteration_spans(idle->shares, p, choice);
-        status = sweep_all(idle, p);
-    }
-    return status;
-}
-
-void
-fd_pipe_idle_clear(fd_pipe_idle *idle)
-{
-    fd_free(idle->shares);
-    fd_free(idle->waits);
-    fd_free(idle->producers);
-    fd_vector_clear(&idle->intervals);
-    *idle = (fd_pipe_idle){.drawn = -1};
-}
-
+/* Memory of a rank that is kept for backward passes. */
 typedef struct holding {
     fd_map slots; /* (stage, micro-batch) -> index in bytes + 1 */
     FD_VECTOR(uint64_t) bytes;
@@ -309,9 +256,12 @@ step_holding(holding *h, const fd_pipe_job *job, bool apart)
     return FD_OK;
 }
 
-fd_status
-fd_pipeline_in_flight(const fd_pipe *p, fd_pipe_cell cell, uint32_t *in_flight,
-                      uint64_t *bytes)
+/* Set two maxima over the jobs of a cell: the number of forward passes, over
+ * all chunks, before their backward pass (W if separate), and the bytes of
+ * activations and gradients transferred for them. */
+static fd_status
+find_in_flight(const fd_pipe *p, fd_pipe_cell cell, uint32_t *in_flight,
+               uint64_t *bytes)
 {
     holding h = {.in_flight = 0};
     bool apart = has_weights_apart(p, cell);
@@ -326,4 +276,58 @@ fd_pipeline_in_flight(const fd_pipe *p, fd_pipe_cell cell, uint32_t *in_flight,
     fd_map_clear(&h.slots);
     fd_vector_clear(&h.bytes);
     return status;
+}
+
+static fd_status
+sweep_all(fd_pipe_idle *idle, fd_pipe *p)
+{
+    sweep s = {.idle = idle, .p = p};
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        for (uint32_t j = 0; j < p->iterations.count; j++) {
+            s.at = i;
+            s.iteration = j;
+            s.share = fd_pipe_share_of(idle->shares, p, i, j);
+            if (s.status == FD_OK && s.share->end > s.share->start) {
+                run_sweep(&s);
+            }
+            if (s.status == FD_OK) {
+                s.status =
+                    find_in_flight(p, fd_pipeline_cell(p, i, j),
+                                   &s.share->in_flight, &s.share->bytes);
+            }
+        }
+    }
+    fd_vector_clear(&s.open);
+    return s.status;
+}
+
+fd_status
+fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p, const fd_pipe_choice *choice)
+{
+    size_t cells = (size_t)p->ranks.count * p->iterations.count;
+    idle->shares = fd_calloc(cells + 1, sizeof *idle->shares);
+    idle->waits =
+        fd_calloc((size_t)p->ranks.count * p->stages + 1, sizeof *idle->waits);
+    idle->producers =
+        fd_calloc((size_t)p->jobs.count + 1, sizeof *idle->producers);
+    if (idle->shares == NULL || idle->waits == NULL
+        || idle->producers == NULL) {
+        return FD_ENOMEM;
+    }
+    fd_status status = fd_pipeline_find_producers(idle->producers, p);
+    if (status == FD_OK) {
+        idle->drawn = fd_pipeline_iteration_spans(idle->shares, p, choice);
+        status = sweep_all(idle, p);
+    }
+    return status;
+}
+
+void
+fd_pipe_idle_clear(fd_pipe_idle *idle)
+{
+    fd_free(idle->shares);
+    fd_free(idle->waits);
+    fd_free(idle->producers);
+    fd_vector_clear(&idle->intervals);
+    *idle = (fd_pipe_idle){.drawn = -1};
 }

@@ -48,12 +48,4 @@ fd_status fd_pipeline_idle(fd_pipe_idle *idle, fd_pipe *p,
                            const fd_pipe_choice *choice);
 void fd_pipe_idle_clear(fd_pipe_idle *idle);
 
-/* Memory of a rank that is kept for backward passes. */
-
-/* Set two maxima over the jobs of a cell: the number of forward passes, over
- * all chunks, before their backward pass (W if separate), and the bytes of
- * activations and gradients transferred for them. */
-fd_status fd_pipeline_in_flight(const fd_pipe *p, fd_pipe_cell cell,
-                                uint32_t *in_flight, uint64_t *bytes);
-
 #endif

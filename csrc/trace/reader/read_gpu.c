@@ -115,15 +115,7 @@ job_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
 {
     uint32_t low = 0;
     uint32_t high = rank->jobs.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rank->jobs.list[middle].start <= event->host) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, rank->jobs.list[middle].start <= event->host);
     while (low > 0) {
         fd_trace_job *job = &rank->jobs.list[--low];
         if (job->context == event->context && job->thread == event->thread) {

@@ -1,7 +1,6 @@
 #include "trace/reader/recording_reading.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef FD_VECTOR(const fd_job *) job_list;
 
@@ -120,9 +119,7 @@ fd_read_jobs(fd_reading *r)
             status = fd_vector_push(&list, &records[i]);
         }
     }
-    if (list.count > 0) {
-        qsort(list.list, list.count, sizeof *list.list, by_start);
-    }
+    fd_vector_sort(&list, by_start);
     for (uint32_t i = 0; i < list.count && status == FD_OK; i++) {
         status = read_job(r, list.list[i]);
     }

@@ -1,7 +1,5 @@
 #include "trace/reader/recording_reading.h"
 
-#include <stdlib.h>
-
 static int
 by_first(const void *left, const void *right)
 {
@@ -23,8 +21,6 @@ fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner,
             status = fd_vector_push(runs, view);
         }
     }
-    if (runs->count > 0) {
-        qsort(runs->list, runs->count, sizeof *runs->list, by_first);
-    }
+    fd_vector_sort(runs, by_first);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "json/json_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static fd_status
@@ -60,9 +59,7 @@ read_steps(fd_reading *r)
             }
         }
     }
-    if (ended.count > 0) {
-        qsort(ended.list, ended.count, sizeof *ended.list, by_number);
-    }
+    fd_vector_sort(&ended, by_number);
     for (uint32_t i = 0; i < ended.count && status == FD_OK; i++) {
         status = read_step(r, ended.list[i]);
     }

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "fixtures.h"
 
 #include "recording/chunk_pool.h"
 
@@ -9,7 +9,7 @@ static void
 grows_in_place(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    OK(fd_file_create(&file, NULL, MB, NULL));
+    OK(fixture_file_create(&file, NULL, MB, NULL));
     fd_pool pool = fd_pool_of(&file, FD_CHUNK_META, sizeof(fd_meta), 4096);
     uint32_t ids[2000];
     for (uint32_t i = 0; i < 2000; i++) {
@@ -32,7 +32,7 @@ static void
 chunks_double(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    OK(fd_file_create(&file, NULL, 4 * MB, NULL));
+    OK(fixture_file_create(&file, NULL, 4 * MB, NULL));
     fd_pool pool = fd_pool_of(&file, FD_CHUNK_STRINGS, 1, 4096);
     size_t last = 0;
     for (int i = 0; i < 10; i++) {
@@ -51,7 +51,7 @@ static void
 unpublished_is_unseen(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    OK(fd_file_create(&file, NULL, MB, NULL));
+    OK(fixture_file_create(&file, NULL, MB, NULL));
     fd_pool pool = fd_pool_of(&file, FD_CHUNK_META, sizeof(fd_meta), 4096);
     void *once = fd_pool_reserve(&pool, 1);
     CHECK(once != NULL);
@@ -67,7 +67,7 @@ static void
 large_and_too_large(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    OK(fd_file_create(&file, NULL, MB, NULL));
+    OK(fixture_file_create(&file, NULL, MB, NULL));
     fd_pool pool = fd_pool_of(&file, FD_CHUNK_STRINGS, 1, 4096);
     CHECK(fd_pool_reserve(&pool, 100000) != NULL);
     CHECK(pool.chunk->capacity >= 100000);

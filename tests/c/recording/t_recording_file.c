@@ -1,4 +1,4 @@
-#include "check.h"
+#include "fixtures.h"
 
 #include "recording/recording_file.h"
 
@@ -16,7 +16,7 @@ static void
 bound_is_counted(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    OK(fd_file_create(&file, NULL, 4 * FD_PAGE, NULL));
+    OK(fixture_file_create(&file, NULL, 4 * FD_PAGE, NULL));
     fd_chunk *chunk;
     OK(fd_file_chunk(&file, FD_CHUNK_META, 8, 2 * FD_PAGE, 0, &chunk));
     STATUS(fd_file_chunk(&file, FD_CHUNK_META, 8, 2 * FD_PAGE, 0, &chunk),
@@ -36,7 +36,7 @@ full_disk(void)
     getrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit small = {2 * FD_PAGE, old.rlim_max};
-    OK(fd_file_create(&file, "full.fd", MB, NULL));
+    OK(fixture_file_create(&file, "full.fd", MB, NULL));
     setrlimit(RLIMIT_FSIZE, &small);
     fd_chunk *first;
     fd_chunk *second;
@@ -63,7 +63,7 @@ full_from_the_start(void)
     struct rlimit none = {0, old.rlim_max};
     setrlimit(RLIMIT_FSIZE, &none);
     fd_error error = {""};
-    fd_status status = fd_file_create(&file, "none.fd", MB, &error);
+    fd_status status = fixture_file_create(&file, "none.fd", MB, &error);
     setrlimit(RLIMIT_FSIZE, &old);
     STATUS(status, FD_EFULL);
     SAME(error.text, "none.fd: no space left on the disk");
@@ -75,7 +75,7 @@ cannot_create(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     fd_error error = {""};
-    STATUS(fd_file_create(&file, "absent/a.fd", MB, &error), FD_EIO);
+    STATUS(fixture_file_create(&file, "absent/a.fd", MB, &error), FD_EIO);
     CHECK(strstr(error.text, "absent/a.fd: cannot create") != NULL);
     CHECK(file.base == NULL && file.path == NULL);
 }
@@ -85,12 +85,12 @@ live_file_is_not_taken(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     CLEAN(fd_file_clear) fd_file other = {.fd = -1};
-    OK(fd_file_create(&file, "live.fd", MB, NULL));
+    OK(fixture_file_create(&file, "live.fd", MB, NULL));
     fd_error error = {""};
-    STATUS(fd_file_create(&other, "live.fd", MB, &error), FD_ECONFLICT);
+    STATUS(fixture_file_create(&other, "live.fd", MB, &error), FD_ECONFLICT);
     SAME(error.text, "live.fd: another running process records there");
     fd_file_finish(&file);
-    OK(fd_file_create(&other, "live.fd", MB, NULL));
+    OK(fixture_file_create(&other, "live.fd", MB, NULL));
 }
 
 /* After the end, stores of a late thread do not reach the file. */
@@ -98,7 +98,7 @@ static void
 finish_keeps_content(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    OK(fd_file_create(&file, "done.fd", MB, NULL));
+    OK(fixture_file_create(&file, "done.fd", MB, NULL));
     fd_chunk *chunk;
     OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
     memcpy(fd_chunk_records(chunk), "12345678", 8);
@@ -140,7 +140,7 @@ detach_in_a_child(void)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     CLEAN(fd_file_clear) fd_file other = {.fd = -1};
-    OK(fd_file_create(&file, "forked.fd", MB, NULL));
+    OK(fixture_file_create(&file, "forked.fd", MB, NULL));
     pid_t child = fork();
     if (child == 0) {
         fd_file_detach(&file);
@@ -152,7 +152,7 @@ detach_in_a_child(void)
     waitpid(child, &result, 0);
     EQUAL(result, 0);
     CHECK(file_starts_with("forked.fd", FD_FILE_MAGIC));
-    STATUS(fd_file_create(&other, "forked.fd", MB, NULL), FD_ECONFLICT);
+    STATUS(fixture_file_create(&other, "forked.fd", MB, NULL), FD_ECONFLICT);
 }
 
 /* In a separate process: record, fork, and report the pid of the child after
@@ -161,7 +161,7 @@ static void
 record_and_fork(const char *path, int tell)
 {
     fd_file file;
-    if (fd_file_create(&file, path, MB, NULL) != FD_OK) {
+    if (fixture_file_create(&file, path, MB, NULL) != FD_OK) {
         _exit(1);
     }
     if (fork() == 0) {
@@ -208,7 +208,7 @@ descriptors_are_closed(void)
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     struct stat info;
     fd_chunk *chunk;
-    OK(fd_file_create(&file, "closed.fd", MB, NULL));
+    OK(fixture_file_create(&file, "closed.fd", MB, NULL));
     int theirs = open("theirs", O_RDWR | O_CREAT | O_TRUNC, 0600);
     int taken[3] = {file.fd, file.folder.fd, -1};
     dup2(theirs, file.fd);
@@ -257,27 +257,6 @@ published_at_once(void)
 }
 
 static void
-abandoned(void)
-{
-    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    unlink("left.fd");
-    OK(fd_file_create(&file, "left.fd", MB, NULL));
-    memcpy(fd_file_header(&file)->id, "the first one...", 16);
-    fd_file_finish(&file);
-    fd_file_clear(&file);
-    OK(fd_file_create(&file, "left.fd", MB, NULL));
-    CHECK(access("left.fd.previous", F_OK) == 0);
-    fd_file_abandon(&file);
-    CHECK(access("left.fd.previous", F_OK) != 0);
-    fd_header header = {.version = 0};
-    int fd = open("left.fd", O_RDONLY);
-    ssize_t got = read(fd, &header, sizeof header);
-    close(fd);
-    EQUAL(got, sizeof header);
-    CHECK(memcmp(header.id, "the first one...", 16) == 0);
-}
-
-static void
 saved_from_memory(void)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
@@ -285,7 +264,7 @@ saved_from_memory(void)
     fd_chunk *chunk;
     struct stat info;
     OK(fd_folder_open(&folder, ".", false, NULL));
-    OK(fd_file_create(&file, NULL, MB, NULL));
+    OK(fixture_file_create(&file, NULL, MB, NULL));
     OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
     OK(fd_file_save(&file, &folder, "saved.fd", NULL));
     CHECK(stat("saved.fd", &info) == 0);
@@ -299,4 +278,4 @@ RUN(TEST(bound_is_counted), TEST(full_disk), TEST(full_from_the_start),
     TEST(cannot_create), TEST(live_file_is_not_taken),
     TEST(finish_keeps_content), TEST(detach_in_a_child),
     ONCE(killed_while_a_child_lives), ONCE(descriptors_are_closed),
-    TEST(published_at_once), TEST(abandoned), TEST(saved_from_memory))
+    TEST(published_at_once), TEST(saved_from_memory))

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "fixtures.h"
 
 #include "recording/string_table.h"
 
@@ -15,7 +15,7 @@ typedef struct pair {
 static fd_status
 open_pair(pair *p, uint32_t max_bytes)
 {
-    fd_status status = fd_file_create(&p->file, NULL, MB, NULL);
+    fd_status status = fixture_file_create(&p->file, NULL, MB, NULL);
     if (status == FD_OK) {
         fd_strings_init(&p->strings, &p->file, max_bytes);
     }

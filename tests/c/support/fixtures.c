@@ -342,9 +342,8 @@ text(fd_trace *trace, const char *from, size_t size, uint32_t *id)
     return fd_text_pool_add(&trace->texts, from, size, id);
 }
 
-/* "file:Class:name" */
-static fd_status
-split(fd_trace *trace, const char *name, fd_trace_node *node)
+fd_status
+fixture_split_name(fd_trace *trace, const char *name, fd_trace_node *node)
 {
     const char *class_name = strchr(name, ':') + 1;
     const char *function = strchr(class_name, ':') + 1;
@@ -366,7 +365,7 @@ fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind, const char *name,
     fd_trace_node node = {.kind = kind};
     fd_trace_context context = {.parent = parent};
     fd_status status = kind == FD_NODE_PYTHON && strchr(name, ':') != NULL
-                         ? split(trace, name, &node)
+                         ? fixture_split_name(trace, name, &node)
                          : text(trace, name, strlen(name), &node.name);
     if (status == FD_OK) {
         status = fd_trace_add_node(trace, &node, &context.node);
@@ -556,8 +555,25 @@ fixture_write_text(const char *path, const char *text)
     return fixture_write(path, text, strlen(text));
 }
 
-bool
-fixture_holds(const fd_buffer *file, const char *text)
+fd_status
+fixture_file_create(fd_file *file, const char *path, size_t max_bytes,
+                    fd_error *error)
 {
-    return memmem(file->bytes, file->size, text, strlen(text)) != NULL;
+    fd_folder folder = {.fd = -1};
+    const char *name = NULL;
+    *file = (fd_file){.fd = -1, .folder = {.fd = -1}};
+    fd_status status = path != NULL
+                         ? fd_folder_of(&folder, path, &name, "create", error)
+                         : FD_OK;
+    if (status == FD_OK) {
+        status = fd_file_begin(file, &folder, name, max_bytes, error);
+    }
+    if (status == FD_OK) {
+        status = fd_file_publish(file, error);
+        if (status != FD_OK) {
+            fd_file_clear(file);
+        }
+    }
+    fd_folder_close(&folder);
+    return status;
 }

@@ -71,6 +71,10 @@ fd_status fixture_recorded(const char *path, uint32_t rank, const char *run);
 fd_status fixture_trace(fd_trace **trace, uint32_t rank, const char *run);
 void fixture_trace_free(fd_trace **trace);
 
+/* Set file, class and name of a node from "file:Class:name". */
+fd_status fixture_split_name(fd_trace *trace, const char *name,
+                             fd_trace_node *node);
+
 /* Add a context of a new or known node below `parent` to a trace, with figures
  * on the first rank (which is added if missing). The name of a Python node may
  * be "file:Class:name". */
@@ -103,6 +107,8 @@ fd_status fixture_read(const char *path, fd_buffer *to);
 fd_status fixture_write(const char *path, const void *bytes, size_t size);
 fd_status fixture_write_text(const char *path, const char *text);
 
-bool fixture_holds(const fd_buffer *file, const char *text);
+/* Create and publish a file by its path; NULL: in memory. */
+fd_status fixture_file_create(fd_file *file, const char *path,
+                              size_t max_bytes, fd_error *error);
 
 #endif

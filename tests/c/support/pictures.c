@@ -15,23 +15,6 @@ add_text(fd_trace *trace, const char *text, size_t size, uint32_t *id)
     return fd_text_pool_add(&trace->texts, text, size, id);
 }
 
-/* "file:Class:name" */
-static fd_status
-split_name(fd_trace *trace, const char *name, fd_trace_node *node)
-{
-    const char *of_class = strchr(name, ':') + 1;
-    const char *function = strchr(of_class, ':') + 1;
-    fd_status status =
-        add_text(trace, name, (size_t)(of_class - name) - 1, &node->file);
-    if (status == FD_OK) {
-        status = add_text(trace, of_class, (size_t)(function - of_class) - 1,
-                          &node->class_name);
-    }
-    return status == FD_OK
-             ? add_text(trace, function, strlen(function), &node->name)
-             : status;
-}
-
 static fd_status
 add_node(fd_trace *trace, const picture_call *call, uint32_t *id)
 {
@@ -41,7 +24,7 @@ add_node(fd_trace *trace, const picture_call *call, uint32_t *id)
     const char *qualified = call->qualified != NULL ? call->qualified : "";
     fd_status status =
         call->kind == FD_NODE_PYTHON
-            ? split_name(trace, call->name, &node)
+            ? fixture_split_name(trace, call->name, &node)
             : add_text(trace, call->name, strlen(call->name), &node.name);
     if (status == FD_OK) {
         status = add_text(trace, package, strlen(package), &node.package);

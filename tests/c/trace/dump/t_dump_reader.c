@@ -147,7 +147,7 @@ sum_of_ranks(void)
     OK(both != NULL ? FD_OK : FD_ENOMEM);
     OK(fixture_trace(&trace, 0, NULL));
     fd_trace_rank *sum = &trace->ranks.list[0];
-    sum->rank = FD_RANK_SUM;
+    sum->rank = UINT32_MAX;
     sum->reduced = 3;
     sum->whole = 77;
     sum->window.applied = true;
