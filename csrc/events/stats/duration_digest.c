@@ -1,8 +1,40 @@
 #include "events/stats/duration_digest.h"
 
-#include "base/log_buckets.h"
-
 #include <string.h>
+
+/* Buckets are logarithmic: the width of a bucket is at most 2^-bits of its
+ * values.
+ *
+ *     value   1 0 1 1 0 1 1 | 0 1 1 0 ...   in binary
+ *             bucket: 1 + 6 bits              its width: 1/64 of it at most */
+static uint16_t
+bucket_of(uint64_t value, uint32_t bits)
+{
+    if (value < UINT64_C(1) << bits) {
+        return (uint16_t)value; /* small values are exact */
+    }
+    uint32_t exponent = 63 - (uint32_t)__builtin_clzll(value) - bits;
+    return (uint16_t)((exponent << bits) + (uint32_t)(value >> exponent));
+}
+
+/* Return the middle of a bucket. */
+static uint64_t
+middle_of(uint16_t bucket, uint32_t bits)
+{
+    if (bucket < 2u << bits) {
+        return bucket; /* the bucket of one value */
+    }
+    uint32_t exponent = ((uint32_t)bucket >> bits) - 1;
+    uint64_t from = (uint64_t)(bucket - (exponent << bits)) << exponent;
+    return from + ((UINT64_C(1) << exponent) - 1) / 2;
+}
+
+/* Return the largest relative error of the middle of a bucket. */
+static double
+error_of(uint32_t bits)
+{
+    return 1.0 / (double)(UINT64_C(2) << bits);
+}
 
 void
 fd_digest_clear(fd_digest *digest)
@@ -29,18 +61,10 @@ fd_status
 fd_digest_add(fd_digest *digest, uint64_t value)
 {
     uint32_t bits = FD_DIGEST_BITS - digest->widened;
-    uint16_t bucket = fd_log_bucket(value, bits);
+    uint16_t bucket = bucket_of(value, bits);
     uint32_t low = 0;
     uint32_t high = digest->buckets.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (digest->buckets.list[middle].bucket < bucket) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, digest->buckets.list[middle].bucket < bucket);
     if (low == digest->buckets.count
         || digest->buckets.list[low].bucket != bucket) {
         fd_status status = insert_bucket(digest, low, bucket);
@@ -67,8 +91,7 @@ fd_digest_widen(fd_digest *digest)
     uint32_t before = FD_DIGEST_BITS - digest->widened++;
     for (uint32_t i = 0; i < digest->buckets.count; i++) {
         fd_digest_bucket each = digest->buckets.list[i];
-        each.bucket = fd_log_bucket(fd_log_bucket_middle(each.bucket, before),
-                                    before - 1);
+        each.bucket = bucket_of(middle_of(each.bucket, before), before - 1);
         if (kept > 0 && digest->buckets.list[kept - 1].bucket == each.bucket) {
             digest->buckets.list[kept - 1].count += each.count;
         }
@@ -90,8 +113,8 @@ fd_digest_at(const fd_digest *digest, double share)
         fd_digest_bucket each = digest->buckets.list[i];
         seen += each.count;
         if (seen >= index) {
-            uint64_t value = fd_log_bucket_middle(
-                each.bucket, FD_DIGEST_BITS - digest->widened);
+            uint64_t value =
+                middle_of(each.bucket, FD_DIGEST_BITS - digest->widened);
             return value < digest->least ? digest->least
                  : value > digest->most  ? digest->most
                                          : value;
@@ -103,5 +126,5 @@ fd_digest_at(const fd_digest *digest, double share)
 double
 fd_digest_error(uint32_t widened)
 {
-    return fd_log_bucket_error(FD_DIGEST_BITS - widened);
+    return error_of(FD_DIGEST_BITS - widened);
 }

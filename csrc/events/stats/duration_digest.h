@@ -1,5 +1,4 @@
-/* Percentiles of many durations in little memory: counts in buckets
- * (base/log_buckets.h). The error of a percentile is at most half the width of
+/* Percentiles of many durations in little memory: counts in buckets. The error of a percentile is at most half the width of
  * a bucket. Only buckets that are used take memory. */
 #ifndef FD_DURATION_DIGEST_H
 #define FD_DURATION_DIGEST_H

@@ -156,9 +156,6 @@ read_facts(const fd_timeline_event *event, fd_span name, fd_slice *slice)
     if (slice->kind & FD_IS_COPY) {
         slice->gpu.copy = fd_copy_kind_of(name);
     }
-    if (slice->kind & FD_IS_COMMUNICATION) {
-        fd_message_read(event, name, &slice->message);
-    }
 }
 
 static fd_status

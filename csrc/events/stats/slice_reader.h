@@ -7,7 +7,6 @@
 #include "clocks/clock_fit.h"
 #include "events/slice_kinds.h"
 #include "events/stats/gpu_facts.h"
-#include "events/stats/message_sizes.h"
 #include "trace/interned_texts.h"
 
 enum {
@@ -36,11 +35,10 @@ typedef struct fd_slice {
                        * appearance */
     uint32_t cat;     /* index in `texts` */
     uint32_t name;
-    uint32_t type;      /* type of a job */
-    uint32_t pg;        /* name of the process group of a collective */
-    fd_gpu_facts gpu;   /* with `facts`: arguments of kernels,
+    uint32_t type;    /* type of a job */
+    uint32_t pg;      /* name of the process group of a collective */
+    fd_gpu_facts gpu; /* with `facts`: arguments of kernels,
                          * copies, launches */
-    fd_message message; /* with `facts`: arguments of communication */
 } fd_slice;
 
 typedef struct fd_slice_open {
@@ -52,8 +50,7 @@ typedef struct fd_slice_open {
 } fd_slice_open;
 
 typedef struct fd_timeline_slices {
-    bool facts; /* set by the caller: also read arguments about GPUs and
-                 * communication */
+    bool facts; /* set by the caller: also read arguments about GPUs */
     uint32_t first_process; /* number of processes of earlier files */
     uint32_t first_thread;
     fd_text_pool pids;

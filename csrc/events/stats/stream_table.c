@@ -99,15 +99,8 @@ fd_stream_table_find(const fd_stream_table *streams, uint32_t rank,
         .correlation = correlation, .start = INT64_MIN, .rank = rank};
     uint32_t low = 0;
     uint32_t high = streams->launches.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (by_correlation(&streams->launches.list[middle], &key) < 0) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high,
+              by_correlation(&streams->launches.list[middle], &key) < 0);
     const fd_gpu_launch *found =
         low < streams->launches.count ? &streams->launches.list[low] : NULL;
     return correlation != 0 && found != NULL && found->rank == rank
@@ -244,6 +237,7 @@ fd_stream_table_finish(fd_stream_table *streams)
     const fd_gpu_activity *list = streams->activities.list;
     uint32_t count = streams->activities.count;
     fd_status status = FD_OK;
+    fd_stream_table_sort(streams);
     fd_vector_sort(&streams->activities, by_time);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i;

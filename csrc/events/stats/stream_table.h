@@ -90,7 +90,7 @@ fd_status fd_stream_table_launch(fd_stream_table *streams,
 fd_status fd_stream_table_activity(fd_stream_table *streams,
                                    const fd_gpu_activity *activity);
 
-/* Sort the launches after the last event of some files. */
+/* Sort the launches. */
 void fd_stream_table_sort(fd_stream_table *streams);
 
 /* Return the launch with a correlation id, or NULL. The launches must be

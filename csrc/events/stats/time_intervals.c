@@ -140,15 +140,7 @@ fd_intervals_within(const fd_intervals *set, int64_t from, int64_t to)
     uint32_t low = 0;
     uint32_t high = set->list.count;
     int64_t sum = 0;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (set->list.list[middle].to <= from) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, set->list.list[middle].to <= from);
     for (; low < set->list.count && set->list.list[low].from < to; low++) {
         fd_interval each = set->list.list[low];
         sum += (each.to < to ? each.to : to)

@@ -34,7 +34,6 @@ fd_stats_clear(fd_stats *stats)
     fd_vector_clear(&stats->kernels);
     fd_stream_table_clear(&stats->streams);
     fd_copies_clear(&stats->copies);
-    fd_messages_clear(&stats->messages);
 }
 
 const char *
@@ -106,15 +105,7 @@ step_at(const fd_timeline_rank *rank, int64_t time)
 {
     uint32_t low = 0;
     uint32_t high = rank->steps.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rank->steps.list[middle].start <= time) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, rank->steps.list[middle].start <= time);
     return low > 0 && time < rank->steps.list[low - 1].end
              ? rank->steps.list[low - 1].number
              : FD_NO_STEP;
@@ -196,49 +187,18 @@ take_activity(counting *c, uint32_t index, const fd_slice *slice)
     return status;
 }
 
-/* Add a transfer. Of the calls, only record_param_comms has the size. */
-static fd_status
-take_transfer(counting *c, uint32_t rank, const fd_slice *slice)
-{
-    fd_text_pool *texts = &c->stats->slices.texts;
-    const char *name = fd_text_pool_get(texts, slice->name);
-    bool kernel = (slice->kind & FD_IS_KERNEL) != 0;
-    bool backend = (slice->kind & FD_IS_BACKEND) != 0;
-    if (!kernel && !backend && strcmp(name, "record_param_comms") != 0) {
-        return FD_OK;
-    }
-    fd_message_slice transfer = {.message = slice->message,
-                                 .correlation = slice->gpu.correlation,
-                                 .start = slice->start,
-                                 .end = slice->end,
-                                 .rank = rank,
-                                 .thread = slice->thread,
-                                 .group = slice->pg,
-                                 .level = kernel  ? FD_MESSAGE_KERNEL
-                                        : backend ? FD_MESSAGE_BACKEND
-                                                  : FD_MESSAGE_CALL,
-                                 .launches = !kernel
-                                          && strncmp(name, "gloo:", 5) != 0
-                                          && strncmp(name, "mpi:", 4) != 0};
-    return fd_messages_add(&c->stats->messages, &transfer);
-}
-
 static fd_status
 take_facts(counting *c, uint32_t index, const fd_slice *slice)
 {
     uint32_t rank = c->outline.ranks.list[index].rank;
-    fd_status status = FD_OK;
     if (slice->kind & FD_IS_RUNTIME && slice->gpu.correlation != 0) {
         fd_gpu_launch launch = {slice->gpu.correlation, slice->start,
                                 slice->end, rank, slice->thread};
         return fd_stream_table_launch(&c->stats->streams, &launch);
     }
-    if (slice->kind & (FD_IS_KERNEL | FD_IS_COPY)) {
-        status = take_activity(c, index, slice);
-    }
-    return status == FD_OK && slice->kind & FD_IS_COMMUNICATION
-             ? take_transfer(c, rank, slice)
-             : status;
+    return slice->kind & (FD_IS_KERNEL | FD_IS_COPY)
+             ? take_activity(c, index, slice)
+             : FD_OK;
 }
 
 static fd_status
@@ -450,10 +410,6 @@ count_files(counting *c, fd_timeline_input **files, uint32_t count)
                               c->outline.ranks.list[i].rank)) {
             status = add_rank(c, i, lost);
         }
-    }
-    fd_stream_table_sort(&c->stats->streams);
-    if (status == FD_OK) {
-        status = fd_messages_finish(&c->stats->messages, &c->stats->streams);
     }
     if (status == FD_OK) {
         status = fd_stream_table_finish(&c->stats->streams);

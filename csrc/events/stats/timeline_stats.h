@@ -7,8 +7,8 @@
 #include "events/stats/busy_intervals.h"
 #include "events/stats/collective_skew.h"
 #include "events/stats/gpu_facts.h"
-#include "events/stats/message_table.h"
 #include "events/stats/stats_table.h"
+#include "events/stats/stream_table.h"
 #include "events/tools/trace_outline.h"
 
 /* How computing is detected; see docs/formats/timeline.md. */
@@ -61,7 +61,6 @@ typedef struct fd_stats {
     FD_VECTOR(fd_kernel_kinds) kernels; /* for ranks with work on GPUs */
     fd_stream_table streams;
     fd_copies copies;
-    fd_messages messages;
     uint64_t steps_lost;
 } fd_stats;
 

@@ -173,15 +173,14 @@ static PyObject *
 stats_result(const arguments *a, const fd_stats *stats)
 {
     PyObject *made = Py_BuildValue(
-        "{s:d,s:L,s:K,s:K,s:K,s:K,s:K,s:K}", "error",
+        "{s:d,s:L,s:K,s:K,s:K,s:K,s:K}", "error",
         fd_digest_error(stats->tally.widened), "gap_ns",
         (long long)stats->lanes.gap, "closed_ns",
         (unsigned long long)stats->lanes.closed_ns, "steps_left_out",
         (unsigned long long)stats->steps_lost, "values_left_out",
         (unsigned long long)stats->tally.left_out, "collectives_left_out",
         (unsigned long long)stats->skew.left_out, "gpu_events_left_out",
-        (unsigned long long)stats->streams.left_out, "messages_left_out",
-        (unsigned long long)stats->messages.left_out);
+        (unsigned long long)stats->streams.left_out);
     made =
         fd_columns_with(made, "base_ns",
                         stats->has_base ? PyLong_FromLongLong(stats->base_ns)
@@ -198,8 +197,7 @@ stats_result(const arguments *a, const fd_stats *stats)
     made = fd_columns_with(made, "gpus", fd_rows_kernels(stats));
     made = fd_columns_with(made, "streams", fd_rows_streams(stats));
     made = fd_columns_with(made, "launches", fd_rows_launches(stats));
-    made = fd_columns_with(made, "copies", fd_rows_copies(stats));
-    return fd_columns_with(made, "messages", fd_rows_messages(stats));
+    return fd_columns_with(made, "copies", fd_rows_copies(stats));
 }
 
 static PyObject *

@@ -133,29 +133,3 @@ fd_rows_copies(const fd_stats *stats)
     }
     return list;
 }
-
-PyObject *
-fd_rows_messages(const fd_stats *stats)
-{
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < stats->messages.rows.count; i++) {
-        const fd_message_row *row = &stats->messages.rows.list[i];
-        list = fd_list_with(
-            list,
-            Py_BuildValue(
-                "{s:s,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:N}", "operation",
-                fd_operation_name(row->operation), "group",
-                fd_text_object(&stats->slices.texts, row->group), "members",
-                row->members > 0 ? PyLong_FromUnsignedLong(row->members)
-                                 : Py_NewRef(Py_None),
-                "count", (unsigned long long)row->count, "unsized",
-                (unsigned long long)row->unsized, "bytes",
-                (unsigned long long)row->bytes, "timed",
-                (unsigned long long)row->timed, "timed_bytes",
-                (unsigned long long)row->timed_bytes, "time",
-                (unsigned long long)row->time, "bus_factor",
-                fd_operation_bus(row->operation, row->members), "rate",
-                fd_rows_figures(&row->rate)));
-    }
-    return list;
-}

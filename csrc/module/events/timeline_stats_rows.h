@@ -13,11 +13,10 @@ PyObject *fd_rows_figures(const fd_digest *digest);
 PyObject *fd_rows_limits(void);
 
 /* Return lists of dicts: kinds of kernels and their overlap, streams,
- * launches, copies, messages. */
+ * launches, copies. */
 PyObject *fd_rows_kernels(const fd_stats *stats);
 PyObject *fd_rows_streams(const fd_stats *stats);
 PyObject *fd_rows_launches(const fd_stats *stats);
 PyObject *fd_rows_copies(const fd_stats *stats);
-PyObject *fd_rows_messages(const fd_stats *stats);
 
 #endif

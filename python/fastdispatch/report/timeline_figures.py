@@ -23,7 +23,7 @@ FigureRow = dict[str, Any]
 class Stats:
     """``ranks`` with their total figures, ``stages`` with those of their ranks, ``steps`` of each rank, and the
     comparison of ranks per step in ``stragglers``. ``gpus``, ``streams``, ``launches`` and ``copies`` describe the work
-    of GPUs, ``messages`` the bytes of communication. Times are nanoseconds from ``base_ns``."""
+    of GPUs. Times are nanoseconds from ``base_ns``."""
 
     base_ns: int | None
     relative_error: float
@@ -40,7 +40,6 @@ class Stats:
     streams: list[FigureRow]
     launches: list[FigureRow]
     copies: list[FigureRow]
-    messages: list[FigureRow]
     limits: FigureRow
     bounds: FigureRow
 
@@ -50,7 +49,7 @@ class Stats:
 
 def stats(made: FigureRow) -> Stats:
     """Build the model from the result of ``_core.timeline_stats``."""
-    for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"], *made["messages"]):
+    for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"]):
         for key in row.keys() & {"name", "category", "type", "group"}:
             row[key] = unescaped(row[key])
     for row in (*made["names"], *made["categories"], *made["jobs"]):
@@ -88,7 +87,6 @@ def stats(made: FigureRow) -> Stats:
         ),
         launches=sorted(made["launches"], key=itemgetter("rank")),
         copies=sorted(map(mean_bandwidth, made["copies"]), key=itemgetter("rank", "kind")),
-        messages=sorted(map(bandwidths, made["messages"]), key=lambda row: (row["group"], -row["bytes"])),
         limits=made["limits"],
         bounds={key: made[key] for key in BOUNDS},
     )
@@ -104,7 +102,6 @@ BOUNDS = (
     "values_left_out",
     "collectives_left_out",
     "gpu_events_left_out",
-    "messages_left_out",
 )
 
 
@@ -130,7 +127,6 @@ def spreads(made: FigureRow) -> Iterator[FigureRow]:
         ("collectives", ("begin", "end")),
         ("launches", ("delay", "call")),
         ("copies", ("duration", "bandwidth")),
-        ("messages", ("rate",)),
     ):
         for row in made[rows]:
             yield from (row[key] for key in keys)
@@ -162,15 +158,6 @@ def idle(row: FigureRow) -> FigureRow:
 
 def mean_bandwidth(row: FigureRow) -> FigureRow:
     row["bytes_per_s"] = per_second(row.pop("timed_bytes"), row.pop("timed"))
-    return row
-
-
-def bandwidths(row: FigureRow) -> FigureRow:
-    """Add the algorithm bandwidth and the bus bandwidth of nccl-tests, None where unknown."""
-    factor = row.pop("bus_factor")
-    row["algorithm_bytes_per_s"] = per_second(row["timed_bytes"], row["time"])
-    known = row["algorithm_bytes_per_s"] is not None and (factor > 0 or row["members"] == 1)
-    row["bus_bytes_per_s"] = row["algorithm_bytes_per_s"] * factor if known else None
     return row
 
 

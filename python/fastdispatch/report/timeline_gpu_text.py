@@ -1,4 +1,4 @@
-"""Tables of timeline statistics about GPUs and bytes: kinds of kernels, streams, launches, copies, communication."""
+"""Tables of timeline statistics about GPUs: kinds of kernels, streams, launches, copies."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
         yield from section(title("Launches", made.launches, top, "first"), launches(made.launches[:top]))
     if made.copies:
         yield from section(title("Copies", made.copies, top, "first"), copies(made.copies[:top]))
-    if made.messages:
-        yield from section("Bytes of communication", messages(made.messages))
 
 
 def title(text: str, rows: Sequence[FigureRow], top: int, what: str) -> str:
@@ -142,23 +140,3 @@ def copies(rows: Sequence[FigureRow]) -> Table:
         for row in rows
     ]
     return table(["rank", "count", "bytes", "time", "bandwidth", "p50", "max", "kind"], cells, ["kind"])
-
-
-def messages(rows: Sequence[FigureRow]) -> Table:
-    cells = [
-        [
-            number(row["members"]),
-            grouped(row["count"]),
-            size(row["bytes"]),
-            grouped(row["unsized"]) if row["unsized"] else "",
-            seconds(row["time"]) if row["timed"] else "",
-            rate(row["algorithm_bytes_per_s"]),
-            rate(row["bus_bytes_per_s"]),
-            *(rate(row["rate"][key] or None) for key in ("p50", "max")),
-            row["operation"],
-            row["group"],
-        ]
-        for row in rows
-    ]
-    columns = ["ranks", "count", "bytes", "unsized", "time", "algorithm", "bus", "p50", "max", "operation", "group"]
-    return table(columns, cells, ["operation", "group"])

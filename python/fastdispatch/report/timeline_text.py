@@ -27,7 +27,6 @@ _BOUNDED = {
     "values": "slice",
     "collectives": "collective",
     "gpu_events": "GPU event",
-    "messages": "transfer",
 }
 
 

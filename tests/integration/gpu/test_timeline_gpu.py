@@ -1,4 +1,4 @@
-"""``timeline stats`` about GPUs and bytes of communication: traces as torch.profiler writes them, figures by hand."""
+"""``timeline stats`` about GPUs: traces as torch.profiler writes them, figures by hand."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_same_figures_in_every_form(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     first, *others = (stats(capsys, path) for path in paths)
     for made in others:
-        for key in ("gpus", "streams", "launches", "copies", "messages"):
+        for key in ("gpus", "streams", "launches", "copies"):
             assert made[key] == first[key], key
 
 
@@ -193,65 +193,6 @@ def test_copies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (second["kind"], second["bytes"], second["unsized"], second["bytes_per_s"]) == ("memset", 800, 1, 2e8)
 
 
-def test_bytes_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """20 000 bytes in 20 us among 4 ranks; the bus carries 2 * 3 / 4 of that."""
-    (row,) = stats(capsys, trace(tmp_path / "rank0.json"))["messages"]
-    assert (row["operation"], row["group"], row["members"], row["count"]) == ("all_reduce", "data", 4, 1)
-    assert (row["bytes"], row["time"], row["algorithm_bytes_per_s"], row["bus_bytes_per_s"]) == (
-        20_000,
-        20_000,
-        1e9,
-        1.5e9,
-    )
-
-
-def test_bytes_of_ranges_around_launches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """PyTorch 2.0: the kernel says nothing, the range in which it was launched has shapes."""
-    path = write(
-        tmp_path / "rank0.json",
-        [
-            slice_of(
-                "cpu_op", "record_param_comms", 1, 0, 50, **{"Input Dims": [[250], []], "Input type": ["int", ""]}
-            ),
-            slice_of("user_annotation", "nccl:all_to_all", 1, 5, 40, **{"Input Dims": [[250]], "Input type": ["int"]}),
-            launch(1, 10, 5),
-            launch(2, 60, 5),
-            kernel("ncclKernel_SendRecv_RING", 20, 100, 10, 1),
-            kernel("ncclKernel_AllReduce_RING", 20, 120, 10, 2),
-        ],
-    )
-    rows = {row["operation"]: row for row in stats(capsys, path)["messages"]}
-    assert (rows["all_to_all"]["bytes"], rows["all_to_all"]["time"], rows["all_to_all"]["members"]) == (
-        1000,
-        10_000,
-        None,
-    )
-    assert rows["all_to_all"]["algorithm_bytes_per_s"] == 1e8
-    assert rows["all_to_all"]["bus_bytes_per_s"] is None
-    assert (rows["all_reduce"]["count"], rows["all_reduce"]["unsized"], rows["all_reduce"]["timed"]) == (1, 1, 0)
-
-
-def test_bytes_on_the_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """gloo's ranges are the transfers themselves; two ranks are counted together."""
-    shapes = {"Input Dims": [[10, 100]], "Input type": ["float"], "Process Group Ranks": "[0, 1]"}
-    paths = [
-        write(
-            tmp_path / f"rank{rank}.json",
-            [
-                slice_of(
-                    "cpu_op", "c10d::allreduce_", 1, 0, 9, **{"Input Dims": [[[10]]], "Input type": ["TensorList"]}
-                ),
-                slice_of("user_annotation", "gloo:all_reduce", 2, 10, 40, **shapes),
-            ],
-            rank,
-        )
-        for rank in range(2)
-    ]
-    (row,) = stats(capsys, *paths)["messages"]
-    assert (row["count"], row["bytes"], row["time"], row["members"]) == (2, 8000, 80_000, 2)
-    assert (row["algorithm_bytes_per_s"], row["bus_bytes_per_s"]) == (1e8, 1e8)
-
-
 def test_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = text(capsys, trace(tmp_path / "rank0.json"))
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -262,7 +203,6 @@ def test_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "100.0 % 24 us 3 8 us 4 us 10 us gemm" in lines
     assert "0 0 7 4 230 us 14.8 % 196 us 99.0 % 1.0 % 0.0 % 2 0.86 42.2 % 0.0 %" in lines
     assert "0 1 40 kB 10 us 4 GB/s 4 GB/s 4 GB/s HtoD" in lines
-    assert "4 1 20 kB 20 us 1 GB/s 1.5 GB/s 1 GB/s 1 GB/s all_reduce data" in lines
     assert not any(kind in out for kind in ("Kernels: memory", "found no room"))
 
 
@@ -276,7 +216,7 @@ def test_tables_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_traces_without_gpus_have_no_such_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "rank0.json", [slice_of("cpu_op", "aten::mm", 1, 0, 5)])
     made = stats(capsys, path)
-    assert not any(made[key] for key in ("gpus", "streams", "launches", "copies", "messages"))
+    assert not any(made[key] for key in ("gpus", "streams", "launches", "copies"))
     assert "Streams" not in text(capsys, path)
 
 

@@ -26,7 +26,6 @@ kernel(fd_stream_table *streams, uint64_t correlation, int64_t stream,
 static fd_status
 finish(fd_stream_table *streams)
 {
-    fd_stream_table_sort(streams);
     return fd_stream_table_finish(streams);
 }
 
