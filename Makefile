@@ -107,8 +107,10 @@ test-sanitized: $(VENV)/.tools $(VENV)/.install ## The extension under AddressSa
 	$(MAKE) -C tests/c threads PYTHON=$(abspath $(BIN))/python
 
 test-soak: SECONDS = 120
-test-soak soak: $(VENV)/.torch $(VENV)/.install ## A training with everything that can go wrong around it, for SECONDS (soak: 1800)
+test-soak: MUTANTS = 500
+test-soak soak: $(VENV)/.torch $(VENV)/.install ## A training with everything that can go wrong around it, for SECONDS (soak: 1800), and MUTANTS mutated files (5000)
 	$(BIN)/python -m tests.soak $(SECONDS)
+	$(BIN)/python -m tests.soak.mutants $(MUTANTS) $(SEEDS)
 
 lint: $(VENV)/.check-tools $(VENV)/.install ## Structure of the tree, style of the Python files
 	$(BIN)/ruff check python tests benchmarks docs

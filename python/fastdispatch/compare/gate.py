@@ -57,7 +57,7 @@ class Budget:
             self.content = tomllib.loads(self.text)
         except OSError as error:
             raise Error(f"{path}: cannot read: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise Error(f"{path}: invalid TOML: {error}") from None
         self._check()
 

@@ -85,6 +85,13 @@ def profile_recording(path: str | os.PathLike[str], *, steps: int | None = None,
 
 def graph_of_model(path: str | os.PathLike[str], address: int | None, steps: int | None, warmup: int) -> Graph:
     """Return the graph of the model with this ``id()``; None: the one with most operators."""
+    try:
+        return _graph(path, address, steps, warmup)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:  # facts of any form
+        raise _core.Error(f"{os.fspath(path)}: damaged facts of the model: {error!r:.80}: record it again") from None
+
+
+def _graph(path: str | os.PathLike[str], address: int | None, steps: int | None, warmup: int) -> Graph:
     recording = _Recording([_Call(*row) for row in json.loads(_core.et_layer_calls(path))])
     trace = load(path)
     model, roots = recording.model(trace.meta, os.fspath(path), address)

@@ -34,7 +34,7 @@ class Baseline:
             raise _core.Error(
                 f"{self.path}: cannot read: {error.strerror}: write it with --fastdispatch-update"
             ) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _core.Error(f"{self.path}: invalid JSON: {error}") from None
         if not isinstance(content, dict) or (content.get("format"), content.get("version")) != (_FORMAT, _VERSION):
             raise _core.Error(f"{self.path}: not a baseline of version {_VERSION}")

@@ -3,77 +3,19 @@
 from __future__ import annotations
 
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fastdispatch import cli
-from tests.chakra.pairs import write_pair
+from tests.soak import mutants
+from tests.soak.mutants import GRAPHS, LINKS, RECORDED, TIMELINES, TRACES
 
 CORPUS = Path(__file__).parents[2] / "c" / "corpus"
 
 #: Files per corpus, spread evenly over those of libFuzzer.
 MOST = 12
-
-RECORDED = """
-report F
-report F --tree --json
-report F --by module
-report F --by phase
-report F --paths
-report F --callers a
-html F -o o.html
-diff F F --all
-diff F --ranks outliers
-top F --once --total
-stacks F --all --threads
-merge F -o o.json
-svg F -o o.dot --ops
-export callgraph F -o o.json
-export folded F -o o
-export pprof F -o o
-export sqlite F -o o
-export perfetto F -o o
-export chrome F -o o
-pipeline report F --svg o.svg
-pipeline partition F -n 2
-timeline merge F -o o.json
-timeline stats F --svg o.svg
-timeline check F
-timeline merge F --steps 0:1 -o o.json
-et export F -o traces
-anonymize F -o o.json --salt salt
-"""
-
-TIMELINES = """
-timeline merge F -o o.json
-timeline merge F -o o.pftrace
-timeline merge F --sorted -o o.json
-timeline stats F --svg o.svg
-timeline stats F --json
-timeline check F
-timeline merge F --time 0s:1s -o o.json
-"""
-
-TRACES = """
-et info F
-et info F --json
-et check F
-et convert F -o o.json
-et convert F -o o.et
-et convert F -o o.graphml
-et convert F -o o.dot
-"""
-
-LINKS = """
-et link et_0.json F -o o.et --force
-"""
-
-GRAPHS = """
-pipeline partition F --method pipedream -n 2
-pipeline profile F --json --svg o.svg
-pipeline convert -f F -n Net -a net -o package
-"""
 
 KINDS = {
     "reader": (".fd", RECORDED),
@@ -86,8 +28,6 @@ KINDS = {
     "graph": (".txt", GRAPHS),
 }
 
-PARSER = cli.parser()
-
 
 def sample(name: str) -> dict[str, bytes]:
     with tarfile.open(CORPUS / f"fuzz_{name}.tar.xz") as archive:
@@ -98,26 +38,28 @@ def sample(name: str) -> dict[str, bytes]:
     return {each: found[each] for each in [*crashes, *names[:: max(len(names) // MOST, 1)]]}
 
 
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    parser = cli.parser
+    yield mutants.prepare(tmp_path_factory.mktemp("inputs"))
+    cli.parser = parser
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_command(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "parser", lambda: PARSER)
+def test_every_command(kind: str, inputs: Path, tmp_path: Path) -> None:
+    """Inputs that the fuzzers of the readers found."""
     end, commands = KINDS[kind]
-    path = Path(f"F{end}")
-    write_pair(tmp_path, 4)
+    for each in inputs.iterdir():
+        (tmp_path / each.name).symlink_to(each)
+    path = tmp_path / f"F{end}"
     for name, content in sample(kind).items():
         path.write_bytes(content)
-        for line in commands.strip().splitlines():
-            words = [str(path) if word == "F" else word for word in line.split()]
-            try:
-                status = cli.main(words)
-            except SystemExit as done:
-                status = int(done.code or 0)
-            printed = capsys.readouterr()
-            assert status in (0, 1, cli.BAD_INPUT), (name, line)
-            if status == cli.BAD_INPUT:
-                errors = [each for each in printed.err.splitlines() if " is incomplete: " not in each]
-                assert printed.out == "" and len(errors) == 1, (name, line, printed.err)
-            assert path.read_bytes() == content, (name, line)
+        assert mutants.faults(mutants.lines_of(commands, path.name), tmp_path) == [], name
+        assert path.read_bytes() == content, name
+
+
+@pytest.mark.parametrize("number", range(120))
+def test_mutated_files(number: int, inputs: Path) -> None:
+    """The first files of ``make soak``."""
+    name, _, wrong = mutants.check(inputs, "0", number)
+    assert wrong == [], name

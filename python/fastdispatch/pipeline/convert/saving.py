@@ -59,7 +59,7 @@ def _digest(content: bytes) -> str:
 def _known(folder: Path) -> dict[str, str]:
     try:
         found = json.loads(read_bytes(folder / LIST))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     files = found.get("files") if isinstance(found, dict) else None
     return files if isinstance(files, dict) else {}
