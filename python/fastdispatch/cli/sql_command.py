@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     run = query.scan(arguments.path)
     result = run.sql(text)
     if result is not None:
-        _print(result.columns, query.rows(result), arguments.format)
+        _print(result.columns, run.rows(result), arguments.format)
 
 
 def _print(names: list[str], rows: list[tuple[Any, ...]], form: str) -> None:

@@ -83,9 +83,10 @@ def _load_one_by_one(local: dict[str, Source], refused: dict[str, str]) -> tuple
 
 def _write(folder: Path, name: str, trace: Trace) -> None:
     connection = engine.connect(threads=1)
-    run_tables.view(connection, trace)
-    for table in (*run_tables.SHARED, *run_tables.PER_RANK):
-        target = folder / table / f"{name}.parquet"
-        target.parent.mkdir(exist_ok=True)
-        run_tables.write_table(connection, table, target)
+    with engine.one_line(str(folder)):
+        run_tables.view(connection, trace)
+        for table in (*run_tables.SHARED, *run_tables.PER_RANK):
+            target = folder / table / f"{name}.parquet"
+            target.parent.mkdir(exist_ok=True)
+            run_tables.write_table(connection, table, target)
     connection.close()

@@ -38,6 +38,6 @@ def find(folder: Path, name: str, sources: Sequence[Source]) -> WrittenGroup | N
         if found["sources"] != _listed(sources):
             return None
         group = run_manifest.group_of(found["group"]) if found["group"] is not None else None
-        return WrittenGroup(group, dict(found["refused"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        return WrittenGroup(group, run_manifest.refused_of(found["refused"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,16 +27,16 @@ def scan(path: str | os.PathLike[str]) -> Run:
     recording, run directory, dump or merge, which is loaded. Raises Error for invalid inputs and without DuckDB.
     """
     connection = engine.connect()
-    _open(connection, path)
-    return Run(connection)
+    return Run(connection, _open(connection, path))
 
 
 class Run:
     """Tables of a run. Each is an attribute, a ``duckdb.DuckDBPyRelation``: paths, modules, ranks, figures, settled,
     steps, threads, jobs, open_calls, measures, gpu, facts, counters, reduced (docs/formats/columns.md)."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path | None = None) -> None:
         self.connection = connection
+        self._folder = folder
 
     def __getattr__(self, name: str) -> duckdb.DuckDBPyRelation:
         if name not in run_tables.NAMES:
@@ -47,30 +45,24 @@ class Run:
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the result of a query. Raises Error with one line for an invalid query."""
-        with one_line():
+        with engine.one_line("sql"):
             return self.connection.sql(query)
 
     def recipe(self, name: str) -> duckdb.DuckDBPyRelation:
         """Return the result of a query of :func:`recipes`."""
         return self.sql(recipe(name))
 
-
-def rows(result: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
-    """Return all rows of a result. Raises Error with one line for a query that fails on the data."""
-    with one_line():
-        found: list[tuple[Any, ...]] = result.fetchall()
-        return found
-
-
-@contextmanager
-def one_line() -> Iterator[None]:
-    """Raise an error of DuckDB as an Error with one line."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        raise Error(f"sql: {str(error).splitlines()[0]}") from None
+    def rows(self, result: duckdb.DuckDBPyRelation) -> list[tuple[Any, ...]]:
+        """Return all rows of a result. Raises Error with one line for a query that fails on the data."""
+        try:
+            with engine.one_line("sql"):
+                found: list[tuple[Any, ...]] = result.fetchall()
+                return found
+        except Error:
+            file = engine.damaged_file(self._folder) if self._folder is not None else None
+            if file is None:
+                raise
+            raise engine.damaged(file) from None
 
 
 def recipes() -> dict[str, str]:
@@ -90,26 +82,27 @@ def recipe(name: str) -> str:
     return files("fastdispatch.dataset").joinpath("recipes", f"{name}.sql").read_text()
 
 
-def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -> None:
+def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -> Path | None:
+    """Make the tables of a run; return the folder of a data set."""
     folder = Path(path)
     if not run_manifest.is_dataset(path):
         recordings = run_directory.recordings(path)
         if len(recordings) <= run_directory.FEW:
             run_tables.read(connection, load(path))
-            return
+            return None
         folder = written_in(path, recordings)
-    _check_files(folder, run_manifest.load(folder))
-    for name in run_tables.NAMES:
-        source = folder / (f"{name}.parquet" if name in _ONE_FILE else f"{name}/*.parquet")
-        connection.execute(f"CREATE VIEW {name} AS {run_tables.rows_of(name, source)}")
+    files = {name: [folder / f"{name}.parquet"] for name in _ONE_FILE}
+    files |= {name: run_manifest.load(folder).files(folder, name) for name in run_tables.PER_RANK}
+    _check_files(folder, files)
+    with engine.reading(folder):
+        for name, found in files.items():
+            connection.execute(f"CREATE VIEW {name} AS {run_tables.rows_of(name, found)}")
+    return folder
 
 
-def _check_files(folder: Path, manifest: run_manifest.RunManifest) -> None:
+def _check_files(folder: Path, files: dict[str, list[Path]]) -> None:
     """Raise Error if a file is lost: its ranks would be missing from results."""
-    wanted = {f"{table}.parquet" for table in _ONE_FILE}
-    wanted |= {f"{table}/{group.name}.parquet" for group in manifest.groups for table in run_tables.PER_RANK}
-    there = {str(file.relative_to(folder)) for file in [*folder.glob("*.parquet"), *folder.glob("*/*.parquet")]}
-    lost = sorted(wanted - there)
+    lost = sorted(str(file.relative_to(folder)) for found in files.values() for file in found if not file.is_file())
     if lost:
         more = f" and {len(lost) - 1} other files" if len(lost) > 1 else ""
         raise Error(f"{folder / lost[0]}{more}: lost: run fastdispatch merge again with the same inputs")

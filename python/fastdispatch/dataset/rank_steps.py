@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
-from fastdispatch.dataset.query import Run, rows, scan
+from fastdispatch.dataset import engine
+from fastdispatch.dataset.query import Run, scan
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.rank_rows import STEPS, Coordinates, RankRow, RankTime, coordinates_of, folded
 from fastdispatch.read.steps import PHASES
@@ -28,35 +30,43 @@ _LATEST = f"""
 def rank_rows(path: str | os.PathLike[str], numbers: Collection[int]) -> list[RankRow]:
     """Return the rows of a data set by rank, of the steps between the lowest and the highest number. Raises Error for
     a damaged data set."""
-    run = scan(path)
+    with engine.reading(Path(path)):
+        return _rank_rows(scan(path), numbers)
+
+
+def _rank_rows(run: Run, numbers: Collection[int]) -> list[RankRow]:
     kept = f"number BETWEEN {min(numbers, default=0)} AND {max(numbers, default=0)}"
-    last = rows(run.sql("SELECT max(rank) FROM ranks"))[0][0]
+    last = run.rows(run.sql("SELECT max(rank) FROM ranks"))[0][0]
     return folded(_rows(run, kept), last)
 
 
 def rank_times(path: str | os.PathLike[str], contexts: ArrowTable, context: int) -> list[RankTime]:
     """Return the self time of a context on every rank, in the whole recording, 0 without the context. Raises Error for
     a damaged data set."""
-    run = scan(path)
+    with engine.reading(Path(path)):
+        return _rank_times(scan(path), contexts, context)
+
+
+def _rank_times(run: Run, contexts: ArrowTable, context: int) -> list[RankTime]:
     run.connection.register("contexts", contexts)
     places = _places(run)
-    times = dict(rows(run.sql(f"SELECT rank, self FROM figures JOIN contexts USING (path) WHERE id = {context}")))
-    found = rows(run.sql("SELECT rank, host FROM ranks ORDER BY rank"))
+    times = dict(run.rows(run.sql(f"SELECT rank, self FROM figures JOIN contexts USING (path) WHERE id = {context}")))
+    found = run.rows(run.sql("SELECT rank, host FROM ranks ORDER BY rank"))
     return [
         RankTime(rank, host or "", places.get(rank, coordinates_of(None)), times.get(rank, 0)) for rank, host in found
     ]
 
 
 def _places(run: Run) -> dict[int, Coordinates]:
-    found = rows(run.sql("SELECT rank, value FROM facts WHERE key = 'coordinates'"))
+    found = run.rows(run.sql("SELECT rank, value FROM facts WHERE key = 'coordinates'"))
     return {rank: coordinates_of(json.loads(value)) for rank, value in found}
 
 
 def _rows(run: Run, kept: str) -> Iterator[RankRow]:
     places = _places(run)
-    phases = {rank: times for rank, *times in rows(run.sql(_PHASES.format(kept=kept)))}
-    latest = {rank: times for rank, *times in rows(run.sql(_LATEST.format(kept=kept)))}
-    for rank, host in rows(run.sql("SELECT rank, host FROM ranks ORDER BY rank")):
+    phases = {rank: times for rank, *times in run.rows(run.sql(_PHASES.format(kept=kept)))}
+    latest = {rank: times for rank, *times in run.rows(run.sql(_LATEST.format(kept=kept)))}
+    for rank, host in run.rows(run.sql("SELECT rank, host FROM ranks ORDER BY rank")):
         numbers, times = latest.get(rank, ([], []))
         place = places.get(rank, coordinates_of(None))
         of_phases = dict(zip(PHASES, map(int, phases.get(rank, [0] * len(PHASES))), strict=True))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fastdispatch import _core
 from fastdispatch._core import Error
-from fastdispatch.dataset import run_tables
+from fastdispatch.dataset import engine, run_tables
 from fastdispatch.dataset.reduced import About, about_of, combined
 from fastdispatch.dataset.sum_dump import sum_of_ranks
 from fastdispatch.read.trace import Trace
@@ -55,7 +55,7 @@ def write_sums(connection: duckdb.DuckDBPyConnection, folder: Path, names: Itera
     """Write the sums of all groups, over the tables of a connection, and the table ``reduced``; remove parts of other
     groups."""
     known = sorted(names)
-    for part in (folder / FOLDER).glob("*.gz"):
+    for part in (folder / FOLDER).glob("group-*.gz"):
         if part.name.removesuffix(f".{SETTLED}").removesuffix(f".{WHOLE}") not in known:
             part.unlink()
     for kind in (SETTLED, WHOLE):
@@ -80,7 +80,11 @@ def _read_parts(parts: Sequence[Path]) -> tuple[About, _core.Trace]:
             abouts.append(found["about"])
             plain.append(Path(name) / f"{part.name}.json")
             plain[-1].write_text(found["paths"])
-        return combined(abouts), _core.Trace(plain).shared()
+        try:
+            shared = _core.Trace(plain).shared()
+        except Error:
+            raise engine.damaged(parts[0].parent) from None
+        return combined(abouts), shared
 
 
 def load_sum(folder: Path, *, settled: bool) -> Trace:
@@ -95,7 +99,7 @@ def load_sum(folder: Path, *, settled: bool) -> Trace:
         try:
             return Trace(_core.Trace([plain]))
         except Error:
-            raise _damaged(folder / kind) from None
+            raise engine.damaged(folder / kind) from None
 
 
 def _save(target: Path, text: str) -> None:
@@ -109,8 +113,4 @@ def _unpacked(file: Path) -> bytes:
     try:
         return gzip.decompress(file.read_bytes())
     except (OSError, EOFError, zlib.error):
-        raise _damaged(file) from None
-
-
-def _damaged(file: Path) -> Error:
-    return Error(f"{file}: damaged: remove the data set and run fastdispatch merge again")
+        raise engine.damaged(file) from None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+import re
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fastdispatch._core import Error, Folder, save
 from fastdispatch.read.missing import missing_from
@@ -16,6 +17,12 @@ NAME = "manifest.json"
 
 #: Name of the data set of a run directory of many ranks, in the directory.
 IN_RUN = "ranks.parquet"
+
+#: Bound of ranks: the largest 32-bit number is that of a sum.
+_RANKS = 2**32 - 1
+
+#: Names of groups, which are names of their files.
+_GROUP = re.compile(r"group-[0-9a-f]{16}")
 
 #: Bytes of a manifest, hundreds of thousands of ranks.
 _LARGEST = 256 << 20
@@ -74,6 +81,10 @@ class RunManifest:
         """A sentence about ranks of the run that no group has."""
         return missing_from([(rank, rank) for rank in sorted(self.ranks)], self._world)
 
+    def files(self, folder: Path, table: str) -> list[Path]:
+        """Return the file of each group in a table with rows per rank."""
+        return [folder / table / f"{group.name}.parquet" for group in self.groups]
+
     def save(self, folder: Path) -> None:
         """Replace the manifest of the folder. A reader finds the old one or the new one."""
         save(folder / NAME, (json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n").encode())
@@ -83,14 +94,14 @@ def load(folder: str | os.PathLike[str]) -> RunManifest:
     """Read the manifest of a data set. Raises Error if there is no valid one."""
     path = Path(folder) / NAME
     try:
-        found: Any = json.loads(path.read_bytes())
+        found: Any = json.loads(Folder(folder).read(NAME, _LARGEST) or "")
         if found["format"] != FORMAT:
-            raise Error(f"{path}: this version reads {FORMAT}, not {found['format']}: update fastdispatch")
+            raise Error(f"{path}: this version reads {FORMAT}, not {str(found['format'])[:80]!r}: update fastdispatch")
         groups = [group_of(each) for each in found["groups"]]
-        return RunManifest(groups, dict(found["refused"]))
-    except OSError as error:
-        raise Error(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
+        if not groups or len({group.name for group in groups}) < len(groups):
+            raise ValueError
+        return RunManifest(groups, refused_of(found["refused"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Error(f"{path}: not the manifest of a data set: run fastdispatch merge again") from None
 
 
@@ -104,6 +115,33 @@ def is_dataset(path: str | os.PathLike[str]) -> bool:
 
 
 def group_of(found: dict[str, Any]) -> PartGroup:
-    """Return a group that was written as JSON. Raises KeyError or TypeError for other values."""
-    inputs = [RecordedRank(**one) for one in found["inputs"]]
-    return PartGroup(found["name"], found["run"], inputs, int(found["world"]))
+    """Return a group that was written as JSON. Raises KeyError, TypeError or ValueError for other values."""
+    inputs = [_checked(RecordedRank(**one)) for one in found["inputs"]]
+    if not inputs or not _GROUP.fullmatch(found["name"]):
+        raise ValueError
+    return _checked(PartGroup(found["name"], found["run"], inputs, found["world"]))
+
+
+def refused_of(found: dict[str, str]) -> dict[str, str]:
+    """Return refused inputs that were written as JSON. Raises TypeError or AttributeError for other values."""
+    return {_text(path): _text(reason) for path, reason in found.items()}
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+_Entry = TypeVar("_Entry", RecordedRank, PartGroup)
+
+
+def _checked(entry: _Entry) -> _Entry:
+    """Return an entry whose values have the types and sizes of its fields."""
+    for each in fields(entry):
+        value = getattr(entry, each.name)
+        if type(value).__name__ != each.type.partition("[")[0]:
+            raise TypeError
+        if isinstance(value, int) and not 0 <= value < (_RANKS if each.name in ("rank", "world") else 2**64):
+            raise ValueError
+    return entry

@@ -3,6 +3,7 @@ every file, and not to rows of one trace."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,10 +101,10 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, target: Path)
     partial.replace(target)
 
 
-def rows_of(table: str, files: Path) -> str:
+def rows_of(table: str, files: Sequence[Path]) -> str:
     """Return the query for the rows of a table in its files."""
     columns = _FROM_FILE if table in _FIGURES else "SELECT *"
-    return f"{columns} FROM read_parquet({engine.quoted(str(files))})"
+    return f"{columns} FROM {engine.rows_in(files)}"
 
 
 def bounded(column: str, of: str = "UBIGINT", most: int = 2**64 - 1) -> str:

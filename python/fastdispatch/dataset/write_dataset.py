@@ -28,6 +28,9 @@ MAX_RANKS, MAX_BYTES = 64, 256 << 20
 
 _LOCK = ".fastdispatch-dataset"
 
+#: Folders that a data set has.
+_FOLDERS = (*run_tables.SHARED, *run_tables.PER_RANK, reduced_parts.FOLDER, part_results.FOLDER)
+
 Progress = Callable[[int, int], None]
 
 
@@ -129,23 +132,24 @@ def _locked(folder: Path, kind: int) -> Iterator[None]:
         raise Error(f"{folder}: cannot write: it is not a data set: give another name")
     try:
         folder.mkdir(exist_ok=True)
-        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        links = [str(folder / name) for name in _FOLDERS if (folder / name).is_symlink()]
     except OSError as error:
         raise Error(f"{folder}: cannot write: {error.strerror}") from None
     try:
         flock(lock, kind | LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise Error(f"{folder}: another process writes this data set: wait for its end") from None
-    try:
+        if links:
+            raise Error(f"{links[0]}: a symbolic link in a data set: replace it with the folder")
         yield
+    except BlockingIOError:
+        raise Error(f"{folder}: another process writes this data set: wait for its end") from None
     finally:
         os.close(lock)
 
 
 def _discard(folder: Path) -> None:
     """Remove what this module made, and nothing else."""
-    for table in (*run_tables.SHARED, *run_tables.PER_RANK, reduced_parts.FOLDER, part_results.FOLDER):
+    for table in _FOLDERS:
         rmtree(folder / table, ignore_errors=True)
     (folder / _LOCK).unlink(missing_ok=True)
     with suppress(OSError):
@@ -158,7 +162,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _remove_partial(folder: Path) -> None:
-    for left in folder.rglob(f"*{run_tables.PARTIAL}"):
+    for left in (file for place in ("", *_FOLDERS) for file in (folder / place).glob(f"*{run_tables.PARTIAL}")):
         left.unlink(missing_ok=True)
 
 
@@ -184,8 +188,8 @@ def _fault(folder: Path, group: PartGroup, given: dict[str, Source]) -> str:
         now = given.get(one.path)
         if now is not None and (now.bytes, now.changed) != (one.bytes, one.changed):
             return f"{one.path} has changed"
-    lost = files_of(group.name) - {str(file.relative_to(folder)) for file in folder.glob(f"*/{group.name}.*")}
-    return f"{folder / min(lost)} is lost" if lost else ""
+    lost = sorted(file for file in files_of(group.name) if not (folder / file).is_file())
+    return f"{folder / lost[0]} is lost" if lost else ""
 
 
 def _groups(folder: Path, sources: list[Source]) -> Iterator[_Task]:
@@ -264,15 +268,17 @@ def _is_finished(folder: Path) -> bool:
 def _finish(folder: Path, manifest: RunManifest) -> None:
     """Remove files of no group, and make the tables and sums that all groups share."""
     names = {group.name for group in manifest.groups}
-    for file in folder.glob("*/group-*.parquet"):
+    for file in (file for place in _FOLDERS for file in (folder / place).glob("group-*.parquet")):
         if file.stem not in names:
             file.unlink()
     connection = engine.connect()
-    for table in run_tables.PER_RANK:
-        connection.execute(f"CREATE VIEW {table} AS {run_tables.rows_of(table, folder / table / '*.parquet')}")
-    reduced_parts.write_sums(connection, folder, names)
-    for table, key in run_tables.SHARED_KEYS.items():
-        _share(connection, folder, table, key)
+    with engine.reading(folder):
+        for table in run_tables.PER_RANK:
+            rows = run_tables.rows_of(table, manifest.files(folder, table))
+            connection.execute(f"CREATE VIEW {table} AS {rows}")
+        reduced_parts.write_sums(connection, folder, names)
+        for table, key in run_tables.SHARED_KEYS.items():
+            _share(connection, folder, table, key)
     connection.close()
     rmtree(folder / part_results.FOLDER, ignore_errors=True)
     manifest.groups.sort(key=lambda group: min(one.rank for one in group.inputs))
@@ -281,10 +287,9 @@ def _finish(folder: Path, manifest: RunManifest) -> None:
 
 def _share(connection: duckdb.DuckDBPyConnection, folder: Path, table: str, key: str) -> None:
     """Add the rows that new groups have to the one file of a table, each key once."""
-    target, parts = folder / f"{table}.parquet", sorted((folder / table).glob("*.parquet"))
+    target, parts = folder / f"{table}.parquet", sorted((folder / table).glob("group-*.parquet"))
     if parts:
-        files = [folder / table / "*.parquet", *([target] if target.exists() else [])]
-        rows = " UNION ALL ".join(run_tables.rows_of(table, file) for file in files)
+        rows = run_tables.rows_of(table, [*parts, *([target] if target.exists() else [])])
         run_tables.write_query(connection, f"SELECT DISTINCT ON ({key}) * FROM ({rows}) ORDER BY {key}", target)
         for part in parts:
             part.unlink()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import re
 import shutil
 import struct
 from collections.abc import Callable
@@ -16,8 +18,9 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.dataset import run_manifest, write_dataset
 from tests import many_ranks, programs
+from tests.soak import mutants
 
-pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb")
 fsspec = pytest.importorskip("fsspec")
 
 RANKS, BAD = 6, 2
@@ -209,3 +212,95 @@ def test_a_store_that_breaks_within_a_file(
     monkeypatch.undo()
     assert main(["merge", "memory://breaking", "-o", str(target)]) == 0
     assert sorted(run_manifest.load(target).ranks) == list(range(RANKS))
+
+
+def rewritten(path: Path) -> None:
+    """A table without its columns."""
+    duckdb.execute(f"COPY (SELECT 1 AS other) TO '{path}' (FORMAT parquet)")
+
+
+def changed(**values: Any) -> Callable[[Path], object]:
+    def change(path: Path) -> None:
+        manifest = json.loads(path.read_text())
+        manifest["groups"][0] |= values
+        path.write_text(json.dumps(manifest))
+
+    return change
+
+
+def without_footer(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:-100] + bytes(60) + content[-40:])
+
+
+MANIFEST = "not the manifest of a data set: run fastdispatch merge again"
+DAMAGED = "damaged: remove the data set and run fastdispatch merge again"
+IN_SET: list[tuple[str, Callable[[Path], object], str]] = [
+    ("figures/*", lambda path: path.write_bytes(path.read_bytes()[:-30]), DAMAGED),
+    ("jobs/*", lambda path: path.write_bytes(b"PAR1xx"), DAMAGED),
+    ("steps/*", without_footer, DAMAGED),
+    ("paths.parquet", lambda path: path.write_bytes(path.read_bytes()[:-30]), DAMAGED),
+    ("facts/*", lambda path: path.write_bytes(b"\0" * 100 + path.read_bytes()[100:]), DAMAGED),
+    ("ranks/*", rewritten, ""),
+    ("threads", shutil.rmtree, "lost: run fastdispatch merge again"),
+    ("threads/*", fifo, "lost: run fastdispatch merge again"),
+    ("manifest.json", lambda path: path.write_text('{"groups": ['), ""),
+    ("manifest.json", changed(inputs={"path": 1}), MANIFEST),
+    ("manifest.json", changed(inputs=[]), MANIFEST),
+    ("manifest.json", changed(world=10**30), MANIFEST),
+    ("manifest.json", changed(name="[" * 200000), MANIFEST),
+    ("manifest.json", changed(name="../../group-0123456789abcdef"), MANIFEST),
+]
+COMMANDS = """
+report F
+findings F
+html F -o o.html
+diff F run
+diff F --ranks outliers
+svg F -o o.dot
+stacks F
+top F --once
+export callgraph F -o made
+export pprof F -o o
+anonymize F -o o.json
+sql F slowest-rank
+merge run -o F
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize(("place", "damage", "reason"), IN_SET)
+def test_a_damaged_data_set_is_one_line(place: str, damage: Callable[[Path], object], reason: str, run: Path) -> None:
+    """Whatever the command; each names the damaged file. A merge that writes the file again works."""
+    target = run.parent / "F"
+    assert main(["merge", str(run), "-o", f"{target}/"]) == 0
+    file = next(target.glob(place))
+    damage(file)
+    assert mutants.faults(COMMANDS, run.parent) == []
+    if reason:
+        name = file if file.is_file() or place == "manifest.json" else ""
+        with pytest.raises(fastdispatch.Error, match=f"{re.escape(str(name))}.*{reason}"):
+            opened = fastdispatch.scan(target)
+            opened.rows(opened.sql("SELECT * FROM facts, paths, figures, steps, jobs"))
+
+
+@pytest.mark.parametrize("name", ["a[b]", "a*?", "x=1", "[!a", "q'q", "~"])
+def test_any_path_of_a_data_set(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run.parent / "a[b]").mkdir()
+    target = run.parent / "a[b]" / name
+    assert main(["merge", str(run), "-o", f"{target}/"]) == 0
+    assert len(fastdispatch.scan(target).sql("FROM ranks").fetchall()) == RANKS
+    assert main(["merge", str(run), "-o", f"{target}/"]) == 0
+
+
+@pytest.mark.parametrize("place", ["other", "figures", "parts", "jobs.partial", ".fastdispatch-dataset"])
+def test_links_out_of_a_data_set_are_not_followed(place: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target, outside = run.parent / "run.parquet", run.parent / "outside"
+    assert main(["merge", str(run), "-o", str(target)]) == 0
+    outside.mkdir()
+    for name in ("group-mine.parquet", "group-mine.partial", "group-0123456789abcdef.whole.json.gz"):
+        (outside / name).write_text("mine")
+    before = sorted(outside.iterdir())
+    shutil.rmtree(target / place) if (target / place).is_dir() else (target / place).unlink(missing_ok=True)
+    (target / place).symlink_to(outside if "." not in place else outside / "new")
+    main(["merge", str(run), "-o", str(target)])
+    assert sorted(outside.iterdir()) == before
