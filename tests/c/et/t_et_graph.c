@@ -1,3 +1,4 @@
+#include "traces.h"
 
 static fd_status
 add(fd_et *et, uint64_t id, uint64_t parent)

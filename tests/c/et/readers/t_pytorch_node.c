@@ -1,3 +1,4 @@
+#include "traces.h"
 
 #include "et/readers/chakra_fields.h"
 #include "et/readers/json_nodes.h"

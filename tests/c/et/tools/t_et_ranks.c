@@ -1,3 +1,4 @@
+#include "traces.h"
 
 #include "et/et_names.h"
 #include "et/tools/et_ranks.h"
