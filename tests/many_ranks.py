@@ -1,4 +1,4 @@
-"""Recordings of many ranks, made from one: another rank, id and run, and times scaled (docs/formats/recording.md)."""
+"""Recordings of many ranks, made from one: another rank, id and run, and other times (docs/formats/recording.md)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from fastdispatch import Trace
 from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.dataset.write_dataset import write_dataset
 
-RANK, ID, SELF, CALLS = 88, 32, 32, 16
-_FIRST_CHUNK, _CONTEXTS, _RECORD = 4096, 4, 64
+RANK, ID, RECORDED, SELF, CALLS = 88, 32, 192, 32, 16
+_FIRST_CHUNK, _CONTEXTS, _SNAPSHOTS, _FIGURES = 4096, 4, 17, 18
+_UNIT = 64  # of the ids of records
+
+
+def _records(content: bytes | bytearray, kind: int) -> Iterator[int]:
+    """Yield the offset of each record in chunks of this kind."""
+    at, end = _FIRST_CHUNK, min(struct.unpack_from("<Q", content, 16)[0], len(content))
+    while at < end:
+        size, found, record, _, used = struct.unpack_from("<QIIII", content, at + 16)
+        if found == kind:
+            yield from range(at + 64, at + 64 + used * record, record)
+        at += size
 
 
 def contexts(content: bytes | bytearray) -> Iterator[int]:
     """Yield the offset of each context."""
-    at, end = _FIRST_CHUNK, min(struct.unpack_from("<Q", content, 16)[0], len(content))
-    while at < end:
-        size, kind, _, _, used = struct.unpack_from("<QIIII", content, at + 16)
-        if kind == _CONTEXTS:
-            yield from range(at + 64, at + 64 + used * _RECORD, _RECORD)
-        at += size
+    return _records(content, _CONTEXTS)
 
 
 def scaled(content: bytes, rank: int, world: int, factor: float) -> bytearray:
@@ -34,6 +40,23 @@ def scaled(content: bytes, rank: int, world: int, factor: float) -> bytearray:
     for at in contexts(made):
         struct.pack_into("<Q", made, at + SELF, round(struct.unpack_from("<Q", made, at + SELF)[0] * factor))
     return made
+
+
+def paced(content: bytes, steps: Sequence[int]) -> bytes:
+    """Return the recording with these times of its steps, in any unit, and an equal share of the time of each context
+    in every step."""
+    made = bytearray(content)
+    (recorded,) = struct.unpack_from("<Q", made, RECORDED)
+    figures, first = list(_records(made, _FIGURES)), 0
+    for at in _records(made, _SNAPSHOTS):
+        number, end = (struct.unpack_from("<Q", made, at + field)[0] for field in (8, 32))
+        struct.pack_into("<Q", made, at + 24, recorded * sum(steps[:number]) // sum(steps))
+        for figure in figures[first:end]:
+            (context,) = struct.unpack_from("<I", made, figure)
+            (own,) = struct.unpack_from("<Q", made, context * _UNIT + SELF)
+            struct.pack_into("<Q", made, figure + 24, own * number // len(steps))
+        first = max(first, end)
+    return bytes(made)
 
 
 def write(sources: Path | Sequence[Path], folder: Path, ranks: int) -> list[Path]:

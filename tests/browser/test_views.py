@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 import fastdispatch
 from fastdispatch.page.html import PageOptions, page
 from tests.browser.opened import Dump, look, opened
+from tests.unit.report.timed import MS, timed
 
 pytestmark = pytest.mark.torch
 
@@ -54,12 +55,14 @@ def test_the_graph_unfolds_from_packages_to_functions_and_back(gpt: Path, browse
         assert boxes(shown) == packages
 
 
-def test_the_source_view_opens_at_a_function_of_the_project(gpt: Path, browser: Browser) -> None:
-    with opened(browser, gpt / "page.html", "view=source") as shown:
+def test_the_source_view_opens_at_the_function_of_the_project_with_the_most_time(gpt: Path, browser: Browser) -> None:
+    run = fastdispatch.load(timed(gpt, lambda path: MS if path[-1] == "train_step" else 10))
+    (gpt / "timed.html").write_bytes(page(run, str(gpt), PageOptions(source=True)))
+    with opened(browser, gpt / "timed.html", "view=source") as shown:
         first = shown.locator("#view-source .list .entry").first
         assert "selected" in str(first.get_attribute("class"))
-        assert re.search(r"(pretrain|conftest)\.py", first.inner_text())  # both are of the project; times decide
-        assert shown.locator("#view-source h2").inner_text() == first.locator("b").inner_text()
+        assert first.locator("b").inner_text() == shown.locator("#view-source h2").inner_text() == "train_step"
+        assert re.findall(r"\w+\.py", first.inner_text()) == ["pretrain.py"]
         assert shown.locator("#view-source pre").is_visible()
 
 

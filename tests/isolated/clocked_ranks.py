@@ -19,7 +19,6 @@ STEPS = 8
 
 
 def train(rank: int, folder: str, port: str, ranks: int) -> None:
-    torch.set_num_threads(1)
     clocks.boot_id = lambda: f"host of rank {rank}"
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, RANK=str(rank), WORLD_SIZE=str(ranks))
     with (

@@ -40,7 +40,6 @@ def main() -> None:
         name, _, value = argument.partition("=")
         options[name] = int(value) if value.isdigit() else value
     windows = options.pop("schedule", 0)
-    torch.set_num_threads(1)
     stop = threading.Event()
     rounds = [0] * THREADS
     threads = [threading.Thread(target=train, args=(stop, rounds, at)) for at in range(THREADS)]

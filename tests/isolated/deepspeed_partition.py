@@ -100,7 +100,6 @@ def milliseconds(engine: Any) -> float:
 
 
 def main() -> None:
-    torch.set_num_threads(1)
     folder, rounds = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # avoids its compilation
     deepspeed.init_distributed(dist_backend="gloo")

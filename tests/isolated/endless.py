@@ -28,7 +28,6 @@ def work(under_way: threading.Barrier) -> None:
 def train() -> None:
     import torch
 
-    torch.set_num_threads(1)
     model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     steps = 0

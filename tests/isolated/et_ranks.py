@@ -61,7 +61,6 @@ def communicate(rank: int, pair: dist.ProcessGroup) -> None:
 
 
 def main(folder: str, rank: int) -> None:
-    torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=RANKS)
     train(rank, folder)
     pair = dist.new_group([1, 2])

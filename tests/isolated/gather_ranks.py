@@ -13,7 +13,6 @@ import torch.distributed as dist
 import fastdispatch
 
 folder, rank, world, port, limit, fault = sys.argv[1], *map(int, sys.argv[2:5]), *sys.argv[5:7]
-torch.set_num_threads(1)
 dist.init_process_group(
     "gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world, timeout=timedelta(seconds=60)
 )

@@ -19,7 +19,6 @@ rank = int(os.environ["RANK"])
 dist.init_process_group(
     "gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=int(os.environ["WORLD_SIZE"])
 )
-torch.set_num_threads(1)
 model = torch.nn.Linear(32, 32)
 optimizer = torch.optim.SGD(model.parameters(), 1e-3)
 ended = torch.zeros(1)

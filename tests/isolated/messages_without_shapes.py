@@ -32,7 +32,6 @@ def batched(rank: int) -> None:
 
 
 def work(rank: int, folder: str) -> None:
-    torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
     functions: tuple[Callable[[int], None], ...] = (one_by_one, batched)
     for function in functions:

@@ -51,7 +51,6 @@ def layers() -> list[nn.Module]:
 
 
 def main() -> None:
-    torch.set_num_threads(1)
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # avoids its compilation
     deepspeed.init_distributed(dist_backend="gloo")
     torch.manual_seed(0)

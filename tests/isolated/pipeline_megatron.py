@@ -94,7 +94,6 @@ def config_of(world: int, chunks: int) -> TransformerConfig:
 
 
 def main() -> None:
-    torch.set_num_threads(1)
     torch.cuda.current_device = lambda: torch.device("cpu")  # type: ignore[assignment,return-value]
     dist.init_process_group("gloo")
     world, chunks = dist.get_world_size(), int(sys.argv[2])

@@ -55,7 +55,6 @@ def batch(schedule: object, held: list[int], count: int, method: str = "step") -
 
 
 def main() -> None:
-    torch.set_num_threads(1)
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
     before = identities(*ENGINE)

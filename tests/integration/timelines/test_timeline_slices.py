@@ -6,14 +6,11 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import torch
-
 import fastdispatch
 from tests.training import make_step
 
 
 def test_every_call_of_a_training_has_its_slice(tmp_path: Path) -> None:
-    torch.set_num_threads(1)
     _, step = make_step()
     step()
     with fastdispatch.CallGraph(tmp_path, timeline="python,ops") as graph:
