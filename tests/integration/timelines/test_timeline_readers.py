@@ -21,10 +21,11 @@ from tests.consumers.browser import catapult_warnings, needs_chromium, show
 from tests.consumers.perfetto import assert_clean, decode, open_trace, query
 from tests.training import make_step
 
-RANKS, STEPS = 2, 4
+RANKS, EPOCHS, STEPS = 2, 2, 4  # steps of all epochs
 
 SLICES = """
-    select slice.name as name, slice.ts as begin, slice.ts + slice.dur as end, process.pid as pid, track.name as track
+    select slice.name as name, slice.ts as begin, slice.ts + slice.dur as end, process.pid as pid, track.name as track,
+    process.name as process, thread.name as thread
     from slice join track on slice.track_id = track.id
     left join thread_track on slice.track_id = thread_track.id left join thread using (utid)
     left join process_track on slice.track_id = process_track.id
@@ -38,11 +39,13 @@ def train(rank: int, folder: str) -> None:
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=RANKS)
     model, step = make_step(layers=1)
     with fastdispatch.CallGraph(f"{folder}/run", timeline=True) as graph:
-        for _ in range(STEPS):
-            step()
-            for parameter in model.parameters():
-                dist.all_reduce(parameter.grad)
-            graph.step()
+        for epoch in range(EPOCHS):
+            with fastdispatch.label(f"epoch {epoch}"):
+                for _ in range(STEPS // EPOCHS):
+                    step()
+                    for parameter in model.parameters():
+                        dist.all_reduce(parameter.grad)
+                    graph.step()
     dist.destroy_process_group()
 
 
@@ -163,31 +166,36 @@ def test_arrows_without_one_of_their_ends_are_counted() -> None:
     assert counters["origin_none"] == 0
 
 
-def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(native: Path) -> None:
-    with open_trace(native) as processor:
+@pytest.mark.parametrize("form", ["run.pftrace", "merged.pftrace", "merged.json"])
+def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(
+    form: str, run: Path, native: Path, tmp_path: Path
+) -> None:
+    """Exported, and of both forms of a merge: below its call, in its step and in its epoch."""
+    path = native if form == native.name else tmp_path / form
+    if path != native:
+        processes.merge_timelines(run, "-o", path)
+    with open_trace(path) as processor:
+        assert_clean(processor)
         rows = query(processor, SLICES)
-        assert query(processor, "select name from process where pid > 0 order by pid") == [
-            {"name": f"rank {rank} | {os.uname().nodename}"} for rank in range(RANKS)
-        ]
-    by_rank = [
-        sorted(
-            (row["begin"], row["end"]) for row in rows if row["pid"] == rank + 1 and row["name"] == "gloo:all_reduce"
-        )
-        for rank in range(RANKS)
-    ]
-    counts = {len(found) for found in by_rank}
-    assert len(counts) == 1
-    assert counts.pop() % STEPS == 0
-    for one, other in zip(*by_rank, strict=True):
-        assert max(one[0], other[0]) <= min(one[1], other[1])
-    for rank in range(RANKS):
-        steps = sorted(
-            (r["begin"], r["end"], r["name"]) for r in rows if r["pid"] == rank + 1 and r["track"] == "Steps"
-        )
-        assert [name for _, _, name in steps] == [f"step {n}" for n in range(STEPS)]
-        assert all(before[1] <= after[0] for before, after in itertools.pairwise(steps))
-        within = [sum(begin <= one and two <= end for one, two in by_rank[rank]) for begin, end, _ in steps]
-        assert within == [len(by_rank[rank]) // STEPS] * STEPS
+        shown = query(processor, "select name from process where pid > 0 order by pid")
+    names = [f"rank {rank} | {os.uname().nodename}" for rank in range(RANKS)]
+    assert shown == [{"name": name} for name in names]
+    rows.sort(key=lambda row: row["begin"])
+    ranks = [[row for row in rows if row["process"] == name] for name in names]
+    collectives = [[row for row in rank if row["name"] == "gloo:all_reduce"] for rank in ranks]
+    for both in zip(*collectives, strict=True):
+        assert max(row["begin"] for row in both) <= min(row["end"] for row in both)
+    for found, runs in zip(ranks, collectives, strict=True):
+        calls = [row for row in found if row["name"] == "c10d::allreduce_"]
+        assert all(a["begin"] < b["begin"] < b["end"] for a, b in zip(calls, runs, strict=True))
+        for name, count in (("step", STEPS), ("epoch", EPOCHS)):
+            spans = [row for row in found if re.fullmatch(rf"{name} \d+", row["name"])]
+            assert [row["name"] for row in spans] == [f"{name} {number}" for number in range(count)]
+            assert {row["thread"] for row in spans if name == "epoch"} <= {"main"}
+            assert {row["track"] for row in spans if name == "step" and path == native} <= {"Steps"}
+            assert all(before["end"] <= after["begin"] for before, after in itertools.pairwise(spans))
+            within = [sum(a["begin"] <= b["begin"] and b["end"] <= a["end"] for b in runs) for a in spans]
+            assert within == [len(runs) // count] * count
 
 
 def test_a_merge_of_profiles_loses_nothing_in_the_reader(profiles: Path, tmp_path: Path) -> None:
@@ -209,28 +217,33 @@ def test_a_merge_of_profiles_loses_nothing_in_the_reader(profiles: Path, tmp_pat
 
 @pytest.mark.parametrize("ops", ("record", "dispatch"))
 def test_every_call_of_a_training_is_one_slice(ops: str) -> None:
+    compared = ("op", "python", "autograd") if ops == "record" else ("op", "python")
     _, step = make_step(layers=1)
     step()
-    with fastdispatch.CallGraph(None, ops=ops, timeline=True) as graph:
-        step()
-        step()
-    assert graph._session is not None
+    with fastdispatch.CallGraph(None, ops=ops, timeline="python,ops") as graph:
+        for _ in range(2):
+            step()
+            graph.step()
     trace = fastdispatch.Trace(graph._session.trace(timeline=True))
     nodes, contexts = trace.nodes, trace.contexts
-    calls: Counter[str] = Counter()
+    calls: Counter[tuple[str, str]] = Counter()
     for node, called, resumed in zip(contexts["node"], contexts["calls"], contexts["resumes"], strict=True):
-        if nodes["kind"][node] in ("op", "python"):
-            calls[nodes["name"][node]] += called + resumed
+        if nodes["kind"][node] in compared:
+            calls[nodes["kind"][node], nodes["name"][node]] += called + resumed
+    assert {kind for kind, _ in +calls} == set(compared)
     kinds = dict(zip(nodes["name"], nodes["kind"], strict=True))
+    events = [event for event in json.loads(trace.export("chrome"))["traceEvents"] if event["ph"] == "X"]
     slices = Counter(
-        name
-        for event in json.loads(trace.export("chrome"))["traceEvents"]
-        if event["ph"] == "X" and "args" not in event and event["cat"] not in ("step", "phase")
+        (kinds[name], name)
+        for event in events
+        if "open" not in event.get("args", {}) and event["cat"] not in ("step", "phase")
         for name in [re.split(r"[ ]|(?<=\]):", event["name"])[-1]]
-        if kinds[name] in ("op", "python")
+        if kinds[name] in compared
     )
     assert slices == +calls
     assert sum(slices.values()) > 1000
+    assert sum(event["cat"] == "step" for event in events) == 2
+    assert trace.ranks[0]["notes"] == []
 
 
 def test_one_rank_alone(trace: fastdispatch.Trace, tmp_path: Path) -> None:
