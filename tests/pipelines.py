@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,7 @@ WAIT = 256  # of a job's flags
 
 def record(program: str, folder: Path, world: int, *arguments: object, **changes: str) -> list[list[dict[str, Any]]]:
     """Run ``tests/isolated/pipeline_PROGRAM.py FOLDER ARGUMENTS`` on ranks and return the JSON lines of each."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    shared = {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} | changes
+    shared = processes.meeting(world) | changes
     ranks = [
         processes.start_warm(
             ("torch", IMPORTS[program]),
@@ -32,12 +28,8 @@ def record(program: str, folder: Path, world: int, *arguments: object, **changes
         )
         for rank in range(world)
     ]
-    reported = []
-    for rank in ranks:
-        output, errors = rank.communicate(timeout=300)
-        assert rank.returncode == 0, errors
-        reported.append([json.loads(line) for line in output.splitlines() if line.startswith("{")])
-    return reported
+    printed = processes.outputs(ranks)
+    return [[json.loads(line) for line in output.splitlines() if line.startswith("{")] for output in printed]
 
 
 def rows(jobs: dict[str, list[Any]], **wanted: object) -> list[dict[str, Any]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests import warm
@@ -18,12 +21,45 @@ def environment(**changes: str) -> dict[str, str]:
     return kept | {"OMP_NUM_THREADS": "1"} | changes
 
 
+def free_port() -> int:
+    """A port for the ranks of one group to meet at."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def meeting(ranks: int) -> dict[str, str]:
+    """The variables that all ranks of a new group share."""
+    return {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+
+
+def outputs(running: Sequence[warm.Program | subprocess.Popen[str]], seconds: int = 300) -> list[str]:
+    """What programs print, all of which must succeed."""
+    ends = [each.communicate(timeout=seconds) for each in running]
+    for each, (_, errors) in zip(running, ends, strict=True):
+        assert each.returncode == 0, errors
+    return [output for output, _ in ends]
+
+
 def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[str]:
     """Start a program of tests/isolated with its output in pipes."""
     command = [sys.executable, str(ISOLATED / program), *map(str, arguments)]
     return subprocess.Popen(
         command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+
+
+@contextmanager
+def killed(program: str, *arguments: object, **changes: str) -> Iterator[None]:
+    """The program runs and has printed that it is under way; it is killed at the end."""
+    process = start(program, *arguments, **changes)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    try:
+        yield
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def start_warm(imports: tuple[str, ...], program: str, *arguments: object, **changes: str) -> warm.Program:
@@ -42,9 +78,7 @@ def run(program: str, *arguments: object, **changes: str) -> subprocess.Complete
 def run_ranks(program: str, count: int, folder: Path) -> None:
     """Run a program of tests/isolated on ranks 0, 1, ... in parallel, with arguments FOLDER RANK."""
     ranks = [start_warm(("torch", "torch.distributed"), program, folder, rank) for rank in range(count)]
-    for rank in ranks:
-        _, errors = rank.communicate(timeout=120)
-        assert rank.returncode == 0, errors
+    outputs(ranks, 120)
 
 
 def python(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:

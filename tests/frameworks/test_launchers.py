@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -52,12 +51,6 @@ class Site:
         return done.stdout
 
 
-def free_port() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     programs = tmp_path / "bin"
@@ -70,7 +63,7 @@ def site(tmp_path: Path) -> Site:
     (programs / "sitecustomize.py").write_text((ROOT / "python" / "fastdispatch-startup.pth").read_text())
     work = tmp_path / "work"
     shutil.copytree(EXAMPLES / "launchers", work)
-    port = free_port()
+    port = str(processes.free_port())
     return Site(
         work,
         processes.environment(
@@ -129,7 +122,9 @@ def test_section(launcher: str, local_ranks: list[int | None], spawner: bool, si
     assert "ranks 0-1 of 2, 5 steps" in site.sh("\n".join([report, *others]))
     plain = re.sub(r"fastdispatch run -o out( \w+\.py)?", lambda found: f"python{found[1]}" if found[1] else "", record)
     plain = re.sub(r"FASTDISPATCH\w*=\S+", "", plain)
-    assert sorted(LOSS.findall(site.sh(plain, MASTER_PORT=free_port(), PORT=free_port()))) == sorted(losses)
+    assert sorted(
+        LOSS.findall(site.sh(plain, MASTER_PORT=str(processes.free_port()), PORT=str(processes.free_port())))
+    ) == sorted(losses)
     assert len(list((site.folder / "out").glob("*.fd"))) == len(recordings)
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import fastdispatch
+from tests import traces
 
 STEPS = 5
 
@@ -52,8 +53,7 @@ def test_huggingface(accumulate: int, tmp_path: Path) -> None:
     assert len(plain) == STEPS
     rank = rank_of(tmp_path / "out")
     assert (rank["steps"], rank["steps_source"]) == (STEPS, "explicit")
-    table = fastdispatch.load(tmp_path / "out").table("function")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(fastdispatch.load(tmp_path / "out"))
     (forward,) = [count for where, count in calls.items() if where.endswith("[GPT2LMHeadModel]:forward")]
     assert forward == STEPS * accumulate
     assert recorder.graph is not None and recorder.graph.summary()["fastdispatch/steps"] == STEPS
@@ -116,8 +116,7 @@ def test_lightning_profiler(tmp_path: Path) -> None:
     assert train_lightning(tmp_path, profiler=profiler) == plain
     rank = rank_of(tmp_path / "out")
     assert (rank["steps"], rank["steps_source"]) == (STEPS, "explicit")
-    nodes = fastdispatch.load(tmp_path / "out").table("node")
-    calls = dict(zip(nodes["where"], nodes["calls"], strict=True))
+    calls = traces.column(fastdispatch.load(tmp_path / "out"), "node")
     assert calls["run_training_batch"] == STEPS
     assert calls["[Strategy]SingleDeviceStrategy.training_step"] == STEPS
     assert f"{STEPS} steps" in profiler.summary()
@@ -129,8 +128,7 @@ def test_an_exception_ends_the_recording(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="planted"):
         train_lightning(tmp_path, fail=True, callbacks=[LightningRecorder(tmp_path / "out")])
-    table = fastdispatch.load(tmp_path / "out").table("function")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(fastdispatch.load(tmp_path / "out"))
     assert rank_of(tmp_path / "out")["complete"]
     assert [count for where, count in calls.items() if where.endswith("[Model]:training_step")] == [1]
     with fastdispatch.CallGraph(None):  # no other recording is running

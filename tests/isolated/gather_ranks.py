@@ -16,7 +16,7 @@ folder, rank, world, port, limit, fault = sys.argv[1], *map(int, sys.argv[2:5]),
 dist.init_process_group(
     "gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world, timeout=timedelta(seconds=60)
 )
-with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit)) as graph:
+with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit), timeline="python") as graph:
     for _ in range(rank + 1):
         torch.ones(3).add_(rank)
         graph.step()

@@ -16,7 +16,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from tests import programs
+from tests import programs, traces
 from tests.integration.calls.test_calls import SOURCES, record
 from tests.oracle.c_counting import CCallCounter
 from tests.oracle.recorded import Recorded
@@ -292,16 +292,8 @@ def test_operators_are_below_the_c_function_that_runs_them(ops: str) -> None:
     assert found["program", "sum"] == found["sum", "aten::sum"] == 1
     assert ("program", "aten::add") not in found
     for kind in ("op", "autograd"):
-        assert _calls_of_kind(trace, kind) == _calls_of_kind(plain, kind)
+        assert traces.calls(trace, "key", kind) == traces.calls(plain, "key", kind)
     assert _origins(trace) == _origins(plain) != {}
-
-
-def _calls_of_kind(trace: fastdispatch.Trace, kind: str) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for node, calls in zip(trace.contexts["node"], trace.contexts["calls"], strict=True):
-        if trace.nodes["kind"][node] == kind:
-            counts[trace.nodes["key"][node]] += calls
-    return counts
 
 
 def _origins(trace: fastdispatch.Trace) -> dict[str, str]:

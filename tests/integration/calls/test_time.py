@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from tests import processes, programs
+from tests import processes, programs, traces
 from tests.oracle.recorded import Recorded
 
 #: Maximum difference of two clocks over a second.
@@ -142,8 +142,7 @@ def test_starting_and_stopping_inside_nested_calls_makes_no_false_edges() -> Non
     for graph in graphs:
         trace = fastdispatch.Trace(graph._session.trace())
         check_times(trace)
-        names = trace.nodes["name"]
-        edges = {(names[a], names[b]) for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)}
+        edges = traces.edges(trace)
         own = {edge for edge in edges if set(edge) <= {"outer", "inner", "toggle"}}
         assert own <= true_edges
     assert len(graphs) > 20

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 import fastdispatch
+from tests import traces
 from tests.training import make_step
 
 
@@ -205,8 +206,7 @@ def test_an_origin_whose_name_does_not_fit_is_counted() -> None:
 
 def test_backward_time_of_a_module_is_the_time_of_its_operators() -> None:
     trace = record(gpt)
-    table = trace.table("module")
-    backward = dict(zip(table["where"], table["backward"], strict=True))
+    backward = traces.column(trace, "module", "backward")
     parts = backward["blocks.*.attn"] + backward["blocks.*.mlp"] + backward["blocks.*.ln1"] + backward["blocks.*.ln2"]
     assert 0 < parts <= backward["blocks.*"] <= backward["GPT"]
     assert backward["GPT"] == trace.coverage()["attributed"]

@@ -13,6 +13,7 @@ import torch
 from torch.cuda import nvtx
 
 import fastdispatch
+from tests import traces
 
 
 class StandIn(types.ModuleType):
@@ -125,7 +126,7 @@ def test_start_and_end_may_be_on_two_threads(library: StandIn) -> None:
         nvtx.range_end(12345)  # unknown
 
     trace = record(work)
-    calls = dict(zip((trace.nodes["name"][n] for n in trace.contexts["node"]), trace.contexts["calls"], strict=True))
+    calls = traces.calls(trace)
     times = dict(zip((trace.nodes["name"][n] for n in trace.contexts["node"]), trace.contexts["async"], strict=True))
     assert (calls["first"], calls["second"]) == (1, 1)
     assert 0 < times["first"] < times["second"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -86,20 +85,13 @@ def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Pa
 def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Parameters put all dear layers on the first stage. After a run of it each stage has about half of the time,
     trains the same, and records the layers it was given."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    place = processes.meeting(2)
     imports = ("torch", "deepspeed")
     ranks = [
         processes.start_warm(imports, "deepspeed_partition.py", tmp_path, RANK=str(rank), **place) for rank in range(2)
     ]
-    found, printed = [], []
-    for rank in ranks:
-        output, errors = rank.communicate(timeout=300)
-        assert rank.returncode == 0, errors
-        printed.append(output)
-        found.append(json.loads(output.splitlines()[-1]))
-    first, last = found
+    printed = processes.outputs(ranks)
+    first, last = (json.loads(output.splitlines()[-1]) for output in printed)
     assert first["before"] == last["before"] == [0, 7, 9]
     cut = first["after"][1]
     assert first["after"] == last["after"] == [0, cut, 9]

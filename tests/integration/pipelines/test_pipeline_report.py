@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
-import socket
 import struct
 from itertools import pairwise
 from pathlib import Path
@@ -30,19 +29,13 @@ RUNS = {"stage": ["slow-stage=1"], "sender": ["slow-sender=1", "die=2"]}
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="gloo is PyTorch's")
 
 
-def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Both at once, because they mostly sleep."""
     made, started = {}, []
     for name, planted in RUNS.items():
         made[name] = tmp_path_factory.mktemp(name)
-        place = {"WORLD_SIZE": str(STAGES), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port())}
+        place = processes.meeting(STAGES)
         for rank in range(STAGES):
             arguments = (made[name], STAGES, BATCHES, *planted)
             started.append(processes.start_warm(("torch",), "pipeline_ranks.py", *arguments, RANK=str(rank), **place))

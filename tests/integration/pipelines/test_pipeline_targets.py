@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -57,18 +56,12 @@ IMPORTS = {"torch": ("torch", "torch.distributed.pipelining"), "deepspeed": ("to
 
 def run_ranks(command: list[str], count: int, imports: tuple[str, ...]) -> str:
     """What the last rank prints."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    shared = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "DS_ACCELERATOR": "cpu"}
+    shared = processes.meeting(count) | {"DS_ACCELERATOR": "cpu"}
     ranks = [
         warm.start(imports, command, processes.environment(RANK=str(rank), LOCAL_RANK=str(rank), **shared))
         for rank in range(count)
     ]
-    results = [rank.communicate(timeout=300) for rank in ranks]
-    for rank, (_, errors) in zip(ranks, results, strict=True):
-        assert rank.returncode == 0, errors
-    return results[-1][0]
+    return processes.outputs(ranks)[-1]
 
 
 @pytest.mark.parametrize(("target", "replicas"), [("torch", [1, 2, 1]), ("deepspeed", [2, 2])])

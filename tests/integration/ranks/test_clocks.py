@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import socket
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -222,10 +221,7 @@ def test_one_host_is_exact(tmp_path: Path) -> None:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four ranks with different host ids."""
     folder = tmp_path_factory.mktemp("run")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    processes.run("clocked_ranks.py", folder, port, RANKS)
+    processes.run("clocked_ranks.py", folder, processes.free_port(), RANKS)
     return folder
 
 

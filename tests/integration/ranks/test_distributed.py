@@ -1,8 +1,7 @@
-"""Process groups of two: ``gather=True`` between hosts without a shared disk (here two folders), unfinished work."""
+"""Work of a process group that is unfinished at the end, and ``gather`` without some ranks."""
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -14,36 +13,6 @@ import torch.multiprocessing as mp
 import fastdispatch
 
 
-def join(rank: int, folder: str) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-
-
-def leaf() -> None: ...
-
-
-def gathered(rank: int, folder: str) -> None:
-    join(rank, folder)
-    with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=True, timeline="python"):
-        torch.ones(3).add_(rank)
-        for _ in range(20_000 * rank):
-            leaf()
-    dist.destroy_process_group()
-
-
-def test_rank_0_gets_every_recording_and_names_it(tmp_path: Path) -> None:
-    mp.spawn(gathered, (str(tmp_path),), nprocs=2)
-    trace = fastdispatch.load(tmp_path / "host0")
-    assert [rank["rank"] for rank in trace.ranks] == [0, 1]
-    manifest = json.loads((tmp_path / "host0" / "manifest.json").read_text())
-    assert [entry["file"] for entry in manifest["ranks"]] == ["rank00000.fd", "rank00001.fd"]
-    assert manifest["ranks"][1]["pid"] == trace.ranks[1]["pid"]
-    sent = (tmp_path / "host1" / "rank00001.fd").read_bytes()
-    assert (tmp_path / "host0" / "rank00001.fd").read_bytes() == sent
-    whole = fastdispatch.load(tmp_path / "host0", timeline=True).ranks[1]
-    assert whole["notes"] == [] and sum(whole["threads"]["events_lost"]) == 0
-
-
 def test_it_needs_every_rank() -> None:
     with pytest.raises(fastdispatch.Error, match="gather requires every rank"):
         fastdispatch.CallGraph(None, gather=True, ranks=[0])
@@ -51,7 +20,8 @@ def test_it_needs_every_rank() -> None:
 
 def left_open(rank: int, folder: str) -> None:
     """Rank 0 starts a collective that can end only when rank 1 joins it, after rank 0 has stopped recording."""
-    join(rank, folder)
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
     store = dist.distributed_c10d._get_default_store()
     tensor = torch.ones(3)
     if rank == 0:

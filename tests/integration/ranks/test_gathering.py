@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import json
 from pathlib import Path
 
 import pytest
@@ -14,15 +14,9 @@ pytest.importorskip("torch")
 WORLD = 4
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("localhost", 0))
-        return int(one.getsockname()[1])
-
-
 def gather(folder: Path, limit: float, faults: dict[int, str], world: int = WORLD) -> list[str]:
     """Run all ranks; return what they printed on standard error."""
-    port = free_port()
+    port = processes.free_port()
     running = [
         processes.start("gather_ranks.py", folder, rank, world, port, limit, faults.get(rank, "none"))
         for rank in range(world)
@@ -37,10 +31,16 @@ def test_rank_0_has_the_recordings_of_all(tmp_path: Path) -> None:
     world = 11
     errors = gather(tmp_path, 120, {}, world)
     assert not any("gather" in text for text in errors)
-    for rank in range(world):
-        name = f"rank{rank:05d}.fd"
+    names = [f"rank{rank:05d}.fd" for rank in range(world)]
+    for rank, name in enumerate(names):
         assert (tmp_path / "host0" / name).read_bytes() == (tmp_path / f"host{rank}" / name).read_bytes()
-    assert [rank["rank"] for rank in fastdispatch.load(tmp_path / "host0").ranks] == list(range(world))
+    ranks = fastdispatch.load(tmp_path / "host0", timeline=True).ranks
+    assert [rank["rank"] for rank in ranks] == list(range(world))
+    assert all(rank["notes"] == [] and sum(rank["threads"]["events_lost"]) == 0 for rank in ranks)
+    manifest = json.loads((tmp_path / "host0" / "manifest.json").read_text())["ranks"]
+    assert [(entry["file"], entry["pid"]) for entry in manifest] == [
+        (name, rank["pid"]) for name, rank in zip(names, ranks, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("fault", ["killed", "slow"])

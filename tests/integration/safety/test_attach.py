@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from tests import processes
+from tests import processes, traces
 from tests.versions import interpreter
 
 OLD = sys.version_info < (3, 14)
@@ -72,9 +72,7 @@ def refusal(*arguments: object, **options: object) -> str:
 
 
 def calls(folder: Path, name: str) -> int:
-    trace = fastdispatch.load(folder)
-    rows = zip(trace.contexts["node"], trace.contexts["calls"], strict=True)
-    return sum(count for node, count in rows if trace.nodes["name"][node] == name)
+    return traces.calls(fastdispatch.load(folder))[name]
 
 
 @pytest.mark.skipif(not OLD, reason="sys.remote_exec exists here")

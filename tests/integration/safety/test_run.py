@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from tests import processes
+from tests import processes, traces
 
 PROGRAM = """
 import sys, os
@@ -40,8 +40,7 @@ def test_arguments_and_namespace_are_those_of_python(tmp_path: Path) -> None:
     assert recorded.stdout == plain.stdout
     assert (recorded.returncode, recorded.stderr) == (0, "")
     trace = fastdispatch.load(tmp_path / "fastdispatch-out")
-    table = trace.table("function")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(trace)
     assert calls["program.py:[]:work"] == 1
     assert calls["program.py:[]:helper"] == 5
     assert not [key for key in calls if "fastdispatch" in key or "runpy" in key]
@@ -136,8 +135,7 @@ def test_an_inner_callgraph_is_a_region_of_the_outer_recording(tmp_path: Path) -
     assert result.stdout == "fastdispatch-out/rank00000.fd 1\n"
     assert not (tmp_path / "other").exists()
     trace = fastdispatch.load(tmp_path / "fastdispatch-out")
-    names = trace.nodes["name"]
-    edges = {(names[a], names[b]) for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)}
+    edges = traces.edges(trace)
     assert ("CallGraph", "work") in edges
     assert fastdispatch.load(tmp_path / "dump.json").nodes["name"]
 

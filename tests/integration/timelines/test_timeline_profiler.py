@@ -11,6 +11,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
+from tests import traces
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 pytestmark = pytest.mark.torch
@@ -55,10 +56,7 @@ def test_both_record_every_operator(plain: Path) -> None:
     trace = fastdispatch.load(str(plain / "out"))
     assert counts["aten::addmm"] == 6
     assert numbered(plain / "own.json") == {}
-    calls = Counter[str]()
-    names, nodes = trace.nodes["name"], trace.contexts["node"]
-    for row in range(len(nodes)):
-        calls[names[nodes[row]]] += trace.contexts["calls"][row]
+    calls = traces.calls(trace)
     assert {name: calls[name] for name in counts} == counts
 
 

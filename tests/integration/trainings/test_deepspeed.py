@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
 
 import fastdispatch
 from fastdispatch.page.html import PageOptions, page
-from tests import processes
+from tests import pipelines, processes, traces
 from tests.browser.opened import launched, look, opened
 
 pytestmark = pytest.mark.torch
@@ -19,24 +18,7 @@ pytestmark = pytest.mark.torch
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("deepspeed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    ranks = [
-        processes.start_warm(
-            ("torch", "deepspeed"),
-            "deepspeed_alexnet.py",
-            folder,
-            RANK=str(rank),
-            WORLD_SIZE="2",
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=str(port),
-        )
-        for rank in range(2)
-    ]
-    for rank in ranks:
-        _, errors = rank.communicate(timeout=300)
-        assert rank.returncode == 0, errors
+    pipelines.record("deepspeed", folder, 2, 2)
     return folder
 
 
@@ -53,14 +35,13 @@ def edges_of(trace: fastdispatch.Trace, rank: int | None = None) -> set[tuple[st
 def test_both_stages_are_recorded_step_by_step(run: Path) -> None:
     trace = fastdispatch.load(run)
     for rank in trace.ranks:
-        assert (rank["state"], rank["steps"], rank["steps_source"]) == ("stopped", 3, "engine")
+        assert (rank["state"], rank["steps"], rank["steps_source"]) == ("stopped", 2, "engine")
         assert not rank["notes"]
     engine = "deepspeed/runtime/pipe/engine.py:[PipelineEngine]"
-    table = trace.table("function")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
-    assert calls[f"{engine}:train_batch"] == 2 * 3
-    assert calls[f"{engine}:_exec_forward_pass"] == 2 * 3 * 4
-    assert calls[f"{engine}:_exec_backward_pass"] == 2 * 3 * 4
+    calls = traces.column(trace)
+    assert calls[f"{engine}:train_batch"] == 2 * 2
+    assert calls[f"{engine}:_exec_forward_pass"] == 2 * 3 * 4  # and an evaluation
+    assert calls[f"{engine}:_exec_backward_pass"] == 2 * 2 * 4
     assert calls[f"{engine}:_exec_send_activations"] == 3 * 4  # only stage 0
     assert (f"{engine}:train_batch", f"{engine}:_exec_schedule") in edges_of(trace)
 
@@ -96,7 +77,7 @@ def test_it_is_reported_and_drawn(run: Path, tmp_path: Path) -> None:
 
 def test_the_page_of_both_stages(run: Path) -> None:
     file = run / "page.html"
-    file.write_bytes(page(fastdispatch.load(run, timeline=True), "alexnet", PageOptions()))
+    file.write_bytes(page(fastdispatch.load(run, timeline=True), "pipeline", PageOptions()))
     with launched() as browser, opened(browser, file, "query=train_batch") as shown:
         assert shown.locator("#found").inner_text().split(" ")[0] != "0"
         for view in ("graph", "table", "modules", "source", "overview"):

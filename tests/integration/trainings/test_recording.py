@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import fastdispatch
-from tests import programs
+from tests import programs, traces
 from tests.training import make_step
 
 
@@ -246,8 +246,7 @@ def test_shared_nested_and_recreated_modules() -> None:
         ("bag.a.0", "ReLU"),
         ("bag.a.1", "Linear"),
     }
-    table = trace.table("module")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(trace, "module")
     assert calls["first"] == 6
 
 
@@ -292,8 +291,7 @@ def test_cost_of_many_modules_without_parent() -> None:
         for _ in range(steps):
             model(torch.ones(1), strangers)
     trace = trace_of(graph)
-    table = trace.table("module")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(trace, "module")
     assert calls["Outside"] == steps * strangers
     assert len(set(trace.modules["path"])) == 3001
     questions = steps * strangers + 3000
@@ -405,8 +403,7 @@ def test_module_patterns_fold_repeats() -> None:
     _, step = make_step(layers=3)
     with fastdispatch.CallGraph(None) as graph:
         step()
-    table = trace_of(graph).table("module")
-    instances = dict(zip(table["where"], table["instances"], strict=True))
+    instances = traces.column(trace_of(graph), "module", "instances")
     assert instances["blocks.*.attn.qkv"] == 3
     assert instances["wte"] == 1
 
@@ -444,8 +441,7 @@ def test_a_thousand_changing_range_names_are_folded(tmp_path: Path) -> None:
     ranges = [name for name, kind in zip(trace.nodes["name"], trace.nodes["kind"], strict=True) if kind == "range"]
     assert "batch * of epoch *" in ranges
     assert len(ranges) == 17
-    table = trace.table("node")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(trace, "node")
     assert calls["batch * of epoch *"] == 1000 - 16
     assert trace.ranks[0]["counters"]["ranges_folded"] == 1000 - 16
 
@@ -469,8 +465,7 @@ def test_ranges_belong_to_the_function_that_uses_them() -> None:
             with_label()
             with_nested()
         trace = trace_of(graph)
-        names = trace.nodes["name"]
-        edges = {(names[a], names[b]) for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)}
+        edges = traces.edges(trace)
         for edge in (
             ("with_record_function", "inner work"),
             ("inner work", "leaf"),
@@ -481,8 +476,7 @@ def test_ranges_belong_to_the_function_that_uses_them() -> None:
             ("inner", "leaf"),
         ):
             assert edge in edges, (ops, edge)
-        table = trace.table("node")
-        calls = dict(zip(table["where"], table["calls"], strict=True))
+        calls = traces.column(trace, "node")
         assert [calls[name] for name in ("inner work", "labelled", "outer", "inner")] == [1, 1, 1, 1]
 
 
@@ -536,6 +530,5 @@ def test_a_program_that_makes_types_and_modules_for_ever_stays_bounded() -> None
             Outside()(torch.ones(1))
         assert graph.stats()["bytes"] <= 4 * 1024 * 1024
         assert graph.stats()["modules"] < 10
-    table = trace_of(graph).table("node")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(trace_of(graph), "node")
     assert 3000 <= calls["tests/programs.py:[]:leaf"] + calls["<overflow>"] <= 4 * 3000

@@ -317,13 +317,9 @@ def test_a_recording_of_counts(tmp_path: Path) -> None:
 
 
 def test_the_state_and_open_calls_of_a_killed_process(tmp_path: Path) -> None:
-    process = processes.start("endless.py", tmp_path, "calls")
-    assert process.stdout is not None
-    process.stdout.readline()
-    path = next(tmp_path.rglob("rank00000*.fd"))
-    live = pyreader.Reader(path).read_header()["state"], fastdispatch.load(path).ranks[0]["state"]
-    process.kill()
-    process.communicate()
+    with processes.killed("endless.py", tmp_path, "calls"):
+        path = next(tmp_path.rglob("rank00000*.fd"))
+        live = pyreader.Reader(path).read_header()["state"], fastdispatch.load(path).ranks[0]["state"]
     found = agree(path)
     assert live == ("running", "running")
     assert found.header["state"] == "killed"

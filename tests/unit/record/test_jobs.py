@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from tests import programs
+from tests import programs, traces
 
 
 def record(work: Callable[[fastdispatch.CallGraph], object], **options: Any) -> fastdispatch.Trace:
@@ -62,7 +62,7 @@ def test_each_job_is_a_row_with_its_numbers(options: dict[str, Any]) -> None:
 def test_without_a_timeline_of_jobs_they_are_nodes_alone() -> None:
     for options in ({"timeline": False}, {"timeline": "python"}, {"timing": False, "timeline": False}):
         trace = record(schedule, **options)
-        calls = dict(zip((trace.nodes["key"][n] for n in trace.contexts["node"]), trace.contexts["calls"], strict=True))
+        calls = traces.calls(trace, "key")
         assert (calls["forward"], calls["send"], calls["optimizer"]) == (4, 4, 2)
         assert trace.jobs()["kind"] == []
     events = json.loads(record(schedule, timeline="ranges,python").export("chrome"))["traceEvents"]

@@ -11,6 +11,7 @@ import pytest
 import fastdispatch
 from fastdispatch.integrations.loop_recorder import LoopRecorder
 from fastdispatch.integrations.profile_options import callgraph_arguments
+from tests import traces
 
 
 @pytest.mark.parametrize(
@@ -49,8 +50,7 @@ def test_only_these_steps_are_recorded(tmp_path: Path) -> None:
         sorted([2, 1], key=lambda each: each)
         loop.step()
     loop.end()
-    table = fastdispatch.load(tmp_path).table("function")
-    calls = dict(zip(table["where"], table["calls"], strict=True))
+    calls = traces.column(fastdispatch.load(tmp_path))
     (key,) = [where for where in calls if "test_profile_options.py" in where and where.endswith("<lambda>")]
     assert calls[key] == 2 * 2
 

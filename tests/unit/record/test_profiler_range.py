@@ -9,7 +9,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch import job_schedule_profiler_range
-from tests import processes, programs
+from tests import processes, programs, traces
 
 # As published: (start, end, exit_after_prof) and the iterations of range(10) that are true.
 TABLE = (
@@ -100,9 +100,7 @@ def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path, monkey
         trace = fastdispatch.load(tmp_path / name, timeline=True)
         jobs = trace.jobs()
         assert jobs["micro_batch"] == jobs["step"] == [start, start + 1]
-        calls = dict(
-            zip((trace.nodes["name"][n] for n in trace.contexts["node"]), trace.contexts["calls"], strict=True)
-        )
+        calls = traces.calls(trace)
         assert (calls["forward"], calls["leaf"]) == (2, 2)
         assert trace.table()["where"].count("programs.py:[]:leaf") <= 1
         # Calls between two iterations are in their window, calls after the last one are not.
@@ -134,7 +132,7 @@ def test_it_drives_the_graph_that_records() -> None:
     assert seen == [False, False, True, True, False, False, False, False]
     assert trace.jobs()["micro_batch"] == [12, 13]
     assert trace.jobs()["step"] == [12, 13]
-    calls = dict(zip((trace.nodes["name"][n] for n in trace.contexts["node"]), trace.contexts["calls"], strict=True))
+    calls = traces.calls(trace)
     assert calls["leaf"] == 2
     assert trace.ranks[0]["counters"]["hook_lost"] == 0
 

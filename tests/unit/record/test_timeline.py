@@ -17,7 +17,7 @@ import pytest
 import fastdispatch
 from tests import programs
 from tests.processes import fastdispatch as command
-from tests.processes import start
+from tests.processes import killed
 
 SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
 Slice = dict[str, Any]
@@ -200,12 +200,8 @@ def test_threads_have_tracks() -> None:
 
 
 def test_a_killed_process_leaves_its_timeline(tmp_path: Path) -> None:
-    process = start("endless.py", tmp_path, "plain", FASTDISPATCH_TEST_TIMELINE="1")
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(0.2)
-    process.kill()
-    process.communicate()
+    with killed("endless.py", tmp_path, "plain", FASTDISPATCH_TEST_TIMELINE="1"):
+        time.sleep(0.2)
     trace = fastdispatch.load(tmp_path, timeline=True)
     rows = slices(trace)
     assert trace.ranks[0]["state"] == "killed"

@@ -346,12 +346,8 @@ def test_operators_without_pytorch(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_shows_its_open_calls(tmp_path: Path) -> None:
-    process = processes.start("endless.py", tmp_path, "calls")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "under way\n"
-    time.sleep(0.2)
-    process.kill()
-    process.communicate()
+    with processes.killed("endless.py", tmp_path, "calls"):
+        time.sleep(0.2)
     found = made(tmp_path)
     assert found.facts.ranks[0].state == "killed"
     stacks = {call.thread for call in found.facts.open}
@@ -424,11 +420,8 @@ def test_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_ranks_that_ended_differently(tmp_path: Path) -> None:
     rank_of_two(tmp_path, 0)
-    process = processes.start("endless.py", tmp_path, "calls", RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="one")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "under way\n"
-    process.kill()
-    process.communicate()
+    with processes.killed("endless.py", tmp_path, "calls", RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="one"):
+        pass
     text = printed(tmp_path, width=None)
     assert "stopped: rank 0, killed: rank 1" in text
     assert "open calls of rank 1 (killed)" in text
