@@ -6,7 +6,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,6 +48,13 @@ def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[
     return subprocess.Popen(
         command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    until = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.05)
 
 
 @contextmanager

@@ -6,20 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from fastdispatch.cli import main
+from tests import schemas
 
 Event = dict[str, Any]
-
-SCHEMA = json.loads((Path(__file__).parents[3] / "docs/reference/schemas/timeline-stats.schema.json").read_text())
 
 
 def stats(capsys: pytest.CaptureFixture[str], *paths: Path) -> dict[str, Any]:
     assert main(["timeline", "stats", "--json", *map(str, paths)]) == 0
     made: dict[str, Any] = json.loads(capsys.readouterr().out)
-    jsonschema.validate(made, SCHEMA)
+    schemas.valid(made, "timeline-stats")
     return made
 
 

@@ -7,11 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import fastdispatch
-from tests import processes
+from tests import processes, schemas
 
 torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
@@ -20,7 +19,6 @@ if not dist.is_available():
 
 pytestmark = pytest.mark.torch
 
-SCHEMA = processes.ROOT / "docs" / "reference" / "schemas" / "comm.schema.json"
 
 STEPS = 3
 
@@ -226,7 +224,7 @@ def test_volumes_of_trainings(runs: Path, rank: int) -> None:
 def report(runs: Path, scene: str) -> dict[tuple[str, str, bool], dict[str, Any]]:
     lines = processes.fastdispatch("report", runs / scene, "--comm", "--json").stdout
     document = json.loads(lines)
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    schemas.valid(document, "comm")
     return {(row["operator"], row["group"], row["asynchronous"]): row for row in document["rows"]}
 
 

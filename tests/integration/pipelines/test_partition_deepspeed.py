@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from tests import processes
+from tests import processes, schemas
 
 pytestmark = pytest.mark.torch
 
@@ -68,10 +67,7 @@ def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Pa
     result = processes.fastdispatch("pipeline", "report", plain, "--json")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
-    jsonschema.validate(
-        document,
-        json.loads((processes.ROOT / "docs" / "reference" / "schemas" / "pipeline-report.schema.json").read_text()),
-    )
+    schemas.valid(document, "pipeline-report")
     assert "DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model" in document["notes"]
     assert (document["stages"], document["table"], document["ranks"]) == (0, [], [])
     [row] = document["phases"]

@@ -11,18 +11,14 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 
 import fastdispatch
 from fastdispatch import pipeline
 from fastdispatch.pipeline.report import CAUSES, rows_of
-from tests import processes
+from tests import processes, schemas
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
-SCHEMA = json.loads(
-    (Path(__file__).parents[3] / "docs" / "reference" / "schemas" / "pipeline-report.schema.json").read_text()
-)
 STAGES, BATCHES = 3, 4
 RUNS = {"stage": ["slow-stage=1"], "sender": ["slow-sender=1", "die=2"]}
 
@@ -173,8 +169,8 @@ def test_clocks_that_are_not_aligned(runs: dict[str, Path], tmp_path: Path) -> N
 def test_the_command(runs: dict[str, Path], tmp_path: Path) -> None:
     picture = tmp_path / "pipeline.svg"
     document: dict[str, Any] = json.loads(command(runs["stage"], "--json", "--svg", picture))
-    jsonschema.validate(document, SCHEMA)
-    jsonschema.validate(json.loads(pipeline.report(runs["sender"]).to_json()), SCHEMA)
+    schemas.valid(document, "pipeline-report")
+    schemas.valid(json.loads(pipeline.report(runs["sender"]).to_json()), "pipeline-report")
     titles = [title.text or "" for title in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
     for stage in range(STAGES):
         for kind in "FB":

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import fastdispatch
@@ -18,7 +17,8 @@ from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, waits
 from fastdispatch.read import live
 from fastdispatch.read.collectives import group_calls
 from fastdispatch.report.comm_report import comm_rows
-from tests import processes
+from tests import processes, schemas
+from tests.processes import wait_for
 
 torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
@@ -28,8 +28,6 @@ if not dist.is_available():
 pytestmark = pytest.mark.torch
 
 RANKS, BEFORE, SLEEP = 4, 5, 0.2
-
-SCHEMA = processes.ROOT / "docs" / "reference" / "schemas" / "stacks.schema.json"
 
 
 def until_exists(path: Path) -> None:
@@ -97,13 +95,6 @@ def started(folder: Path, scene: Callable[[Path, int], None], **options: Any) ->
             process.join()
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    until = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < until, "it did not come about"
-        time.sleep(0.05)
-
-
 def waiting(folder: Path, name: str = "all_reduce") -> int:
     """Return the number of ranks whose innermost function of torch.distributed has this name."""
     try:
@@ -126,7 +117,7 @@ def test_the_missing_rank_is_named(tmp_path: Path) -> None:
         start = "rank 3 has not called allreduce_ (float32, 24 B) no. 6 of group 0, in which ranks 0-2 wait, the first"
         assert sentence.startswith(start)
         document = json.loads(processes.fastdispatch("stacks", tmp_path / "run", "--json").stdout)
-        jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+        schemas.valid(document, "stacks")
         assert document["collectives"][0].startswith(start)
         text = processes.fastdispatch("stacks", tmp_path / "run").stdout
         assert start in text.splitlines()[-1]
@@ -190,6 +181,6 @@ def test_wait_and_transfer_of_a_slow_rank(tmp_path: Path) -> None:
     assert any("allreduce_ of group 0, " in line and line.endswith(" for rank 3, last in 10") for line in lines)
     assert sum(line.endswith(": not split") for line in lines) == 2
     document = json.loads(processes.fastdispatch("report", tmp_path / "run", "--comm", "--json").stdout)
-    jsonschema.validate(document, json.loads((SCHEMA.parent / "comm.schema.json").read_text()))
+    schemas.valid(document, "comm")
     (row,) = [row for row in document["back_ends"] if row["name"] == "gloo:all_reduce"]
     assert row["calls"] == 11 * RANKS and row["bytes"] == 11 * RANKS * 16_000_000 and row["time_ns"] > 0

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.read import live
 from tests import processes
+from tests.processes import wait_for
 
 torch = pytest.importorskip("torch")
 
@@ -57,13 +58,6 @@ def ranks(tmp_path: Path) -> Iterator[Ranks]:
     for process in made.processes:
         process.kill()
         process.wait(30)
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until, "it did not come about"
-        time.sleep(0.05)
 
 
 def steps(ranks: Ranks) -> list[int]:

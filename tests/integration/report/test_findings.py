@@ -10,14 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.detectors import Findings, limits
 from fastdispatch.detectors.registry import DETECTORS
-from tests import processes, warm
+from tests import processes, schemas, warm
 
 pytest.importorskip("torch")
 
@@ -180,11 +179,10 @@ def test_json_follows_its_schema_and_the_order_is_by_gain(folder: Path, capsys: 
     out = record("loop_over_rows", "fault", folder)
     assert main(["findings", str(out), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    schema = json.loads((processes.ROOT / "docs/reference/schemas/findings.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(document)
+    schemas.valid(document, "findings")
     gains = [each["gain_ns"] for each in document["findings"]]
     assert gains == sorted(gains, reverse=True)
-    assert set(schema["$defs"]["id"]["enum"]) == set(DETECTORS)
+    assert set(schemas.schema("findings")["$defs"]["id"]["enum"]) == set(DETECTORS)
 
 
 def test_text_has_location_evidence_and_advice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import fastdispatch
-from tests import processes
+from tests import processes, schemas
 
 pytest.importorskip("torch")
 
@@ -102,9 +101,7 @@ def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
     assert trace.ranks[0]["complete"] is False and len(trace.incomplete) == 1
     trace.dump(tmp_path / "dump.json")
     document = json.loads((tmp_path / "dump.json").read_text())
-    jsonschema.validate(
-        document, json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
-    )
+    schemas.valid(document, "dump")
     fastdispatch.merge([tmp_path / "dump.json"], tmp_path / "merged.json")
     assert fastdispatch.load(tmp_path / "merged.json").incomplete == trace.incomplete
     printed, _ = lines("report", tmp_path / "merged.json")
@@ -114,9 +111,7 @@ def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
 def test_json_and_standard_error_report_it(cut: Path) -> None:
     printed, errors = lines("report", cut, "--json")
     document = json.loads("\n".join(printed))
-    jsonschema.validate(
-        document, json.loads((ROOT / "docs" / "reference" / "schemas" / "report.schema.json").read_text())
-    )
+    schemas.valid(document, "report")
     assert document["ranks"][0]["complete"] is False and is_reported(errors[0])
 
 

@@ -14,17 +14,16 @@ from statistics import median, pstdev
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 
 from fastdispatch.cli import main
+from tests import schemas
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 Event = dict[str, Any]
 Span = tuple[int, int]
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = json.loads((ROOT / "docs/reference/schemas/timeline-stats.schema.json").read_text())
 BASE = 1_790_857_026_000_000_000
 
 
@@ -35,7 +34,7 @@ def call(*arguments: object, status: int = 0) -> None:
 def stats(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
     call("stats", "--json", *arguments)
     made: dict[str, Any] = json.loads(capsys.readouterr().out)
-    jsonschema.validate(made, SCHEMA)
+    schemas.valid(made, "timeline-stats")
     return made
 
 

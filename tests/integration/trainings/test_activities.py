@@ -6,14 +6,13 @@ import io
 import json
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.read.steps import phase_times, step_time
 from fastdispatch.report.report_activities import activities, backward_passes
-from tests import processes
+from tests import schemas
 
 torch = pytest.importorskip("torch")
 
@@ -80,8 +79,7 @@ def test_the_report_has_them(out: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "evaluation" in line and "checkpoint saving" in line and "2 calls" in line
     assert main(["report", str(out), "--steps", "8:31", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    schema = json.loads((processes.ROOT / "docs/reference/schemas/report.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(document)
+    schemas.valid(document, "report")
     assert [each["name"] for each in document["activities"]] == ["evaluation", "checkpoint saving", "recomputation"]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fastdispatch import cli
+from tests import schemas
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,11 +53,8 @@ def trace(tmp_path: Path) -> Path:
 
 def valid(name: str, text: str) -> dict[str, Any]:
     """The JSON, as its schema has it."""
-    jsonschema = pytest.importorskip("jsonschema")
     made: dict[str, Any] = json.loads(text)
-    jsonschema.validate(
-        made, json.loads((ROOT / "docs" / "reference" / "schemas" / f"et-{name}.schema.json").read_text())
-    )
+    schemas.valid(made, f"et-{name}")
     return made
 
 

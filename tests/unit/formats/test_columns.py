@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from fastdispatch.dataset.sum_dump import KINDS
+from tests import schemas
 
 ROOT = Path(__file__).parents[3]
 SPREAD = r"""FD_COLUMN_IN(\2, fd_rank_spread, "\1_min", U64,), FD_COLUMN_IN(\2, fd_rank_spread, "\1_max", U64,),
@@ -17,7 +17,7 @@ FD_COLUMN(fd_rank_spread, "\1_min_rank", U32,), FD_COLUMN(fd_rank_spread, "\1_ma
 SOURCE = re.sub(
     r"SPREAD_OF\((\w+), ([^)]+)\)", SPREAD, (ROOT / "csrc" / "trace" / "trace_columns.c").read_text()
 ).replace("FD_COLUMN_IN(NULL, ", "FD_COLUMN(")
-SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
+SCHEMA = schemas.schema("dump")
 
 COLUMN = re.compile(r'FD_COLUMN(?:_IN\(\s*"([^"]+)",|_OF_NAMES\(|\()\s*\w+,\s*"(\w+)",\s*(\w+),')
 #: Accepted definitions of the schema, by type and unit of a column.

@@ -14,15 +14,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import fastdispatch
-from tests import programs
+from tests import programs, schemas
 from tests.unit.formats.dumps import documents
 from tests.unit.formats.test_merge import written
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "formats" / "dump.md").read_text()
-SCHEMA = jsonschema.Draft202012Validator(
-    json.loads((ROOT / "docs" / "reference" / "schemas" / "dump.schema.json").read_text())
-)
+SCHEMA = jsonschema.Draft202012Validator(schemas.schema("dump"))
 
 Document = dict[str, Any]
 

@@ -18,6 +18,7 @@ import fastdispatch
 from fastdispatch import Error
 from fastdispatch.cli import main
 from fastdispatch.pipeline import megatron_layout, partition, split_points
+from tests import schemas
 
 ROOT = Path(__file__).parents[3]
 
@@ -215,7 +216,7 @@ def test_command_on_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = json.loads((ROOT / "docs" / "reference" / "schemas" / "partition.schema.json").read_text())
+    schema = schemas.schema("partition")
     path = tmp_path / "weights"
     path.write_text(json.dumps(ALEXNET))
     for stages in (2, 30):

@@ -12,6 +12,7 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.pipeline import Graph, Node, convert
 from fastdispatch.pipeline.convert.describe import describe
+from tests import schemas
 
 ROOT = Path(__file__).parents[3]
 GOLD = ROOT / "tests" / "gold" / "convert"
@@ -265,11 +266,8 @@ def test_the_order_of_lines_does_not_show() -> None:
 
 
 def test_written_files_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     assert run("two_stages", tmp_path, "--json") == 0
     reported = json.loads(capsys.readouterr().out)
-    jsonschema.validate(
-        reported, json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-convert.schema.json").read_text())
-    )
+    schemas.valid(reported, "pipeline-convert")
     assert {*reported["files"]} == {path.name for path in tmp_path.iterdir()} - {".pipeline-convert.json"}
     assert reported["verified"] is None

@@ -14,11 +14,9 @@ import fastdispatch
 from fastdispatch import cli
 from fastdispatch.page.pipeline_bars import picture
 from fastdispatch.pipeline import Graph, Node
-from tests import models
+from tests import models, schemas
 
 ROOT = Path(__file__).parents[3]
-jsonschema = pytest.importorskip("jsonschema")
-SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-graph.schema.json").read_text())
 
 
 def random_graph(seed: int) -> Graph:
@@ -44,7 +42,7 @@ def random_graph(seed: int) -> Graph:
 @pytest.mark.parametrize("seed", range(20))
 def test_text_and_json_agree(seed: int, tmp_path: Path) -> None:
     graph = random_graph(seed)
-    jsonschema.validate(json.loads(graph.to_json()), SCHEMA)
+    schemas.valid(json.loads(graph.to_json()), "pipeline-graph")
     for name in ("graph.txt", "graph.json"):
         graph.write(tmp_path / name)
         back = Graph.read(tmp_path / name)
@@ -57,7 +55,7 @@ def test_text_and_json_agree(seed: int, tmp_path: Path) -> None:
 def test_members_of_json_only() -> None:
     node = Node("a", "Two\nlines", saved_bytes=8.0, forward_spread_ms=0.25, about={"dtype": {"weight": "bfloat16"}})
     graph = Graph([node], about={"steps": 5})
-    jsonschema.validate(json.loads(graph.to_json()), SCHEMA)
+    schemas.valid(json.loads(graph.to_json()), "pipeline-graph")
     back = Graph.parse(graph.to_json())
     assert back.nodes == [node]
     assert back.about == {"steps": 5}

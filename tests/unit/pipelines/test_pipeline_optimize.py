@@ -20,12 +20,10 @@ from fastdispatch.cli import main
 from fastdispatch.cli.pipeline.pipeline_optimize import _between
 from fastdispatch.pipeline import Graph, Node, optimize
 from fastdispatch.pipeline.optimize import SYNCHRONOUS, chunks_of
-from tests import models
+from tests import models, schemas
 from tests.oracle import pipedream
 
 ROOT = Path(__file__).parents[3]
-jsonschema = pytest.importorskip("jsonschema")
-SCHEMA = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-optimize.schema.json").read_text())
 
 
 def same(found: float, wanted: float) -> bool:
@@ -329,18 +327,18 @@ def test_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     models.residual(2).write(path)
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", "2", "-b", "1e10", "1e9", str(path)]
     assert run([*words, "--json"]) == 0
-    jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)
+    schemas.valid(json.loads(capsys.readouterr().out), "pipeline-optimize")
     words[2:4] = ["--method=pipedream"]
     assert run(["pipeline", "optimize", "-n", "2", str(path), "--json", "--schedule", "zb-v"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, SCHEMA)
+    schemas.valid(document, "pipeline-optimize")
     assert document["schedule"]["rank_of_stage"] in ([0, 0], [0, 1, 1, 0])
     assert run([*words, "-o", str(tmp_path / "out"), "--svg", str(tmp_path / "graph.dot")]) == 0
     text = capsys.readouterr().out
     assert "the slowest" in text and "bound by" in text
     saved = Graph.read(tmp_path / "out" / "gpus=4.txt")
     assert None not in {node.stage for node in saved.nodes}
-    jsonschema.validate(json.loads((tmp_path / "out" / "gpus=4.json").read_text()), SCHEMA)
+    schemas.valid(json.loads((tmp_path / "out" / "gpus=4.json").read_text()), "pipeline-optimize")
     picture = (tmp_path / "graph.dot").read_text()
     assert picture.count("subgraph cluster_") == len({node.stage for node in saved.nodes})
     crossing = [1 for first, second in saved.edges if saved[first].stage != saved[second].stage]

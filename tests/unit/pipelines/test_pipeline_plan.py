@@ -22,7 +22,7 @@ import pytest
 import fastdispatch
 from fastdispatch import cli
 from fastdispatch.pipeline import SCHEDULES, Plan, Replay, plan
-from tests import processes
+from tests import processes, schemas
 
 ROOT = Path(__file__).parents[3]
 GRID = [(stages, micro_batches) for stages in range(1, 9) for micro_batches in (*range(1, 10), 12, 15, 16)]
@@ -500,7 +500,7 @@ def test_the_document_shows_the_output(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_document() -> None:
-    schema = json.loads((ROOT / "docs" / "reference" / "schemas" / "pipeline-plan.schema.json").read_text())
+    schema = schemas.schema("pipeline-plan")
     check = jsonschema.Draft202012Validator(schema)
     for schedule in SCHEDULES:
         made = plan(schedule, 3, 6, 2 if schedule == "interleaved" else 1)

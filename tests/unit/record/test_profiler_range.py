@@ -36,11 +36,17 @@ def loop(*arguments: Any, count: int = 10) -> tuple[list[int], int]:
     return found, done
 
 
+@pytest.fixture(autouse=True)
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the first recording of a test will be."""
+    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
+    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
+    return tmp_path / "out"
+
+
 @pytest.mark.parametrize(("arguments", "expected"), TABLE, ids=str)
 def test_the_truth_table(arguments: Any, expected: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
     assert loop(*arguments) == (expected, 10)
     if expected and expected[-1] < 9:
         assert len(expected) == fastdispatch.load(tmp_path / "out").ranks[0]["steps"]
@@ -55,7 +61,6 @@ def test_a_training_continues_without_recording(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "file" / "out"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
     assert loop(3, 6, False) == ([3, 4, 5], 10)
     with job_schedule_profiler_range(99, 0, 0) as on:
         assert not on
@@ -64,32 +69,26 @@ def test_a_training_continues_without_recording(
     assert fastdispatch.load(errors[1].rpartition(" ")[2]).ranks[0]["steps"] == 3
 
 
-def test_it_exits_after_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path))
-    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
+def test_it_exits_after_the_last_one(out: Path) -> None:
     done = []
     with pytest.raises(SystemExit) as raised:
         for i in range(10):
             with job_schedule_profiler_range(i, 2, 4):
                 done.append(i)
     assert (done, raised.value.code) == ([0, 1, 2, 3], None)
-    rank = fastdispatch.load(tmp_path).ranks[0]
+    rank = fastdispatch.load(out).ranks[0]
     assert (rank["state"], rank["latest_steps"]["number"]) == ("stopped", [2, 3])
 
 
-def test_an_exception_passes_and_is_not_replaced_by_the_exit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path))
-    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
+def test_an_exception_passes_and_is_not_replaced_by_the_exit(out: Path) -> None:
     with pytest.raises(ZeroDivisionError), job_schedule_profiler_range(3, 2, 4):
         _ = 1 // 0
-    assert fastdispatch.load(tmp_path).ranks[0]["state"] == "stopped"
+    assert fastdispatch.load(out).ranks[0]["state"] == "stopped"
     with fastdispatch.CallGraph(None, ops="off"):
         pass  # nothing records any more
 
 
-def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
-    monkeypatch.setattr("fastdispatch.record.profiler_range._windows", 0)
+def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path) -> None:
     for start in (2, 5):
         for i in range(7):
             window = job_schedule_profiler_range(i, start_step=start, stop_step=start + 2, exit_after_prof=False)
@@ -108,12 +107,11 @@ def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path, monkey
         assert b'"forward mb' in trace.export("chrome")
 
 
-def test_the_gpu_option_applies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FASTDISPATCH_OUT", str(tmp_path / "out"))
+def test_the_gpu_option_applies(out: Path) -> None:
     window = job_schedule_profiler_range(0, 0, 1, exit_after_prof=False, gpu="sometimes@many")
     with pytest.raises(fastdispatch.Error, match="one of off, auto, require"):
         window.__enter__()
-    assert not (tmp_path / "out").exists()
+    assert not out.exists()
     with job_schedule_profiler_range(1, 0, 1, gpu="sometimes@many") as on:  # nothing is started
         assert not on
 

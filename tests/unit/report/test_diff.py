@@ -15,11 +15,11 @@ from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.diff_verdict import DiffVerdict
 from fastdispatch.compare.gate import Budget, matches, noise
 from fastdispatch.compare.ranks import RankTimes, judge
-from tests import processes
+from tests import processes, schemas
 from tests.unit.report.call_trees import STEP_COLUMNS, Dump
 
 MS = 1_000_000
-SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "reference" / "schemas" / "diff.schema.json").read_text())
+SCHEMA = schemas.schema("diff")
 
 
 def forward(*inside: object, own: int = 50) -> tuple[object, ...]:
@@ -79,7 +79,7 @@ def test_garbage_collections_are_not_compared(tmp_path: Path, by: str) -> None:
         (row.key, row.calls.before, row.calls.after, row.changes - {"collection"}) for row in found.collections
     ] == [(key, 0, 4, set()) for key in keys]
     document = found.as_json(everything=True)
-    jsonschema.validate(document, SCHEMA)
+    schemas.valid(document, "diff")
     assert [row["key"] for row in document["collections"]] == keys
 
 
@@ -116,7 +116,7 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
 def test_json_by_its_schema(paths: tuple[Path, Path]) -> None:
     for options in ([], ["--all"], ["--by", "package"], ["--by", "module"]):
         result = processes.fastdispatch("diff", *paths, "--json", *options)
-        jsonschema.validate(json.loads(result.stdout), SCHEMA)
+        schemas.valid(json.loads(result.stdout), "diff")
     everything = json.loads(processes.fastdispatch("diff", *paths, "--json", "--all").stdout)
     assert len(everything["rows"]) == 6
 
@@ -163,7 +163,7 @@ def test_a_gate_names_exceeded_limits(paths: tuple[Path, Path], tmp_path: Path) 
         "gate: 5 limits exceeded",
     ]
     document = json.loads(processes.fastdispatch("diff", *paths, "--gate", budget, "--json").stdout)
-    jsonschema.validate(document, SCHEMA)
+    schemas.valid(document, "diff")
     assert [one["line"] for one in document["gate"]["broken"]] == [6, 8, 10, 5, 3]
 
 
@@ -261,7 +261,7 @@ def test_two_ranks_of_one_run(tmp_path: Path) -> None:
     assert "run.json rank 0 \u2192 run.json rank 1" in page.read_text()
     outliers = json.loads(processes.fastdispatch("diff", path, "--ranks", "outliers", "--json").stdout)
     assert (outliers["slow"], outliers["typical"], len(outliers["diffs"])) == ([1], 2, 1)
-    jsonschema.validate(outliers["diffs"][0], SCHEMA)
+    schemas.valid(outliers["diffs"][0], "diff")
 
 
 def test_the_last_rank_waits_least() -> None:

@@ -24,10 +24,9 @@ from fastdispatch.report.report_lines import _DROPPED, _MISSES
 from fastdispatch.report.report_model import Report, ReportOptions, report
 from fastdispatch.report.report_text import print_report
 from fastdispatch.text.formats import aligned, grouped, module_pattern, seconds
-from tests import processes, programs
+from tests import processes, programs, schemas
 from tests.unit.report.timed import MS, timed
 
-SCHEMA = Path(__file__).parents[3] / "docs" / "reference" / "schemas" / "report.schema.json"
 THIS = "test_report.py"
 
 
@@ -517,7 +516,7 @@ def test_json_fits_its_schema(arguments: list[str], recording: Path, capsys: pyt
     jsonschema = pytest.importorskip("jsonschema")
     assert main(["report", str(recording), "--json", *arguments]) == 0
     found = json.loads(capsys.readouterr().out)
-    schema = json.loads(SCHEMA.read_text())
+    schema = schemas.schema("report")
     assert set(found) == set(schema["properties"])
     jsonschema.Draft202012Validator(schema).validate(found)
 

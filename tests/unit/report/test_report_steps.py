@@ -11,16 +11,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.read import steps
 from fastdispatch.text.formats import seconds
-from tests import programs
-
-SCHEMA = Path(__file__).parents[3] / "docs" / "reference" / "schemas" / "report.schema.json"
+from tests import programs, schemas
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +99,7 @@ def test_the_parts_of_the_run(recording: Path, capsys: pytest.CaptureFixture[str
     for part in parts:
         assert f"{part.name}{f' ({part.steps})' if part.steps else ''} {seconds(part.time)}" in line or not part.time
     document = json.loads(printed(capsys, "report", recording, "--json"))
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    schemas.valid(document, "report")
     assert [part["time"] for part in document["parts"]] == [part.time for part in parts]
     assert document["step_low"] <= document["step"] <= document["step_high"]
     assert document["step_count"] == document["window"]["steps"]
