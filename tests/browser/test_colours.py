@@ -63,18 +63,11 @@ def themes() -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-def test_packages_are_distinguishable(vision: str) -> None:
-    found = seen(palette(), vision)
-    assert len(found) == 8
-    for one, other in combinations(found, 2):
-        assert math.dist(found[one], found[other]) >= LEAST_DISTANCE, (one, other)
-
-
-@pytest.mark.parametrize("vision", VISIONS)
-def test_changes_are_distinguishable(vision: str) -> None:
-    """More differs from less, both from no change, and small changes from large ones."""
-    found = seen(palette(r"tone-[\w-]+"), vision)
-    assert len(found) == 7
+@pytest.mark.parametrize(("name", "count"), [(r"package-\d", 8), (r"tone-[\w-]+", 7)], ids=["packages", "changes"])
+def test_colours_are_distinguishable(name: str, count: int, vision: str) -> None:
+    """Of changes: more differs from less, both from no change, and small changes from large ones."""
+    found = seen(palette(name), vision)
+    assert len(found) == count
     for one, other in combinations(found, 2):
         assert math.dist(found[one], found[other]) >= LEAST_DISTANCE, (one, other)
 
