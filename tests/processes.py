@@ -109,6 +109,13 @@ def fastdispatch(*arguments: object, folder: Path | None = None, **changes: str)
     return python("-m", "fastdispatch", *arguments, folder=folder, **changes)
 
 
+def successful(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
+    """The same for a command that must succeed."""
+    done = fastdispatch(*arguments, folder=folder, **changes)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def merge_timelines(*arguments: object, status: int = 0) -> list[str]:
     """Run `timeline merge` and return the lines on stderr."""
     done = fastdispatch("timeline", "merge", *arguments)

@@ -122,9 +122,8 @@ def test_section(launcher: str, local_ranks: list[int | None], spawner: bool, si
     assert "ranks 0-1 of 2, 5 steps" in site.sh("\n".join([report, *others]))
     plain = re.sub(r"fastdispatch run -o out( \w+\.py)?", lambda found: f"python{found[1]}" if found[1] else "", record)
     plain = re.sub(r"FASTDISPATCH\w*=\S+", "", plain)
-    assert sorted(
-        LOSS.findall(site.sh(plain, MASTER_PORT=str(processes.free_port()), PORT=str(processes.free_port())))
-    ) == sorted(losses)
+    ports = {name: str(processes.free_port()) for name in ("MASTER_PORT", "PORT")}
+    assert sorted(LOSS.findall(site.sh(plain, **ports))) == sorted(losses)
     assert len(list((site.folder / "out").glob("*.fd"))) == len(recordings)
 
 

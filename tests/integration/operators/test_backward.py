@@ -53,12 +53,6 @@ def custom_functions_in_turns() -> None:
         Same.apply(Square.apply(Same.apply(x.exp()).sin())).sum().backward()
 
 
-def custom_function() -> None:
-    x = torch.randn(64, 64, requires_grad=True)
-    for _ in range(5):
-        Square.apply(x.exp()).sum().backward()
-
-
 def inplace_on_views() -> None:
     for _ in range(5):
         x = torch.randn(64, 64, requires_grad=True)
@@ -119,7 +113,7 @@ def functorch() -> None:
 
 PROGRAMS: dict[str, Callable[[], None]] = {
     "gpt": gpt,
-    "custom function": custom_function,
+    "custom functions": custom_functions_in_turns,
     "in place on views": inplace_on_views,
     "checkpoint, reentrant": lambda: checkpointed(True),
     "checkpoint, not reentrant": lambda: checkpointed(False),

@@ -102,8 +102,7 @@ FLOWS = """
 def test_merged_timelines_have_an_arrow_for_each_transfer(runs: dict[str, Path], tmp_path: Path, form: str) -> None:
     made = pipeline.report(runs["stage"], iterations=(0, 3))
     path = tmp_path / f"merged.{form}"
-    done = processes.fastdispatch("timeline", "merge", runs["stage"], "-o", path)
-    assert done.returncode == 0, done.stderr
+    processes.successful("timeline", "merge", runs["stage"], "-o", path)
     with open_trace(path) as processor:
         assert_clean(processor)
         flows = query(processor, FLOWS)
@@ -115,8 +114,7 @@ def test_merged_timelines_have_an_arrow_for_each_transfer(runs: dict[str, Path],
 
 def test_no_arrow_without_both_ends(runs: dict[str, Path], tmp_path: Path) -> None:
     path = tmp_path / "merged.json"
-    done = processes.fastdispatch("timeline", "merge", runs["stage"], "--ranks", "1-2", "-o", path)
-    assert done.returncode == 0, done.stderr
+    processes.successful("timeline", "merge", runs["stage"], "--ranks", "1-2", "-o", path)
     events = json.loads(path.read_text())["traceEvents"]
     starts = [event["bind_id"] for event in events if event.get("flow_out")]
     assert len(set(starts)) == len(starts) == 3 * 2 * BATCHES

@@ -132,8 +132,7 @@ def test_collectives(tmp_path: Path) -> None:
 
 
 def figures(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = processes.fastdispatch("timeline", "stats", folder, "--json", *arguments)
-    assert done.returncode == 0, done.stderr
+    done = processes.successful("timeline", "stats", folder, "--json", *arguments)
     made: dict[str, Any] = json.loads(done.stdout)
     return made
 
@@ -333,7 +332,6 @@ def merge_traces(run: Path, out: Path) -> dict[str, Any]:
     wrong["baseTimeNanoseconds"] += 3_000_000_000
     paths[2] = out.with_name("trace_2.json")
     paths[2].write_text(json.dumps(wrong))
-    done = processes.fastdispatch("timeline", "merge", *paths, "-o", out, "--align", "collective")
-    assert done.returncode == 0, done.stderr
+    processes.successful("timeline", "merge", *paths, "-o", out, "--align", "collective")
     trace: dict[str, Any] = json.loads(out.read_text())
     return trace

@@ -71,8 +71,7 @@ def grow(ranks: Ranks) -> bool:
 
 
 def command(*arguments: object) -> str:
-    result = processes.fastdispatch(*arguments)
-    assert result.returncode == 0, result.stderr
+    result = processes.successful(*arguments)
     return result.stdout
 
 

@@ -32,8 +32,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def aligned(out: Path, *paths: Path) -> list[dict[str, Any]]:
-    done = processes.fastdispatch("timeline", "merge", *paths, "-o", out, "--align", "p2p")
-    assert done.returncode == 0, done.stderr
+    processes.successful("timeline", "merge", *paths, "-o", out, "--align", "p2p")
     rows: list[dict[str, Any]] = json.loads(out.read_text())["ranks"]
     return rows
 

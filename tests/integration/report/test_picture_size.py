@@ -39,8 +39,7 @@ def drawn(folder: Path) -> str:
 
 def recorded(folder: Path, *program: object) -> Path:
     """Record counts, which are the same in each run, and select the same functions for the picture."""
-    done = processes.fastdispatch("run", "--no-timing", "--out", folder / "run", *program)
-    assert done.returncode == 0, done.stderr
+    processes.successful("run", "--no-timing", "--out", folder / "run", *program)
     return folder / "run"
 
 

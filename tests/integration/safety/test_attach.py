@@ -90,8 +90,7 @@ def test_a_running_process_is_recorded_from_now_on(target: Target, tmp_path: Pat
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert str(tmp_path / "out" / "rank00000.fd") in done.stderr
     target.work(1000)
-    done = processes.fastdispatch("detach", target.pid, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = processes.successful("detach", target.pid, folder=tmp_path)
     assert "functions and operators" in done.stderr
     target.work(10)
     output, errors = target.end()
@@ -200,8 +199,7 @@ def test_some_steps_of_a_training(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as training:
         assert training.stdout is not None
         assert training.stdout.readline() == "ready\n"
-        done = processes.fastdispatch("attach", training.pid, "--steps", 3, "--out", tmp_path / "out")
-        assert done.returncode == 0, done.stderr
+        processes.successful("attach", training.pid, "--steps", 3, "--out", tmp_path / "out")
         deadline = time.monotonic() + 60
         while fastdispatch.load(tmp_path / "out").ranks[0]["state"] != "stopped" and time.monotonic() < deadline:
             time.sleep(0.05)

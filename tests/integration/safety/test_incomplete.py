@@ -38,8 +38,7 @@ CLAIMS = (
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("incomplete")
     (folder / "program.py").write_text(PROGRAM)
-    result = processes.fastdispatch("run", "-q", "--timeline", "--out", "out", "program.py", folder=folder)
-    assert result.returncode == 0, result.stderr
+    processes.successful("run", "-q", "--timeline", "--out", "out", "program.py", folder=folder)
     return folder / "out" / "rank00000.fd"
 
 

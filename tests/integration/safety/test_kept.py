@@ -168,8 +168,7 @@ def test_the_last_recording_stays_until_the_new_one_has_ended_with_a_call(folder
 
 
 def test_run_reports_the_kept_recording(folder: Path) -> None:
-    result = processes.fastdispatch("run", "--steps", "5:6", "program.py", folder=folder)
-    assert result.returncode == 0
+    result = processes.successful("run", "--steps", "5:6", "program.py", folder=folder)
     assert "no call was recorded" in result.stderr and "rank00000.fd.previous" in result.stderr
     assert "earlier" in names_of(folder / "fastdispatch-out/rank00000.fd.previous")
 
@@ -191,8 +190,7 @@ def test_a_killed_recording_is_the_previous_one_of_the_next(folder: Path) -> Non
 def test_a_program_that_changes_directory_keeps_its_recording(folder: Path) -> None:
     (folder / "away").mkdir()
     (folder / "goes.py").write_text("import os\nos.chdir('away')\n" + PROGRAM)
-    result = processes.fastdispatch("run", "-o", "out", "goes.py", folder=folder, RANK="")
-    assert result.returncode == 0
+    result = processes.successful("run", "-o", "out", "goes.py", folder=folder, RANK="")
     assert str(folder / "out" / "rank00000.fd") in result.stderr.splitlines()[-1]
     assert "work" in names_of(folder / "out")
     assert list((folder / "away").iterdir()) == []
@@ -212,8 +210,7 @@ def test_descriptors_that_the_program_closes(folder: Path) -> None:
     )
     text += "".join(f"def f{n}(): pass\nf{n}()\n" for n in range(2000)) + "mine.write('content')\n"
     (folder / "daemon.py").write_text(text)
-    result = processes.fastdispatch("run", "daemon.py", folder=folder)
-    assert result.returncode == 0, result.stderr
+    processes.successful("run", "daemon.py", folder=folder)
     assert (folder / "mine").read_text() == "content"
     trace = fastdispatch.load(folder / "fastdispatch-out")
     assert trace.ranks[0]["state"] == "stopped" and trace.ranks[0]["counters"]["disk_full"] == 0
@@ -223,8 +220,7 @@ def test_descriptors_that_the_program_closes(folder: Path) -> None:
 def test_a_forked_child_prints_nothing(folder: Path) -> None:
     text = "import os, sys\ndef work(): pass\nwork()\nif os.fork() == 0:\n    sys.exit(0)\nos.wait()\n"
     (folder / "forks.py").write_text(text)
-    result = processes.fastdispatch("run", "forks.py", folder=folder)
-    assert result.returncode == 0
+    result = processes.successful("run", "forks.py", folder=folder)
     assert len(result.stderr.splitlines()) == 2, result.stderr
     assert "work" in names_of(folder / "fastdispatch-out")
 

@@ -70,8 +70,7 @@ if __name__ == "__main__":
 def test_run_records_the_ranks_that_multiprocessing_spawns(tmp_path: Path) -> None:
     """Ranks are known when the processes join the group: the files get their names at the end."""
     (tmp_path / "program.py").write_text(SPAWN)
-    result = processes.fastdispatch("run", "--out", "out", "program.py", folder=tmp_path)
-    assert result.returncode == 0, result.stderr
+    processes.successful("run", "--out", "out", "program.py", folder=tmp_path)
     traces = [fastdispatch.load(path) for path in sorted((tmp_path / "out").glob("*.fd"))]
     children = [trace for trace in traces if "in_child" in trace.nodes["name"]]
     assert len(traces) == 3

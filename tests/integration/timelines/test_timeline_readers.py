@@ -200,8 +200,7 @@ def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(
 
 def test_a_merge_of_profiles_loses_nothing_in_the_reader(profiles: Path, tmp_path: Path) -> None:
     """Of torch.profiler on four ranks: every slice of every rank, each thread on its own track."""
-    done = processes.fastdispatch("timeline", "merge", profiles, "-o", tmp_path / "merged.json")
-    assert done.returncode == 0, done.stderr
+    processes.successful("timeline", "merge", profiles, "-o", tmp_path / "merged.json")
     inputs = [json.loads(path.read_text())["traceEvents"] for path in sorted(profiles.glob("*.json"))]
     with open_trace(tmp_path / "merged.json") as processor:
         assert_clean(processor)

@@ -38,8 +38,7 @@ def test_every_rank_gets_its_own(tmp_path: Path) -> None:
         [("a.py:[]:main", 1, 1, [("a.py:[]:send", 1, 1)])], [("a.py:[]:main", 1, 1, [("a.py:[]:receive", 1, 1)])]
     )
     path = dump.write(tmp_path / "dump.json")
-    result = processes.fastdispatch("export", "callgraph", path, "-o", tmp_path / "new" / "folder")
-    assert result.returncode == 0, result.stderr
+    processes.successful("export", "callgraph", path, "-o", tmp_path / "new" / "folder")
     graphs = [json.loads((tmp_path / "new" / "folder" / f"call_graph_{rank}.json").read_text()) for rank in (0, 1)]
     assert names(graphs[0]) == {"a.py:[]:main", "a.py:[]:send"}
     assert names(graphs[1]) == {"a.py:[]:main", "a.py:[]:receive"}
@@ -48,8 +47,7 @@ def test_every_rank_gets_its_own(tmp_path: Path) -> None:
 
 def test_one_rank_into_one_file(tmp_path: Path) -> None:
     path = Dump([("a.py:[]:zero", 1, 1)], [("a.py:[]:one", 1, 1)]).write(tmp_path / "dump.json")
-    result = processes.fastdispatch("export", "callgraph", path, "--rank", 1, "-o", tmp_path / "graph.json")
-    assert result.returncode == 0, result.stderr
+    processes.successful("export", "callgraph", path, "--rank", 1, "-o", tmp_path / "graph.json")
     assert json.loads((tmp_path / "graph.json").read_text()) == {"nodes": ["a.py:[]:one"], "edges": []}
     refused = processes.fastdispatch("export", "callgraph", path, "-o", tmp_path / "both.json")
     assert refused.returncode == 2
