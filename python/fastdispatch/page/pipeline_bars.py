@@ -86,7 +86,7 @@ def _heading(panel: Panel, whole: list[float]) -> str:
 
 
 def _figure(panel: Panel, value: float) -> str:
-    return seconds(value * 1e6) if panel.unit == "ms" else size(round(value))
+    return seconds(value * 1e6) if panel.unit == "ms" else size(round(min(value, 2.0**1000)))
 
 
 def _bar(

@@ -124,7 +124,12 @@ def _add_rank(groups: dict[str, GroupCalls], trace: Trace, rank: dict[str, Any])
 
 def _group(groups: dict[str, GroupCalls], text: str) -> GroupCalls:
     name, _, members = text.rpartition(":")
-    return groups.setdefault(text, GroupCalls(name, int(members) if members.isdecimal() else 0))
+    return groups.setdefault(text, GroupCalls(name, number_of_members(members)))
+
+
+def number_of_members(text: str) -> int:
+    """Return the number at the end of the name of a group, 0 of a damaged one."""
+    return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 
 def differences(groups: Iterable[GroupCalls], now: Mapping[int, int] | None = None) -> Iterator[str]:

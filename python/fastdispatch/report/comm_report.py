@@ -11,6 +11,7 @@ from fastdispatch._core import Error
 from fastdispatch.measures.collective_waits import back_ends, uses_device, waits
 from fastdispatch.measures.flops import measured_steps
 from fastdispatch.measures.measured import communicated
+from fastdispatch.read.collectives import number_of_members
 from fastdispatch.read.steps import reduced_of
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
@@ -119,11 +120,12 @@ def _row(
     waits = None if returns_early else _waiting(trace, context)
     time = None if waits is None else _time(trace, waits, calls)
     algorithm = max(sent, got) / time * 1e9 if time and operator in _FACTORS else None
-    factor = _factor(operator, int(members))
+    count = number_of_members(members)
+    factor = _factor(operator, count)
     return CommRow(
         operator,
         name,
-        int(members),
+        count,
         kind,
         bool(flags & _ASYNC),
         path,

@@ -32,7 +32,8 @@ def seconds(nanoseconds: float) -> str:
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         number = nanoseconds / size
         if number >= 0.9995:
-            return f"{number:.3g} {unit}" if number < 999.5 else f"{grouped(round(number))} {unit}"
+            whole = 999.5 <= number < 1e15  # figures of a damaged file may be infinite
+            return f"{grouped(round(number))} {unit}" if whole else f"{number:.3g} {unit}"
     return f"{nanoseconds:.0f} ns"
 
 

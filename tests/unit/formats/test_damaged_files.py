@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from fastdispatch import cli
+from fastdispatch.cli.messages import message
+from fastdispatch.read.collectives import number_of_members
 from tests.soak import mutants
 from tests.soak.mutants import GRAPHS, LINKS, RECORDED, TIMELINES, TRACES
 
@@ -63,3 +65,12 @@ def test_mutated_files(number: int, inputs: Path) -> None:
     """The first files of ``make soak``."""
     name, _, wrong = mutants.check(inputs, "0", number)
     assert wrong == [], name
+
+
+def test_groups_with_damaged_names() -> None:
+    assert [number_of_members(text) for text in ("16", "", "x", "9" * 5000)] == [16, 0, 0, 0]
+
+
+def test_messages_quote_a_part_of_a_damaged_file(capsys: pytest.CaptureFixture[str]) -> None:
+    message("x" * 100_000)
+    assert len(capsys.readouterr().err) < 2100

@@ -484,7 +484,7 @@ def test_names_cannot_drive_the_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "text"),
     ((0, "0 ns"), (7, "7 ns"), (1500, "1.5 us"), (999_600, "1 ms"), (7.31e6, "7.31 ms"), (41.23e9, "41.2 s"),
-     (999.9e9, "1\u202f000 s")),
+     (999.9e9, "1\u202f000 s"), (float("inf"), "inf s")),
 )  # fmt: skip
 def test_seconds(number: float, text: str) -> None:
     assert seconds(number) == text
