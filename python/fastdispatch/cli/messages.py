@@ -6,7 +6,6 @@ import sys
 
 from fastdispatch.text.formats import printable
 
-
 #: Characters of a message, which may quote a damaged file.
 _LONGEST = 2000
 
