@@ -82,7 +82,7 @@ BUDGET: dict[str, int] = {
     "tests/programs": 1650,
     "tests/soak": 750,
     "tests/standin": 850,
-    "tests/unit": 13200,
+    "tests/unit": 13150,
     "tests/wheels": 200,
 }
 
