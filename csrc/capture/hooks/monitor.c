@@ -152,17 +152,33 @@ call_ended(PyObject *code, PyObject *result)
 /* Callbacks. args are the code object, an offset, and the result or the
  * exception of PY_RETURN, PY_YIELD, PY_UNWIND and PY_THROW. */
 
+/* Between windows: only detect ends of steps. */
+static void
+watch_call(PyCodeObject *code)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL || thread->busy || fd_process_active() == NULL) {
+        return;
+    }
+    const fd_code *known = fd_code_of(thread, code);
+    if (known != NULL && (known->special & FD_CODE_EVENTS) != 0) {
+        fd_events_called(thread, known->special);
+    }
+}
+
 static void
 call_entered(PyObject *code, bool starts)
 {
+    if (purpose == FD_HOOK_WATCHING) {
+        watch_call((PyCodeObject *)code);
+        return;
+    }
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     fd_frame *caller = fd_frame_python(frame->previous);
-    if (purpose != FD_HOOK_WATCHING) {
-        fd_thread *thread = fd_calls_monitored(state, caller, frame);
-        if (thread != NULL) {
-            enter_frame(thread, (PyCodeObject *)code, frame, starts);
-        }
+    fd_thread *thread = fd_calls_monitored(state, caller, frame);
+    if (thread != NULL) {
+        enter_frame(thread, (PyCodeObject *)code, frame, starts);
     }
 }
 

@@ -16,6 +16,7 @@ from time import perf_counter_ns
 from fastdispatch import _core
 from fastdispatch.record import probe
 from fastdispatch.record.dispatch import DispatchMode
+from fastdispatch.record.environment import CALLS, Source, source_of_calls
 from fastdispatch.record.timeline import Timeline
 
 _CALLS, _OPERATORS, _REPEATS = 1000, 100, 2
@@ -88,28 +89,29 @@ def _confirmed(times: list[int]) -> bool:
     return len(lowest) == _AGREEING and lowest[-1] <= _TOLERANCE * lowest[0]
 
 
-_CALL_ROUNDS: dict[tuple[bool, bool], Rounds] = {}
+_CALL_ROUNDS: dict[tuple[bool, bool, str], Rounds] = {}
 _OPERATOR_ROUNDS: dict[tuple[str, bool, bool], Rounds] = {}
 
 
-def costs(operators: str, timing: bool, events: bool) -> dict[str, float]:
+def costs(calls: Source, operators: str, timing: bool, events: bool) -> dict[str, float]:
     """Return the costs of the events that a recording has; ``operators`` is the wanted source, or ``off``."""
-    found = {"python_call": call_cost(timing, events)}
+    found = {} if calls == "off" else {"python_call": call_cost(timing, events, calls)}
     if operators != "off" and "torch" in sys.modules:
         with suppress(_core.Error):  # records are refused here: the source is not known yet
             found["operator"] = operator_cost("dispatch" if operators == "dispatch" else "record", timing, events)
     return found
 
 
-def call_cost(timing: bool, events: bool = False) -> float:
+def call_cost(timing: bool, events: bool = False, calls: Source = "auto") -> float:
     """Return the nanoseconds that recording adds to a Python call, with or without its event in the timeline."""
-    rounds = _CALL_ROUNDS.setdefault((timing, events), Rounds())
+    source = source_of_calls(calls)
+    rounds = _CALL_ROUNDS.setdefault((timing, events, source), Rounds())
     if rounds.measurements < _MEASUREMENTS:
-        _measure_calls(rounds, timing, events)
+        _measure_calls(rounds, timing, events, CALLS[source])
     return rounds.added() / _CALLS
 
 
-def _measure_calls(rounds: Rounds, timing: bool, events: bool) -> None:
+def _measure_calls(rounds: Rounds, timing: bool, events: bool, calls: int) -> None:
     namespace: dict[str, Callable[[int], None]] = {}
     exec(compile(_PROGRAM, "<calibration>", "exec"), namespace)
 
@@ -117,7 +119,7 @@ def _measure_calls(rounds: Rounds, timing: bool, events: bool) -> None:
         namespace["loop"](_CALLS)
 
     work()
-    rounds.measure(lambda: _recorded(work, timing=timing, events=events, calls=1, ops="off"), lambda: _best(work))
+    rounds.measure(lambda: _recorded(work, timing=timing, events=events, calls=calls, ops="off"), lambda: _best(work))
 
 
 def operator_cost(source: str, timing: bool, events: bool = False) -> float:

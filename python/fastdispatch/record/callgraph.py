@@ -21,6 +21,8 @@ from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.detail import detail_of
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
+    CALLS,
+    Source,
     agreed_run_id,
     current_folder,
     facts,
@@ -32,6 +34,7 @@ from fastdispatch.record.environment import (
     rank_facts,
     ranks_of_environment,
     run_id,
+    source_of_calls,
     torch_distributed,
     torch_version,
 )
@@ -51,10 +54,8 @@ if TYPE_CHECKING:
     from fastdispatch.record.child_recordings import Spawned
     from fastdispatch.record.clocks import Pings
 
-Calls = Literal["auto", "frame", "monitor", "off"]
 Ops = Literal["auto", "record", "dispatch", "off"]
 
-_CALLS = {"off": 0, "frame": 1, "monitor": 2}
 _OPS: tuple[Ops, ...] = ("auto", "record", "dispatch", "off")
 
 #: The graph that records this process; there is at most one.
@@ -72,8 +73,9 @@ class CallGraph(Recorded):
     out:
         The run directory; this process writes ``rankNNNNN.fd`` there. ``None`` records in memory only.
     calls:
-        How Python calls are recorded: ``"frame"`` (an evaluator hook, PEP 523), ``"monitor"`` (``sys.monitoring``,
-        Python 3.12 and later), ``"off"``, or ``"auto"``, which is ``"frame"``.
+        How Python calls are recorded: ``"monitor"`` (``sys.monitoring``, Python 3.12 and later), ``"frame"`` (an
+        evaluator hook, PEP 523, which keeps arguments alive during a call), ``"off"``, or ``"auto"``: ``"monitor"``
+        where it is available, else ``"frame"``. The recording states the choice.
     ops:
         How operators are recorded: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
         ``"off"``, or ``"auto"``: ``"record"`` if its self-test passes, else ``"dispatch"``. The recording states the
@@ -133,7 +135,7 @@ class CallGraph(Recorded):
         self,
         out: str | os.PathLike[str] | None = "fastdispatch-out",
         *,
-        calls: Calls = "auto",
+        calls: Source = "auto",
         ops: Ops = "auto",
         timing: bool = True,
         timeline: bool | str | Timeline = False,
@@ -154,11 +156,11 @@ class CallGraph(Recorded):
         gather: bool | float = False,
     ) -> None:
         self._arguments = {name: value for name, value in locals().items() if name != "self"}
-        choice("calls", calls, ("auto", *_CALLS))
+        choice("calls", calls, ("auto", *CALLS))
         choice("ops", ops, _OPS)
         check_options(self._arguments)
         self._out = out
-        self._calls: Calls = "frame" if calls == "auto" else calls
+        self._calls: Source = calls
         self._ops: Ops = ops
         self._timing = timing
         self._timeline = timeline_of(timeline, jobs)
@@ -233,6 +235,7 @@ class CallGraph(Recorded):
             return
         if self._gpu is not None:
             self._gpu.check()
+        self._calls = source_of_calls(self._calls)
         session = self._open()
         self._session = session
         self._started = True
@@ -243,7 +246,7 @@ class CallGraph(Recorded):
             self._engines = Engines(session, self._note)
             if self._calls == "off":
                 self._engines.blind()
-        cost = costs("off" if self._child_of is not None else self._ops, *self._cost_options())
+        cost = costs(self._calls, "off" if self._child_of is not None else self._ops, *self._cost_options())
         self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": cost})
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})
@@ -339,7 +342,7 @@ class CallGraph(Recorded):
         return {
             "max_mb": self._max_mb,
             "timing": self._timing,
-            "calls": _CALLS[self._calls],
+            "calls": CALLS[self._calls],
             "c_calls": self._detail == "c_calls",
             "fold": self._keep is None,
             "prefixes": [*cell_folders(), *prefixes()],
@@ -520,7 +523,7 @@ class CallGraph(Recorded):
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._operators is not None and self._child_of is None:
-            self._note({"cost_ns": costs(self._operators.source, *self._cost_options())})
+            self._note({"cost_ns": costs(self._calls, self._operators.source, *self._cost_options())})
 
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""

@@ -20,6 +20,7 @@ from fastdispatch._core import Error
 from fastdispatch.files.run_directory import network_file_system
 from fastdispatch.record import calibration, probe
 from fastdispatch.record.dispatch import limits
+from fastdispatch.record.environment import free_tool_ids
 from fastdispatch.record.gpu import no_timers, other_device
 from fastdispatch.version import __version__
 
@@ -28,6 +29,8 @@ Status = Literal["ok", "limited", "missing"]
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 #: Python 3.15 reads files of PEP 829, and ignores import lines in ``.pth`` files from 3.18.
+_ARGUMENTS = "arguments of a call live until its end"
+
 _HOOK = f"fastdispatch-startup.{'start' if sys.version_info >= (3, 15) else 'pth'}"
 #: Default of ``CallGraph(max_mb=)``: the largest size of a recording.
 _RECORDING_BYTES = 64 << 20
@@ -64,11 +67,11 @@ def _python(folder: Path) -> Check:
 
 def _calls(folder: Path) -> Check:
     if sys.version_info < (3, 12):
-        return Check("calls", "ok", "frame (monitor needs Python 3.12)")
-    free = [tool for tool in range(6) if sys.monitoring.get_tool(tool) is None]
-    if free:
-        return Check("calls", "ok", "frame, monitor")
-    return Check("calls", "limited", "frame; monitor needs a free tool id of sys.monitoring, and all six are in use")
+        return Check("calls", "ok", f"frame: {_ARGUMENTS} (monitor, without this, needs Python 3.12)")
+    if free_tool_ids():
+        return Check("calls", "ok", "monitor (default), frame")
+    text = f"frame: {_ARGUMENTS}; monitor needs one of the tool ids 2 to 5 of sys.monitoring, and all are in use"
+    return Check("calls", "limited", text)
 
 
 def _torch(folder: Path) -> Check:

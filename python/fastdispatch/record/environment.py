@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 from fastdispatch import _core
 from fastdispatch.record import launchers
@@ -19,6 +20,27 @@ FROM_USER, FROM_SITE, FROM_STDLIB = range(3)
 _RUN_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")
 #: Each names a job of MPI alone.
 _JOB_VARIABLES = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_PORT", "PALS_APID", "FLUX_JOB_ID")
+
+Source = Literal["auto", "frame", "monitor", "off"]
+
+#: Sources of Python calls, as numbered in csrc/capture/state/session_state.h.
+CALLS = {"off": 0, "frame": 1, "monitor": 2}
+
+#: Ids of sys.monitoring that the recorder uses, in this order; as in csrc/capture/python/monitoring.c.
+_TOOL_IDS = (5, 4, 3, 2)
+
+
+def free_tool_ids() -> list[int]:
+    """Return the ids of sys.monitoring that the recorder can claim; none before Python 3.12."""
+    monitoring = getattr(sys, "monitoring", None)
+    return [tool for tool in _TOOL_IDS if monitoring is not None and monitoring.get_tool(tool) is None]
+
+
+def source_of_calls(wanted: Source) -> Source:
+    """Return the source of Python calls: for ``auto`` sys.monitoring if an id of a tool is free, else the evaluator."""
+    if wanted != "auto":
+        return wanted
+    return "monitor" if free_tool_ids() else "frame"
 
 
 def torch_distributed() -> ModuleType | None:

@@ -149,6 +149,33 @@ def test_a_call_that_raises_through_c_code() -> None:
     assert paths(frame, "calls") == paths(monitor, "calls")
 
 
+OPTIMIZER = """
+class Optimizer:
+    def profile_hook_step(function):
+        def wrapper(*arguments):
+            return function(*arguments)
+        return wrapper
+inner = Optimizer.profile_hook_step(lambda: None)
+step = Optimizer.profile_hook_step(inner)  # one optimizer that calls another
+"""
+
+
+@pytest.mark.parametrize("source", ["frame", "monitor"])
+def test_steps_end_in_code_that_first_runs_between_windows(source: str) -> None:
+    scope: dict[str, Callable[[], None]] = {}
+    exec(compile(OPTIMIZER, "/packages/torch/optim/optimizer.py", "exec"), scope)
+
+    def work() -> None:
+        for number in range(6):
+            programs.leaf(number)
+            scope["step"]()
+
+    trace = record(source, work, schedule=lambda step: 2 * (step >= 4))
+    assert trace.ranks[0]["steps_source"] == "optimizer"
+    leaves = [(path, calls) for path, calls in paths(trace, "calls").items() if path[-1].endswith("leaf")]
+    assert [calls for _, calls in leaves] == [2]
+
+
 @pytest.mark.torch
 def test_the_same_training() -> None:
     """Modules, operators and origins of backward."""

@@ -9,6 +9,7 @@ import pytest
 
 from fastdispatch.record import calibration
 from fastdispatch.record.calibration import Rounds
+from fastdispatch.record.environment import source_of_calls
 
 PLAIN, ADDED = 1000, 200
 
@@ -57,7 +58,7 @@ def test_endless_disturbance_ends() -> None:
 def test_costs_are_measured_twice_per_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "_CALL_ROUNDS", {})
     measured = [calibration.call_cost(True), calibration.call_cost(True)]
-    rounds = calibration._CALL_ROUNDS[True, False]
+    rounds = calibration._CALL_ROUNDS[True, False, source_of_calls("auto")]
     assert rounds.measurements == 2
     count = len(rounds.plain)
     assert calibration.call_cost(True) == measured[1]
@@ -66,8 +67,8 @@ def test_costs_are_measured_twice_per_process(monkeypatch: pytest.MonkeyPatch) -
 
 def test_costs_of_a_recording(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    assert set(calibration.costs("off", True, False)) == {"python_call"}
+    assert set(calibration.costs("auto", "off", True, False)) == {"python_call"}
     for source in ("auto", "record", "dispatch"):
-        assert set(calibration.costs(source, True, False)) == {"python_call", "operator"}
+        assert set(calibration.costs("auto", source, True, False)) == {"python_call", "operator"}
     monkeypatch.delitem(sys.modules, "torch")
-    assert set(calibration.costs("auto", True, False)) == {"python_call"}
+    assert set(calibration.costs("auto", "auto", True, False)) == {"python_call"}
