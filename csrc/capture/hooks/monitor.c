@@ -3,6 +3,7 @@
 #include "capture/engines/engine_pipeline.h"
 #include "capture/hooks/plain_calls.h"
 #include "capture/hooks/step_calls.h"
+#include "capture/hooks/unstarted_generators.h"
 #include "capture/operators/nvtx.h"
 #include "capture/python/monitoring.h"
 #include "capture/timers/call_timers.h"
@@ -25,6 +26,16 @@ count_start(fd_tree *tree, uint32_t depth)
         if (tree->events.chunk != NULL) {
             fd_tree_called(tree, entry, context, FD_TIMELINE_PYTHON);
         }
+    }
+}
+
+/* Undo the resume that fd_calls_enter has counted. */
+static void
+uncount_resume(fd_tree *tree, uint32_t depth)
+{
+    const fd_entry *entry = &tree->stack[depth];
+    if ((entry->flags & FD_ENTRY_CONTRACTED) == 0) {
+        fd_tree_context(tree, entry->context)->resumes--;
     }
 }
 
@@ -79,6 +90,31 @@ leave_frame(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
     if (fd_timers_frames(&thread->session->timers)) {
         fd_timers_update_stream(thread);
     }
+}
+
+/* Count the call that created a generator which never started, in the call
+ * that released it. */
+static void
+count_unstarted(fd_frame *frame)
+{
+    PyObject *pending = fd_take_exception();
+    fd_thread *thread = fd_calls_ready();
+    PyCodeObject *code = fd_frame_code(frame);
+    const fd_code *known = thread != NULL ? fd_code_of(thread, code) : NULL;
+    if (known != NULL
+        && (known->special & (FD_CODE_MUTED | FD_CODE_PLUMBING)) == 0) {
+        const fd_frame *caller = thread->frame;
+        uint32_t generation = thread->synced;
+        uint32_t depth = fd_calls_enter(thread, code, known, frame);
+        if (fd_process_generation() == generation) {
+            if (depth != FD_NO_ENTRY) {
+                uncount_resume(thread->tree, depth);
+                count_start(thread->tree, depth);
+            }
+            fd_calls_leave(thread, depth, frame, caller);
+        }
+    }
+    fd_put_exception(pending);
 }
 
 /* Read the arguments of an nvtx call at its end; the frame still has them. */
@@ -372,21 +408,34 @@ fd_monitor_install(fd_hook hook, fd_error *error)
     if (tool < 0) {
         tool = fd_monitoring_open(use, events, EVENTS, error);
         paused = false;
-        return tool < 0 ? FD_ECONFLICT : FD_OK;
+        if (tool < 0) {
+            return FD_ECONFLICT;
+        }
     }
     paused = paused && !fd_monitoring_switch(tool, events, EVENTS, true);
-    return paused ? fd_fail(error, FD_ENOMEM, "out of memory") : FD_OK;
+    if (paused) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    if (hook == FD_HOOK_WATCHING) {
+        fd_unstarted_ignore();
+    }
+    else {
+        fd_unstarted_watch(count_unstarted);
+    }
+    return FD_OK;
 }
 
 void
 fd_monitor_pause(void)
 {
+    fd_unstarted_ignore();
     paused = tool >= 0 && fd_monitoring_switch(tool, events, EVENTS, false);
 }
 
 void
 fd_monitor_remove(void)
 {
+    fd_unstarted_ignore();
     fd_monitoring_close(&tool, events, EVENTS);
 }
 

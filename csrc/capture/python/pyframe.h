@@ -127,6 +127,21 @@ fd_frame_is_starting(const fd_frame *frame)
 #endif
 }
 
+/* Return the frame of a generator, a coroutine or an asynchronous generator
+ * that has never run, else NULL. */
+static inline fd_frame *
+fd_frame_unstarted(PyObject *generator)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyGenObject *made = (PyGenObject *)generator;
+    return made->gi_frame_state == FRAME_CREATED ? (fd_frame *)&made->gi_iframe
+                                                 : NULL;
+#else
+    (void)generator;
+    return NULL;
+#endif
+}
+
 /* Return the nearest Python frame at or above `frame`. */
 static inline fd_frame *
 fd_frame_python(fd_frame *frame)
