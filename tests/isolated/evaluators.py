@@ -35,7 +35,7 @@ def calls(graph: fastdispatch.CallGraph) -> int:
 
 
 def schedule_inside() -> int:
-    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+    with fastdispatch.CallGraph(None, calls="frame", ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
         other.standin_push()
         for _ in range(6):
             work()
@@ -48,7 +48,7 @@ def schedule_inside() -> int:
 
 def pushed_before() -> int:
     other.standin_push()
-    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+    with fastdispatch.CallGraph(None, calls="frame", ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
         for _ in range(6):
             work()
             graph.step()
@@ -58,7 +58,7 @@ def pushed_before() -> int:
 
 def pushed_around_each_step() -> int:
     """Like Dynamo: in front within a region, then removed."""
-    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+    with fastdispatch.CallGraph(None, calls="frame", ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
         for _ in range(6):
             other.standin_push()
             work()
@@ -70,7 +70,7 @@ def pushed_around_each_step() -> int:
 def started_inside_a_region() -> int:
     """The recording begins while the other one is in front; the region ends, others follow."""
     other.standin_push()
-    graph = fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2))
+    graph = fastdispatch.CallGraph(None, calls="frame", ops="off", schedule=lambda step: 2 * (step % 2))
     graph.start()
     other.standin_pop()
     for _ in range(6):
@@ -86,7 +86,7 @@ def started_inside_a_region() -> int:
 def stopped_inside_a_region() -> int:
     total = 0
     for _ in range(3):
-        graph = fastdispatch.CallGraph(None, ops="off")
+        graph = fastdispatch.CallGraph(None, calls="frame", ops="off")
         graph.start()
         other.standin_push()
         work()
@@ -99,7 +99,7 @@ def stopped_inside_a_region() -> int:
 
 
 def switched_off_from_outside() -> int:
-    with fastdispatch.CallGraph(Path(folder) / "off", ops="off") as graph:
+    with fastdispatch.CallGraph(Path(folder) / "off", calls="frame", ops="off") as graph:
         switch = Path(f"{graph.path}.off")
         other.standin_push()
         work()
@@ -114,7 +114,7 @@ def switched_off_from_outside() -> int:
 
 
 def ranges_of_iterations() -> int:
-    with fastdispatch.CallGraph(None, ops="off") as graph:
+    with fastdispatch.CallGraph(None, calls="frame", ops="off") as graph:
         graph._ambient = True
         other.standin_push()
         for number in range(6):
@@ -137,7 +137,7 @@ def deep_without_a_further_stack() -> int:
         return None
 
     other.standin_push()
-    with fastdispatch.CallGraph(None, ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
+    with fastdispatch.CallGraph(None, calls="frame", ops="off", schedule=lambda step: 2 * (step % 2)) as graph:
         dive(60_000)
         before = other.standin_frames()
         work()

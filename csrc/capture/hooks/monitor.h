@@ -1,6 +1,7 @@
-/* The second source of Python calls: sys.monitoring (PEP 669), Python 3.12 and
- * later. It reports calls that the evaluator hook does not receive
- * (constructors on 3.13), and uses neither the C stack nor the evaluator. */
+/* The default source of Python calls on Python 3.12 and later: sys.monitoring
+ * (PEP 669). Arguments live as long as without it. It reports calls that the
+ * evaluator hook does not receive (constructors on 3.13), and uses neither the
+ * C stack nor the evaluator. */
 #ifndef FD_MONITOR_H
 #define FD_MONITOR_H
 

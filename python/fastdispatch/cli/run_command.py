@@ -53,7 +53,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--calls",
         default="auto",
         choices=("auto", "frame", "monitor", "off"),
-        help="record Python calls through the evaluator (frame), sys.monitoring (monitor), or not (default: auto)",
+        help="record Python calls through sys.monitoring (monitor), the evaluator (frame), or not (default: auto)",
     )
     parser.add_argument("--no-timing", action="store_true", help="count calls without timing them")
     parser.add_argument(

@@ -16,7 +16,7 @@ from time import perf_counter_ns
 from fastdispatch import _core
 from fastdispatch.record import probe
 from fastdispatch.record.dispatch import DispatchMode
-from fastdispatch.record.environment import CALLS, Source, source_of_calls
+from fastdispatch.record.environment import CALLS, CallSource, source_of_calls
 from fastdispatch.record.timeline import Timeline
 
 _CALLS, _OPERATORS, _REPEATS = 1000, 100, 2
@@ -93,7 +93,7 @@ _CALL_ROUNDS: dict[tuple[bool, bool, str], Rounds] = {}
 _OPERATOR_ROUNDS: dict[tuple[str, bool, bool], Rounds] = {}
 
 
-def costs(calls: Source, operators: str, timing: bool, events: bool) -> dict[str, float]:
+def costs(calls: CallSource, operators: str, timing: bool, events: bool) -> dict[str, float]:
     """Return the costs of the events that a recording has; ``operators`` is the wanted source, or ``off``."""
     found = {} if calls == "off" else {"python_call": call_cost(timing, events, calls)}
     if operators != "off" and "torch" in sys.modules:
@@ -102,7 +102,7 @@ def costs(calls: Source, operators: str, timing: bool, events: bool) -> dict[str
     return found
 
 
-def call_cost(timing: bool, events: bool = False, calls: Source = "auto") -> float:
+def call_cost(timing: bool, events: bool = False, calls: CallSource = "auto") -> float:
     """Return the nanoseconds that recording adds to a Python call, with or without its event in the timeline."""
     source = source_of_calls(calls)
     rounds = _CALL_ROUNDS.setdefault((timing, events, source), Rounds())

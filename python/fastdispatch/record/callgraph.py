@@ -22,7 +22,7 @@ from fastdispatch.record.detail import detail_of
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import (
     CALLS,
-    Source,
+    CallSource,
     agreed_run_id,
     current_folder,
     facts,
@@ -75,7 +75,7 @@ class CallGraph(Recorded):
     calls:
         How Python calls are recorded: ``"monitor"`` (``sys.monitoring``, Python 3.12 and later), ``"frame"`` (an
         evaluator hook, PEP 523, which keeps arguments alive during a call), ``"off"``, or ``"auto"``: ``"monitor"``
-        where it is available, else ``"frame"``. The recording states the choice.
+        if it is available, else ``"frame"``. The recording states the choice.
     ops:
         How operators are recorded: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
         ``"off"``, or ``"auto"``: ``"record"`` if its self-test passes, else ``"dispatch"``. The recording states the
@@ -135,7 +135,7 @@ class CallGraph(Recorded):
         self,
         out: str | os.PathLike[str] | None = "fastdispatch-out",
         *,
-        calls: Source = "auto",
+        calls: CallSource = "auto",
         ops: Ops = "auto",
         timing: bool = True,
         timeline: bool | str | Timeline = False,
@@ -160,7 +160,7 @@ class CallGraph(Recorded):
         choice("ops", ops, _OPS)
         check_options(self._arguments)
         self._out = out
-        self._calls: Source = calls
+        self._calls: CallSource = calls
         self._ops: Ops = ops
         self._timing = timing
         self._timeline = timeline_of(timeline, jobs)

@@ -21,7 +21,7 @@ _RUN_VARIABLES = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTE
 #: Each names a job of MPI alone.
 _JOB_VARIABLES = ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_PORT", "PALS_APID", "FLUX_JOB_ID")
 
-Source = Literal["auto", "frame", "monitor", "off"]
+CallSource = Literal["auto", "frame", "monitor", "off"]
 
 #: Sources of Python calls, as numbered in csrc/capture/state/session_state.h.
 CALLS = {"off": 0, "frame": 1, "monitor": 2}
@@ -36,7 +36,7 @@ def free_tool_ids() -> list[int]:
     return [tool for tool in _TOOL_IDS if monitoring is not None and monitoring.get_tool(tool) is None]
 
 
-def source_of_calls(wanted: Source) -> Source:
+def source_of_calls(wanted: CallSource) -> CallSource:
     """Return the source of Python calls: for ``auto`` sys.monitoring if an id of a tool is free, else the evaluator."""
     if wanted != "auto":
         return wanted

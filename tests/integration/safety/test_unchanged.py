@@ -177,7 +177,7 @@ def test_recursion_deeper_than_the_c_stack_allows_a_hook() -> None:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(100_000)
     try:
-        with fastdispatch.CallGraph(None, ops="off") as graph:
+        with fastdispatch.CallGraph(None, calls="frame", ops="off") as graph:
             assert dive(50_000) == 50_000
             plain_function()
         trace = fastdispatch.Trace(graph._session.trace())
