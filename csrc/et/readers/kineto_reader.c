@@ -28,6 +28,7 @@ typedef enum argument {
     GROUP,
     DTYPE,
     ELEMENTS,
+    SEQUENCE,
     ARGUMENTS
 } argument;
 
@@ -41,7 +42,8 @@ static const char *const arguments[ARGUMENTS] = {
     [RECORD] = "wait_on_cuda_event_record_corr_id",
     [GROUP] = "Process Group Name",
     [DTYPE] = "dtype",
-    [ELEMENTS] = "In msg nelems"};
+    [ELEMENTS] = "In msg nelems",
+    [SEQUENCE] = "Sequence number"};
 
 static uint64_t
 span_number(fd_span value)
@@ -183,6 +185,11 @@ take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     op.rf_id = span_number(args[RF_ID]);
     op.external = span_number(args[EXTERNAL]);
     op.thread = thread_of(event->tid);
+    uint64_t seq;
+    op.seq = args[SEQUENCE].from != NULL && fd_span_u64(args[SEQUENCE], &seq)
+                  && seq <= INT64_MAX
+               ? (int64_t)seq
+               : -1;
     note_process(k, event->pid, &op);
     fd_status status = add_text(et, event->name, &op.name);
     return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
@@ -289,4 +296,20 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
     }
     fd_timeline_reader_close(&reader);
     return status;
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+    const fd_kineto_op *one = a;
+    const fd_kineto_op *other = b;
+    int order = FD_ORDER(one->thread, other->thread);
+    order = order != 0 ? order : FD_ORDER(one->start, other->start);
+    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
+}
+
+void
+fd_kineto_sort_ops(fd_kineto *k)
+{
+    fd_vector_sort(&k->ops, by_time);
 }

@@ -11,6 +11,7 @@ typedef struct fd_kineto_op {
     uint64_t thread;
     int64_t start;
     int64_t dur;
+    int64_t seq;    /* autograd's number; -1: unknown */
     uint32_t name;  /* text */
     uint32_t index; /* reference of its node, once it is linked */
 } fd_kineto_op;
@@ -79,5 +80,8 @@ void fd_kineto_clear(fd_kineto *kineto);
  * also after a failure. */
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
                          fd_error *error);
+
+/* Sort by thread, then by start; callers before the calls they enclose. */
+void fd_kineto_sort_ops(fd_kineto *kineto);
 
 #endif

@@ -3,6 +3,7 @@
 #include "et/dtypes.h"
 #include "et/et_order.h"
 #include "et/et_times.h"
+#include "et/tools/link_by_order.h"
 #include "et/tools/link_waits.h"
 
 #include <inttypes.h>
@@ -64,8 +65,10 @@ join_ops(linking *l)
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < l->k->ops.count && status == FD_OK; i++) {
         fd_kineto_op *op = &l->k->ops.list[i];
-        uint32_t index = op->rf_id == 0 ? 0 : fd_map_get(&l->by_rf, op->rf_id);
-        l->link->unnumbered += op->rf_id == 0;
+        uint32_t index =
+            op->rf_id == 0 ? op->index : fd_map_get(&l->by_rf, op->rf_id);
+        l->link->by_order += op->rf_id == 0 && index != 0;
+        l->link->unnumbered += op->rf_id == 0 && index == 0;
         l->link->only_kineto += op->rf_id != 0 && index == 0;
         if (index != 0) {
             join_node(l, op, index - 1);
@@ -101,17 +104,6 @@ spread_threads(linking *l)
                              : et->nodes.list[node->parent - 1].thread;
         }
     }
-}
-
-/* Callers come before the calls they enclose. */
-static int
-ops_by_time(const void *a, const void *b)
-{
-    const fd_kineto_op *one = a;
-    const fd_kineto_op *other = b;
-    int order = FD_ORDER(one->thread, other->thread);
-    order = order != 0 ? order : FD_ORDER(one->start, other->start);
-    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
 }
 
 static int
@@ -168,7 +160,7 @@ match_calls(linking *l)
     if (open == NULL) {
         return FD_ENOMEM;
     }
-    fd_vector_sort(&k->ops, ops_by_time);
+    fd_kineto_sort_ops(k);
     fd_vector_sort(&k->calls, calls_by_time);
     find_around(l, open);
     fd_free(open);
@@ -332,6 +324,9 @@ fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
     linking l = {.et = et, .k = k, .link = link};
     *link = (fd_et_link){.linked = 0};
     fd_status status = map_nodes(&l);
+    if (status == FD_OK) {
+        status = fd_et_link_by_order(et, k);
+    }
     if (status == FD_OK) {
         status = join_ops(&l);
     }

@@ -1,7 +1,7 @@
 /* Link of an execution trace with the Kineto trace of the same rank: operators
  * get times and threads, kernels become nodes, synchronisation becomes edges.
- * The key is "Record function id", which PyTorch 2.2 and later write, and names
- * must be equal. */
+ * The key is "Record function id", and names must be equal. Traces without
+ * this id are matched by name and order. */
 #ifndef FD_ET_LINK_H
 #define FD_ET_LINK_H
 
@@ -11,6 +11,7 @@ typedef struct fd_et_link {
     uint64_t linked;      /* operators in both */
     uint64_t only_et;     /* nodes without an operator in Kineto */
     uint64_t only_kineto; /* operators without a node */
+    uint64_t by_order;    /* matched by name and order, without numbers */
     uint64_t unnumbered;  /* operators of Kineto without a number */
     uint64_t renamed;     /* equal numbers, but different names: not linked */
     uint64_t again;       /* operators with the same number as an earlier

@@ -9,6 +9,7 @@ static const fd_column link_columns[] = {
     FD_COLUMN(fd_et_link, "linked", U64, linked),
     FD_COLUMN(fd_et_link, "only_et", U64, only_et),
     FD_COLUMN(fd_et_link, "only_kineto", U64, only_kineto),
+    FD_COLUMN(fd_et_link, "by_order", U64, by_order),
     FD_COLUMN(fd_et_link, "unnumbered", U64, unnumbered),
     FD_COLUMN(fd_et_link, "renamed", U64, renamed),
     FD_COLUMN(fd_et_link, "again", U64, again),

@@ -154,7 +154,7 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
     sentences = {
         "only_et": "nodes of the execution trace are not in the Kineto trace: without times",
         "only_kineto": "operators of the Kineto trace are not in the execution trace: skipped",
-        "unnumbered": 'operators without a "Record function id", which PyTorch 2.2 and later write: skipped',
+        "by_order": 'operators found by name and order: the Kineto trace has no "Record function id"',
         "again": "operators with a duplicate number: skipped",
         "by_external": 'kernels without a launch: placed below the operator of their "External id"',
         "alone": "kernels without a launch or an operator: kept without a parent",
@@ -163,6 +163,10 @@ def unlinked(link: dict[str, Any]) -> Iterator[str]:
     for key, text in sentences.items():
         if link[key]:
             yield f"{link[key]} {text}"
+    if link["by_order"] and link["unnumbered"]:
+        yield f"{link['unnumbered']} operators were not found by name and order: skipped"
+    elif link["unnumbered"]:
+        yield f'{link["unnumbered"]} operators without a "Record function id": skipped'
     if link["renamed"]:
         yield f"{link['renamed']} operators differ in name between the files and were not linked: {link['example']}"
     if not link["compared"]:

@@ -1,0 +1,99 @@
+#include "traces.h"
+
+#include "et/tools/link_by_order.h"
+
+#include <string.h>
+
+static fd_status
+add_op(fd_et *et, fd_kineto *k, const char *name, uint64_t thread,
+       int64_t start)
+{
+    fd_kineto_op op = {.thread = thread, .start = start, .dur = 1, .seq = -1};
+    fd_status status =
+        fd_text_pool_add(&et->texts, name, strlen(name), &op.name);
+    return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
+}
+
+static void
+found(void)
+{
+    static const char *const names[] = {"aten::linear", "aten::addmm",
+                                        "aten::extra",  "aten::relu_",
+                                        "aten::view",   "c10d::send"};
+    CLEAN(fd_et_clear) fd_et et;
+    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
+    OK(traces_loaded(&et));
+    OK(add_op(&et, &k, "elsewhere", 3, 1));
+    for (int i = 5; i >= 0; i--) {
+        OK(add_op(&et, &k, names[i], 9, i));
+    }
+    OK(fd_et_link_by_order(&et, &k));
+    static const uint64_t ids[] = {4, 5, 0, 6, 7, 20};
+    for (uint32_t i = 0; i < k.ops.count; i++) {
+        const fd_kineto_op *op = &k.ops.list[i];
+        uint64_t id = op->thread == 9 ? ids[op->start] : 0;
+        EQUAL(op->index, id == 0 ? 0 : fd_et_index(&et, id));
+    }
+}
+
+static void
+numbered(void)
+{
+    CLEAN(fd_et_clear) fd_et et;
+    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
+    OK(traces_loaded(&et));
+    OK(fd_et_link_by_order(&et, &k));
+    OK(add_op(&et, &k, "aten::linear", 3, 1));
+    OK(add_op(&et, &k, "aten::addmm", 3, 2));
+    k.ops.list[1].rf_id = 5;
+    OK(fd_et_link_by_order(&et, &k));
+    EQUAL(k.ops.list[0].index, 0);
+}
+
+/* gloo works on two threads, at the same time: an execution trace has all of
+ * them on the thread of the caller, in the order of their start. */
+static void
+work_of_other_threads(void)
+{
+    static const struct {
+        const char *name;
+        uint64_t thread; /* 9: the caller */
+        int64_t start;   /* in ms, from 1 on; 0: not in the Kineto trace */
+    } calls[] = {
+        {"aten::ones", 9, 0},      {"gloo:broadcast", 7, 0},
+        {"aten::linear", 9, 1},    {"c10d::allreduce_", 9, 2},
+        {"gloo:all_reduce", 7, 3}, {"c10d::allreduce_", 9, 4},
+        {"gloo:all_reduce", 8, 5}, {"c10d::allreduce_", 9, 6},
+        {"gloo:all_reduce", 8, 7}, {"gloo:broadcast", 8, 8},
+        {"aten::addmm", 9, 9},     {"gloo:all_reduce", 7, 10},
+        {"aten::relu_", 9, 11},    {"gloo:broadcast", 7, 12},
+        {"gloo:barrier", 7, 13},   {"gloo:barrier", 8, 0},
+        {"aten::ones", 9, 0},
+    };
+    enum { COUNT = sizeof calls / sizeof *calls };
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
+    for (uint32_t i = 0; i < COUNT; i++) {
+        fd_et_node *node = fd_et_add(&et);
+        OK(node == NULL ? FD_ENOMEM : FD_OK);
+        node->id = i + 2;
+        node->tid = 1;
+        OK(fd_text_pool_add(&et.texts, calls[i].name, strlen(calls[i].name),
+                            &node->name));
+        if (calls[i].start != 0) {
+            OK(add_op(&et, &k, calls[i].name, calls[i].thread,
+                      calls[i].start * 1000000));
+        }
+    }
+    OK(fd_et_finish(&et));
+    OK(fd_et_link_by_order(&et, &k));
+    uint32_t op = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (calls[i].start != 0) {
+            EQUAL(k.ops.list[op++].index, i + 1);
+        }
+    }
+    EQUAL(op, k.ops.count);
+}
+
+RUN(TEST(found), TEST(numbered), TEST(work_of_other_threads))
