@@ -16,16 +16,11 @@ from .tree import ROOT, tracked
 BUDGET: dict[str, int] = {
     ".": 300,
     "benchmarks": 2650,
-<<<<<<< HEAD
     "csrc/base": 2650,
-    "csrc/capture": 14900,
-=======
-    "csrc/base": 2700,
     "csrc/capture": 15050,
->>>>>>> 04f141b8 (docs: the evaluator hook and what it changes; tests of the evaluator select it)
     "csrc/clocks": 1850,
     "csrc/columns": 1250,
-    "csrc/et": 9550,
+    "csrc/et": 9900,
     "csrc/events": 16550,
     "csrc/export": 450,
     "csrc/gpu": 1750,
@@ -43,7 +38,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch": 850,
     "python/fastdispatch/cli": 4400,
     "python/fastdispatch/compare": 1150,
-    "python/fastdispatch/dataset": 1760,
+    "python/fastdispatch/dataset": 1800,
     "python/fastdispatch/detectors": 4450,
     "python/fastdispatch/files": 650,
     "python/fastdispatch/integrations": 400,
@@ -51,13 +46,8 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/page": 5700,
     "python/fastdispatch/pipeline": 6350,
     "python/fastdispatch/read": 2300,
-<<<<<<< HEAD
-    "python/fastdispatch/record": 3650,
-    "python/fastdispatch/report": 4150,
-=======
     "python/fastdispatch/record": 3700,
-    "python/fastdispatch/report": 4200,
->>>>>>> 04f141b8 (docs: the evaluator hook and what it changes; tests of the evaluator select it)
+    "python/fastdispatch/report": 4150,
     "python/fastdispatch/testing": 400,
     "python/fastdispatch/text": 150,
     "tests": 1050,
@@ -65,7 +55,7 @@ BUDGET: dict[str, int] = {
     "tests/c/base": 1800,
     "tests/c/clocks": 900,
     "tests/c/columns": 450,
-    "tests/c/et": 2950,
+    "tests/c/et": 3050,
     "tests/c/events": 6200,
     "tests/c/export": 200,
     "tests/c/fuzz": 1150,
@@ -84,20 +74,15 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1500,
     "tests/gpu": 450,
-<<<<<<< HEAD
-    "tests/integration": 15450,
-    "tests/isolated": 3100,
-=======
-    "tests/integration": 15850,
-    "tests/isolated": 3500,
->>>>>>> 04f141b8 (docs: the evaluator hook and what it changes; tests of the evaluator select it)
+    "tests/integration": 15550,
+    "tests/isolated": 3400,
     "tests/lint": 900,
     "tests/matrix": 350,
     "tests/oracle": 750,
     "tests/programs": 1650,
     "tests/soak": 750,
     "tests/standin": 850,
-    "tests/unit": 13150,
+    "tests/unit": 13200,
     "tests/wheels": 200,
 }
 
