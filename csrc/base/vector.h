@@ -60,6 +60,33 @@ void fd_sort(void *list, size_t count, size_t size,
     }
 
 /* Compare two numbers; evaluates to -1, 0 or 1. */
-#define FD_ORDER(a, b) ((a) == (b) ? 0 : (a) < (b) ? -1 : 1)
+#define FD_ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+/* Define a comparison function for qsort, of numbers or of structs: by one to
+ * four fields, such as FD_ORDER_BY(by_start, step, rank, start). */
+#define FD_ORDER_OF(name, type) \
+    static int name(const void *left, const void *right) \
+    { \
+        return FD_ORDER(*(const type *)left, *(const type *)right); \
+    }
+
+#define FD_ORDER_BY(name, type, ...) \
+    static int name(const void *left, const void *right) \
+    { \
+        const type *one = left; \
+        const type *other = right; \
+        return FD_ORDER_CHOOSE(__VA_ARGS__, FD_ORDER_4, FD_ORDER_3, \
+                               FD_ORDER_2, FD_ORDER_1)(__VA_ARGS__); \
+    }
+
+/* Parts of FD_ORDER_BY: choose by the number of fields; compare each field if
+ * the fields before it are equal. */
+#define FD_ORDER_CHOOSE(a, b, c, d, chosen, ...) chosen
+#define FD_ORDER_1(a) FD_ORDER(one->a, other->a)
+#define FD_ORDER_2(a, b) (FD_ORDER_1(a) != 0 ? FD_ORDER_1(a) : FD_ORDER_1(b))
+#define FD_ORDER_3(a, ...) \
+    (FD_ORDER_1(a) != 0 ? FD_ORDER_1(a) : FD_ORDER_2(__VA_ARGS__))
+#define FD_ORDER_4(a, ...) \
+    (FD_ORDER_1(a) != 0 ? FD_ORDER_1(a) : FD_ORDER_3(__VA_ARGS__))
 
 #endif

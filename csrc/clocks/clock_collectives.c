@@ -67,23 +67,9 @@ typedef struct fitting {
     fd_clock_point *points;    /* owned; temporary */
 } fitting;
 
-static int
-by_collective(const void *left, const void *right)
-{
-    const fd_clock_part *a = left;
-    const fd_clock_part *b = right;
-    int order = FD_ORDER(a->kind, b->kind);
-    order = order != 0 ? order : FD_ORDER(a->order, b->order);
-    return order != 0 ? order : FD_ORDER(a->member, b->member);
-}
+FD_ORDER_BY(by_collective, fd_clock_part, kind, order, member)
 
-static int
-by_end(const void *left, const void *right)
-{
-    const pair *a = left;
-    const pair *b = right;
-    return FD_ORDER(a->point.at, b->point.at);
-}
+FD_ORDER_BY(by_end, pair, point.at)
 
 static double
 on_line(const fd_clock_line *line, double at)

@@ -221,13 +221,7 @@ fd_clock_fit_bounds(const fd_clock_bound *bounds, size_t count,
     return FD_OK;
 }
 
-static int
-by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return FD_ORDER(a, b);
-}
+FD_ORDER_OF(by_value, double)
 
 double
 fd_clock_median(double *numbers, size_t count)

@@ -116,21 +116,9 @@ search_side(ordering *o, int side, uint32_t begin, uint32_t limit)
     return status;
 }
 
-static int
-by_rank(const void *a, const void *b)
-{
-    const ranked *one = a;
-    const ranked *other = b;
-    return FD_ORDER(one->rank, other->rank);
-}
+FD_ORDER_BY(by_rank, ranked, rank)
 
-static int
-by_number(const void *a, const void *b)
-{
-    const uint32_t *one = a;
-    const uint32_t *other = b;
-    return FD_ORDER(*one, *other);
-}
+FD_ORDER_OF(by_number, uint32_t)
 
 /* Assign the ranks of both sides again: the nodes before the edge get the
  * lowest. */

@@ -105,15 +105,7 @@ typedef struct queued {
     uint32_t index;
 } queued;
 
-static int
-by_stream(const void *a, const void *b)
-{
-    const queued *one = a;
-    const queued *other = b;
-    int order = FD_ORDER(one->queue, other->queue);
-    order = order != 0 ? order : FD_ORDER(one->start, other->start);
-    return order != 0 ? order : FD_ORDER(one->index, other->index);
-}
+FD_ORDER_BY(by_stream, queued, queue, start, index)
 
 static fd_status
 find_streams(fd_et *et)

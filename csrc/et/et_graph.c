@@ -158,14 +158,7 @@ typedef struct key {
     uint32_t index;
 } key;
 
-static int
-by_id(const void *a, const void *b)
-{
-    const key *one = a;
-    const key *other = b;
-    int order = FD_ORDER(one->id, other->id);
-    return order != 0 ? order : FD_ORDER(one->index, other->index);
-}
+FD_ORDER_BY(by_id, key, id, index)
 
 static bool
 is_sorted(const fd_et *et)
@@ -341,14 +334,7 @@ fd_et_finish(fd_et *et)
     return status == FD_OK ? resolve_given(et) : status;
 }
 
-static int
-by_to(const void *a, const void *b)
-{
-    const fd_et_edge *one = a;
-    const fd_et_edge *other = b;
-    int order = FD_ORDER(one->to, other->to);
-    return order != 0 ? order : FD_ORDER(one->from, other->from);
-}
+FD_ORDER_BY(by_to, fd_et_edge, to, from)
 
 void
 fd_et_sort_edges(fd_et *et)

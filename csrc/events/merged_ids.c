@@ -294,14 +294,7 @@ fd_timeline_ids_drop(fd_timeline_ids *ids, const fd_timeline_event *row)
     return status == FD_EFULL ? FD_OK : status;
 }
 
-static int
-by_sort_index(const void *left, const void *right)
-{
-    const fd_timeline_sorted *a = left;
-    const fd_timeline_sorted *b = right;
-    int order = FD_ORDER(a->sort_index, b->sort_index);
-    return order != 0 ? order : FD_ORDER(a->process, b->process);
-}
+FD_ORDER_BY(by_sort_index, fd_timeline_sorted, sort_index, process)
 
 /* Remove a prefix of a name that is also in the label: "python" remains of
  * "rank 3 | node7 | python" for the label "rank 3 | node7". */

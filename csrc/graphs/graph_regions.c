@@ -70,13 +70,7 @@ find_regions(fd_graph *graph)
 
 typedef FD_VECTOR(uint64_t) leaves; /* depth << 32 | box */
 
-static int
-by_depth(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return FD_ORDER(a, b);
-}
+FD_ORDER_OF(by_depth, uint64_t)
 
 /* Place leaves line by line, shallow leaves first: each leaf is below the one
  * that precedes it by the length of a line. */

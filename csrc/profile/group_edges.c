@@ -56,16 +56,7 @@ find_or_add(fd_edges *edges, fd_map *index, uint32_t caller, uint32_t callee)
     return &edges->list[at - 1];
 }
 
-static int
-by_ends(const void *left, const void *right)
-{
-    const fd_edge *a = left;
-    const fd_edge *b = right;
-    if (a->caller != b->caller) {
-        return a->caller < b->caller ? -1 : 1;
-    }
-    return a->callee < b->callee ? -1 : a->callee > b->callee;
-}
+FD_ORDER_BY(by_ends, fd_edge, caller, callee)
 
 fd_status
 fd_edges_sum(fd_edges *edges, const fd_trace *trace, const fd_groups *groups,

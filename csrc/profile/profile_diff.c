@@ -27,13 +27,7 @@ typedef struct ratio {
 
 typedef FD_VECTOR(ratio) ratios;
 
-static int
-by_value(const void *left, const void *right)
-{
-    double a = ((const ratio *)left)->value;
-    double b = ((const ratio *)right)->value;
-    return a < b ? -1 : a > b;
-}
+FD_ORDER_BY(by_value, ratio, value)
 
 static double
 weighted_median(const ratios *list)

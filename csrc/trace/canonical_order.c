@@ -15,12 +15,6 @@ typedef struct sorting {
 } sorting;
 
 static int
-by_number(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static int
 by_text(const fd_trace *trace, uint32_t a, uint32_t b)
 {
     return a == b ? 0
@@ -33,11 +27,11 @@ by_node(const void *left, const void *right, void *context)
     const fd_trace *trace = ((const sorting *)context)->trace;
     const fd_trace_node *a = &trace->nodes.list[*(const uint32_t *)left];
     const fd_trace_node *b = &trace->nodes.list[*(const uint32_t *)right];
-    int order = by_number(a->kind, b->kind);
+    int order = FD_ORDER(a->kind, b->kind);
     order = order != 0 ? order : by_text(trace, a->file, b->file);
     order = order != 0 ? order : by_text(trace, a->class_name, b->class_name);
     order = order != 0 ? order : by_text(trace, a->name, b->name);
-    return order != 0 ? order : by_number(a->line, b->line);
+    return order != 0 ? order : FD_ORDER(a->line, b->line);
 }
 
 static int
@@ -58,8 +52,7 @@ by_module(const void *left, const void *right, void *context)
     const fd_trace *trace = ((const sorting *)context)->trace;
     uint32_t a = *(const uint32_t *)left;
     uint32_t b = *(const uint32_t *)right;
-    int order = by_number((uint64_t)module_depth(trace, a),
-                          (uint64_t)module_depth(trace, b));
+    int order = module_depth(trace, a) - module_depth(trace, b);
     while (order == 0 && a != b) {
         const fd_trace_module *x = &trace->modules.list[a];
         const fd_trace_module *y = &trace->modules.list[b];
@@ -80,12 +73,12 @@ by_context(const void *left, const void *right, void *context)
     uint32_t k = *(const uint32_t *)right;
     const fd_trace_context *a = &s->trace->contexts.list[i];
     const fd_trace_context *b = &s->trace->contexts.list[k];
-    int order = by_number(s->node_order[a->node], s->node_order[b->node]);
+    int order = FD_ORDER(s->node_order[a->node], s->node_order[b->node]);
     if (order == 0) {
         order =
-            by_number(s->module_order[a->module], s->module_order[b->module]);
+            FD_ORDER(s->module_order[a->module], s->module_order[b->module]);
     }
-    return order != 0 ? order : by_number(s->identity[i], s->identity[k]);
+    return order != 0 ? order : FD_ORDER(s->identity[i], s->identity[k]);
 }
 
 /* Sort the used ids, 0 first. order[id] is the new position of each, 0 for
@@ -196,11 +189,7 @@ sort_rows(void *list, uint32_t count, size_t size,
     }
 }
 
-static int
-by_first_member(const void *a, const void *b)
-{
-    return by_number(*(const uint32_t *)a, *(const uint32_t *)b);
-}
+FD_ORDER_OF(by_first_member, uint32_t)
 
 /* Renumber and sort rows whose first member is a context. */
 static void
@@ -224,11 +213,11 @@ by_measure(const void *left, const void *right, void *context)
 {
     const fd_trace_measure *a = left;
     const fd_trace_measure *b = right;
-    int order = by_number(a->context, b->context);
-    order = order != 0 ? order : by_number(a->kind, b->kind);
-    order = order != 0 ? order : by_number(a->flags, b->flags);
+    int order = FD_ORDER(a->context, b->context);
+    order = order != 0 ? order : FD_ORDER(a->kind, b->kind);
+    order = order != 0 ? order : FD_ORDER(a->flags, b->flags);
     order = order != 0 ? order : by_text(context, a->detail, b->detail);
-    return order != 0 ? order : by_number(a->count, b->count);
+    return order != 0 ? order : FD_ORDER(a->count, b->count);
 }
 
 static void
@@ -248,7 +237,7 @@ by_rank(const void *left, const void *right)
 {
     const fd_trace_rank *a = left;
     const fd_trace_rank *b = right;
-    int order = by_number(a->rank, b->rank);
+    int order = FD_ORDER(a->rank, b->rank);
     return order != 0 ? order : strcmp(a->id, b->id);
 }
 

@@ -255,13 +255,7 @@ mean_time(const fd_trace_rank *rank, uint32_t from, uint32_t to)
              : (double)recorded / (double)steps;
 }
 
-static int
-by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
+FD_ORDER_OF(by_value, double)
 
 /* Return whether the means of all intervals from the mark on are close to
  * their median. */

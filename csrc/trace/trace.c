@@ -237,22 +237,16 @@ fd_figure_add(fd_figure *figure, const fd_figure *more)
 }
 
 static int
-by_number(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static int
 by_measure(const void *left, const void *right)
 {
     const fd_trace_measure *a = left;
     const fd_trace_measure *b = right;
-    int order = by_number(a->context, b->context);
-    order = order != 0 ? order : by_number(a->kind, b->kind);
-    order = order != 0 ? order : by_number(a->flags, b->flags);
-    order = order != 0 ? order : by_number(a->detail, b->detail);
+    int order = FD_ORDER(a->context, b->context);
+    order = order != 0 ? order : FD_ORDER(a->kind, b->kind);
+    order = order != 0 ? order : FD_ORDER(a->flags, b->flags);
+    order = order != 0 ? order : FD_ORDER(a->detail, b->detail);
     return order == 0 && a->kind == FD_MEASURE_LATEST
-             ? by_number(a->count, b->count)
+             ? FD_ORDER(a->count, b->count)
              : order;
 }
 

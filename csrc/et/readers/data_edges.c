@@ -291,14 +291,7 @@ list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
     return status;
 }
 
-static int
-by_time(const void *left, const void *right)
-{
-    const moment *a = left;
-    const moment *b = right;
-    int order = FD_ORDER(a->time, b->time);
-    return order != 0 ? order : FD_ORDER(a->number, b->number);
-}
+FD_ORDER_BY(by_time, moment, time, number)
 
 /* Order calls of several threads without times by id, which PyTorch assigns at
  * the start of a call on any thread. A call then ends with the last node that

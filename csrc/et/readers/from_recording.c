@@ -59,15 +59,7 @@ by_start(const void *left, const void *right)
     return order != 0 ? order : FD_ORDER(a, b);
 }
 
-static int
-by_tick(const void *left, const void *right)
-{
-    const moment *a = left;
-    const moment *b = right;
-    int order = FD_ORDER(a->tick, b->tick);
-    order = order != 0 ? order : FD_ORDER(a->call, b->call);
-    return order != 0 ? order : (int)a->what - (int)b->what;
-}
+FD_ORDER_BY(by_tick, moment, tick, call, what)
 
 static fd_status
 find_calls(making *m)

@@ -33,16 +33,7 @@ typedef struct sweep {
 
 /* Order by the time of enqueueing, in which a stream reaches its events. Their
  * GPU times do not give the order: the resolution is half a microsecond. */
-static int
-by_host(const void *left, const void *right)
-{
-    const edge *a = left;
-    const edge *b = right;
-    int order = FD_ORDER(a->queue, b->queue);
-    order = order != 0 ? order : FD_ORDER(a->host, b->host);
-    order = order != 0 ? order : FD_ORDER(a->ends, b->ends);
-    return order != 0 ? order : FD_ORDER(a->call, b->call);
-}
+FD_ORDER_BY(by_host, edge, queue, host, ends, call)
 
 /* Return the end of a call; UINT64_MAX: unknown. */
 static uint64_t

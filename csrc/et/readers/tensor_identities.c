@@ -11,15 +11,7 @@ typedef FD_VECTOR(sighting) sighting_list;
 
 enum { MAKES = UINT32_MAX };
 
-static int
-compare_sightings(const void *left, const void *right)
-{
-    const sighting *a = left;
-    const sighting *b = right;
-    int order = FD_ORDER(a->address, b->address);
-    order = order != 0 ? order : FD_ORDER(a->order, b->order);
-    return order != 0 ? order : FD_ORDER(a->slot, b->slot);
-}
+FD_ORDER_BY(compare_sightings, sighting, address, order, slot)
 
 static bool
 takes_address(const fd_tensor_call *call, uint64_t address, int field)

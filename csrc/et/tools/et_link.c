@@ -106,14 +106,7 @@ spread_threads(linking *l)
     }
 }
 
-static int
-calls_by_time(const void *a, const void *b)
-{
-    const fd_kineto_call *one = a;
-    const fd_kineto_call *other = b;
-    int order = FD_ORDER(one->thread, other->thread);
-    return order != 0 ? order : FD_ORDER(one->start, other->start);
-}
+FD_ORDER_BY(calls_by_time, fd_kineto_call, thread, start)
 
 /* Find the operator around each call: the innermost one that is linked and
  * still open when the call begins. Both lists are sorted by thread and time.
@@ -276,14 +269,7 @@ typedef struct timed {
     uint32_t index;
 } timed;
 
-static int
-by_key(const void *a, const void *b)
-{
-    const timed *one = a;
-    const timed *other = b;
-    int order = FD_ORDER(one->key, other->key);
-    return order != 0 ? order : FD_ORDER(one->index, other->index);
-}
+FD_ORDER_BY(by_key, timed, key, index)
 
 /* Sort and number by time; every node precedes its children, even if clocks
  * disagree. */

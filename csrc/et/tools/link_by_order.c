@@ -44,23 +44,9 @@ typedef struct joining {
     bound *bounds; /* owned; per operator */
 } joining;
 
-static int
-by_thread(const void *a, const void *b)
-{
-    const entry *one = a;
-    const entry *other = b;
-    int order = FD_ORDER(one->thread, other->thread);
-    return order != 0 ? order : FD_ORDER(one->index, other->index);
-}
+FD_ORDER_BY(by_thread, entry, thread, index)
 
-static int
-by_name(const void *a, const void *b)
-{
-    const entry *one = a;
-    const entry *other = b;
-    int order = FD_ORDER(one->name, other->name);
-    return order != 0 ? order : FD_ORDER(one->index, other->index);
-}
+FD_ORDER_BY(by_name, entry, name, index)
 
 static int
 by_start(const void *a, const void *b)

@@ -29,31 +29,11 @@ typedef struct waits {
 /* Tolerance for differences of the host and GPU clocks. */
 enum { SLACK = 2000, LOOK_BACK = 64 };
 
-static int
-by_end(const void *a, const void *b)
-{
-    const ended *one = a;
-    const ended *other = b;
-    return FD_ORDER(one->end, other->end);
-}
+FD_ORDER_BY(by_end, ended, end)
 
-static int
-by_stream(const void *a, const void *b)
-{
-    const ended *one = a;
-    const ended *other = b;
-    int order = FD_ORDER(one->queue, other->queue);
-    return order != 0 ? order : FD_ORDER(one->correlation, other->correlation);
-}
+FD_ORDER_BY(by_stream, ended, queue, correlation)
 
-static int
-by_thread(const void *a, const void *b)
-{
-    const begun *one = a;
-    const begun *other = b;
-    int order = FD_ORDER(one->thread, other->thread);
-    return order != 0 ? order : FD_ORDER(one->start, other->start);
-}
+FD_ORDER_BY(by_thread, begun, thread, start)
 
 static fd_status
 map_rows(waits *w)

@@ -2,25 +2,9 @@
  * selects them in the same way. */
 #include "events/alignment/sync_events.h"
 
-static int
-by_kind(const void *left, const void *right)
-{
-    const fd_clock_part *a = left;
-    const fd_clock_part *b = right;
-    int order = FD_ORDER(a->kind, b->kind);
-    return order != 0 ? order : FD_ORDER(a->begin, b->begin);
-}
+FD_ORDER_BY(by_kind, fd_clock_part, kind, begin)
 
-static int
-by_peer(const void *left, const void *right)
-{
-    const fd_timeline_message *a = left;
-    const fd_timeline_message *b = right;
-    int order = FD_ORDER(a->peer, b->peer);
-    order = order != 0 ? order : FD_ORDER(a->received, b->received);
-    order = order != 0 ? order : FD_ORDER(a->tag, b->tag);
-    return order != 0 ? order : FD_ORDER(a->time, b->time);
-}
+FD_ORDER_BY(by_peer, fd_timeline_message, peer, received, tag, time)
 
 static void
 number_parts(fd_timeline_sync *sync)

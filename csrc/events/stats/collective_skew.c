@@ -28,16 +28,7 @@ fd_skew_add(fd_skew *skew, const fd_collective *collective)
     return fd_vector_push(&skew->list, *collective);
 }
 
-static int
-by_key(const void *left, const void *right)
-{
-    const fd_collective *a = left;
-    const fd_collective *b = right;
-    int order = FD_ORDER(a->key, b->key);
-    order = order != 0 ? order : FD_ORDER(a->rank, b->rank);
-    order = order != 0 ? order : FD_ORDER(a->start, b->start);
-    return order != 0 ? order : FD_ORDER(a->end, b->end);
-}
+FD_ORDER_BY(by_key, fd_collective, key, rank, start, end)
 
 /* Find or add a row. Return NULL after a failed allocation. */
 static fd_skew_row *

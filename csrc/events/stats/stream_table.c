@@ -43,15 +43,7 @@ fd_stream_table_activity(fd_stream_table *streams,
     return fd_vector_push(&streams->activities, *activity);
 }
 
-static int
-by_correlation(const void *left, const void *right)
-{
-    const fd_gpu_launch *a = left;
-    const fd_gpu_launch *b = right;
-    int order = FD_ORDER(a->rank, b->rank);
-    order = order != 0 ? order : FD_ORDER(a->correlation, b->correlation);
-    return order != 0 ? order : FD_ORDER(a->start, b->start);
-}
+FD_ORDER_BY(by_correlation, fd_gpu_launch, rank, correlation, start)
 
 /* Order by stream, or by thread if the stream is unknown. */
 static int

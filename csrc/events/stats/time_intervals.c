@@ -11,14 +11,7 @@ fd_intervals_clear(fd_intervals *set)
     *set = (fd_intervals){.sorted = 0};
 }
 
-static int
-by_begin(const void *left, const void *right)
-{
-    const fd_interval *a = left;
-    const fd_interval *b = right;
-    int order = FD_ORDER(a->from, b->from);
-    return order != 0 ? order : FD_ORDER(a->to, b->to);
-}
+FD_ORDER_BY(by_begin, fd_interval, from, to)
 
 /* Merge sorted intervals, closing gaps up to `gap`. */
 static void

@@ -114,17 +114,7 @@ fd_sorter_free(fd_sorter *s)
     }
 }
 
-static int
-by_key(const void *left, const void *right)
-{
-    const entry *a = left;
-    const entry *b = right;
-    if (a->key != b->key) {
-        return a->key < b->key ? -1 : 1;
-    }
-    int order = FD_ORDER(a->second, b->second);
-    return order != 0 ? order : FD_ORDER(a->at, b->at);
-}
+FD_ORDER_BY(by_key, entry, key, second, at)
 
 /* Sort the entries. Sorted input, as in most traces, is detected and costs no
  * sort. */

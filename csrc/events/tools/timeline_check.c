@@ -365,14 +365,7 @@ read_once(checking *c, const char *path, bool *done)
                            : status;
 }
 
-static int
-by_name(const void *left, const void *right)
-{
-    const process *a = left;
-    const process *b = right;
-    int order = FD_ORDER(a->name, b->name);
-    return order != 0 ? order : FD_ORDER(a->first.byte, b->first.byte);
-}
+FD_ORDER_BY(by_name, process, name, first.byte)
 
 /* Return whether `ranks` has a row for a process "rank N ...". */
 static bool

@@ -130,13 +130,7 @@ fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
     return status;
 }
 
-static int
-by_rank(const void *left, const void *right)
-{
-    const fd_timeline_rank *a = left;
-    const fd_timeline_rank *b = right;
-    return FD_ORDER(a->rank, b->rank);
-}
+FD_ORDER_BY(by_rank, fd_timeline_rank, rank)
 
 static fd_timeline_rank *
 find_rank(const fd_timeline_outline *outline, uint32_t rank)
@@ -209,23 +203,9 @@ add_sums(fd_timeline_outline *outline)
     }
 }
 
-static int
-by_number(const void *left, const void *right)
-{
-    const fd_timeline_step *a = left;
-    const fd_timeline_step *b = right;
-    int order = FD_ORDER(a->number, b->number);
-    return order != 0 ? order : FD_ORDER(a->start, b->start);
-}
+FD_ORDER_BY(by_number, fd_timeline_step, number, start)
 
-static int
-by_start(const void *left, const void *right)
-{
-    const fd_timeline_step *a = left;
-    const fd_timeline_step *b = right;
-    int order = FD_ORDER(a->start, b->start);
-    return order != 0 ? order : by_number(left, right);
-}
+FD_ORDER_BY(by_start, fd_timeline_step, start, number)
 
 /* Make steps disjoint: one per number, from its first start to its last end,
  * at most until the start of the next. */

@@ -127,15 +127,7 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
     return FD_OK;
 }
 
-static int
-by_time(const void *left, const void *right)
-{
-    const fd_track_record *a = left;
-    const fd_track_record *b = right;
-    int order = FD_ORDER(a->track, b->track);
-    order = order != 0 ? order : FD_ORDER(a->time, b->time);
-    return order != 0 ? order : FD_ORDER(a->event, b->event);
-}
+FD_ORDER_BY(by_time, fd_track_record, track, time, event)
 
 static int
 longest_first(const void *left, const void *right)

@@ -209,14 +209,7 @@ typedef struct timed {
     uint32_t index;
 } timed;
 
-static int
-by_time(const void *a, const void *b)
-{
-    const timed *x = a;
-    const timed *y = b;
-    int order = (x->time > y->time) - (x->time < y->time);
-    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
-}
+FD_ORDER_BY(by_time, timed, time, index)
 
 fd_status
 fd_time_order(uint32_t *order, const double *times, uint32_t count)

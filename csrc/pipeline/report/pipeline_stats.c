@@ -210,27 +210,9 @@ find_lines(fd_pipe *p)
     }
 }
 
-static int
-by_time(const void *left, const void *right)
-{
-    const fd_pipe_job *a = left;
-    const fd_pipe_job *b = right;
-    if (a->iteration != b->iteration) {
-        return a->iteration < b->iteration ? -1 : 1;
-    }
-    if (a->start != b->start) {
-        return a->start < b->start ? -1 : 1;
-    }
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+FD_ORDER_BY(by_time, fd_pipe_job, iteration, start, row)
 
-static int
-by_number(const void *left, const void *right)
-{
-    int32_t a = *(const int32_t *)left;
-    int32_t b = *(const int32_t *)right;
-    return a < b ? -1 : a > b;
-}
+FD_ORDER_OF(by_number, int32_t)
 
 /* List the distinct numbers of iterations. */
 static fd_status
