@@ -2,28 +2,22 @@
 
 #include <stdio.h>
 
+static const char *const names[] = {
+    [FD_OK] = "ok",
+    [FD_ENOMEM] = "out of memory",
+    [FD_EFULL] = "no room left in the recording",
+    [FD_EIO] = "input or output failed",
+    [FD_EFORMAT] = "damaged or foreign file",
+    [FD_EVERSION] = "written by a newer version",
+    [FD_EINVAL] = "invalid request",
+    [FD_ECONFLICT] = "inputs do not belong together",
+};
+
 const char *
 fd_status_name(fd_status status)
 {
-    switch (status) {
-    case FD_OK:
-        return "ok";
-    case FD_ENOMEM:
-        return "out of memory";
-    case FD_EFULL:
-        return "no room left in the recording";
-    case FD_EIO:
-        return "input or output failed";
-    case FD_EFORMAT:
-        return "damaged or foreign file";
-    case FD_EVERSION:
-        return "written by a newer version";
-    case FD_EINVAL:
-        return "invalid request";
-    case FD_ECONFLICT:
-        return "inputs do not belong together";
-    }
-    return "unknown status";
+    return status < sizeof names / sizeof *names ? names[status]
+                                                 : "unknown status";
 }
 
 fd_status

@@ -21,36 +21,6 @@ cell_value(const shown_column *shown, uint32_t row)
     return fd_cell(shown->column, shown->rows + row * shown->row_bytes);
 }
 
-/* Return the bytes of a value; 0 for a bit. */
-static size_t
-width_of(const fd_column *column)
-{
-    switch (column->type) {
-    case FD_COLUMN_BOOL:
-        return 0;
-    case FD_COLUMN_U8:
-        return sizeof(uint8_t);
-    case FD_COLUMN_U16:
-    case FD_COLUMN_I16:
-        return sizeof(uint16_t);
-    case FD_COLUMN_U32:
-    case FD_COLUMN_I32:
-    case FD_COLUMN_INDEX:
-    case FD_COLUMN_TEXT:
-    case FD_COLUMN_TEXT_OR_NONE:
-        return sizeof(uint32_t);
-    case FD_COLUMN_U64:
-    case FD_COLUMN_I64:
-    case FD_COLUMN_I64_OR_NONE:
-    case FD_COLUMN_U64_OR_NONE:
-    case FD_COLUMN_DOUBLE:
-    case FD_COLUMN_CHARS:
-    case FD_COLUMN_STRING:
-        break;
-    }
-    return sizeof(uint64_t);
-}
-
 static bool
 is_null(const fd_column *column, uint64_t value)
 {
@@ -157,19 +127,20 @@ fill_validity(struct ArrowArray *array, const shown_column *shown)
 static fd_status
 fill_numbers(struct ArrowArray *array, const shown_column *shown)
 {
-    size_t width = width_of(shown->column);
+    bool are_bits = shown->column->type == FD_COLUMN_BOOL;
+    size_t width = fd_cell_bytes(shown->column);
     uint64_t less = shown->column->type == FD_COLUMN_INDEX
                  || shown->column->type == FD_COLUMN_U64_OR_NONE;
     char *to = add_buffer(
-        array, 1, width > 0 ? shown->count * width : shown->count / 8 + 1);
+        array, 1, are_bits ? shown->count / 8 + 1 : shown->count * width);
     for (uint32_t i = 0; to != NULL && i < shown->count; i++) {
         uint64_t value = cell_value(shown, i);
         value -= value > 0 ? less : 0;
-        if (width > 0) {
-            memcpy(to + i * width, &value, width); /* little-endian */
+        if (are_bits) {
+            to[i / 8] = (char)(to[i / 8] | (int)(value != 0) << i % 8);
         }
         else {
-            to[i / 8] = (char)(to[i / 8] | (int)(value != 0) << i % 8);
+            memcpy(to + i * width, &value, width); /* little-endian */
         }
     }
     return to != NULL ? FD_OK : FD_ENOMEM;

@@ -4,39 +4,16 @@
 
 #include <string.h>
 
-static const char *
-format_of(const fd_column *column)
-{
-    switch (column->type) {
-    case FD_COLUMN_U8:
-        return "C";
-    case FD_COLUMN_U16:
-        return "S";
-    case FD_COLUMN_I16:
-        return "s";
-    case FD_COLUMN_U32:
-    case FD_COLUMN_INDEX:
-        return "I";
-    case FD_COLUMN_U64:
-    case FD_COLUMN_U64_OR_NONE:
-        return "L";
-    case FD_COLUMN_I64:
-    case FD_COLUMN_I64_OR_NONE:
-        return "l";
-    case FD_COLUMN_DOUBLE:
-        return "g";
-    case FD_COLUMN_BOOL:
-        return "b";
-    case FD_COLUMN_CHARS:
-    case FD_COLUMN_STRING:
-        return "u";
-    case FD_COLUMN_I32:
-    case FD_COLUMN_TEXT:
-    case FD_COLUMN_TEXT_OR_NONE:
-        break;
-    }
-    return "i"; /* also the type of the index of a dictionary */
-}
+/* Arrow's formats of columns that are not dictionaries. */
+static const char *const formats[] = {
+    [FD_COLUMN_U8] = "C",     [FD_COLUMN_U16] = "S",
+    [FD_COLUMN_I16] = "s",    [FD_COLUMN_I32] = "i",
+    [FD_COLUMN_U32] = "I",    [FD_COLUMN_INDEX] = "I",
+    [FD_COLUMN_U64] = "L",    [FD_COLUMN_U64_OR_NONE] = "L",
+    [FD_COLUMN_I64] = "l",    [FD_COLUMN_I64_OR_NONE] = "l",
+    [FD_COLUMN_DOUBLE] = "g", [FD_COLUMN_BOOL] = "b",
+    [FD_COLUMN_CHARS] = "u",  [FD_COLUMN_STRING] = "u",
+};
 
 bool
 fd_arrow_is_dictionary(const fd_column *column)
@@ -106,7 +83,7 @@ fill_column(struct ArrowSchema *schema, const fd_column *column)
 {
     bool dictionary = fd_arrow_is_dictionary(column);
     *schema = (struct ArrowSchema){
-        .format = dictionary ? "i" : format_of(column),
+        .format = dictionary ? "i" : formats[column->type],
         .name = column->name,
         .flags = fd_arrow_is_nullable(column) ? ARROW_FLAG_NULLABLE : 0,
         .release = release_schema,

@@ -254,82 +254,44 @@ static_assert(sizeof fd_counter_names / sizeof *fd_counter_names
                   == FD_COUNT_USED + 1,
               "every counter has a name");
 
+/* The size of a number in a row; 0: not a number. */
+static const uint8_t number_bytes[] = {
+    [FD_COLUMN_INDEX] = sizeof(uint32_t),
+    [FD_COLUMN_TEXT] = sizeof(uint32_t),
+    [FD_COLUMN_U8] = sizeof(uint8_t),
+    [FD_COLUMN_BOOL] = sizeof(bool),
+    [FD_COLUMN_U32] = sizeof(uint32_t),
+    [FD_COLUMN_U64] = sizeof(uint64_t),
+    [FD_COLUMN_U64_OR_NONE] = sizeof(uint64_t),
+    [FD_COLUMN_DOUBLE] = sizeof(double),
+    [FD_COLUMN_I16] = sizeof(int16_t),
+    [FD_COLUMN_I32] = sizeof(int32_t),
+    [FD_COLUMN_I64] = sizeof(int64_t),
+    [FD_COLUMN_U16] = sizeof(uint16_t),
+    [FD_COLUMN_CHARS] = 0,
+    [FD_COLUMN_STRING] = 0,
+    [FD_COLUMN_TEXT_OR_NONE] = sizeof(uint32_t),
+    [FD_COLUMN_I64_OR_NONE] = sizeof(int64_t),
+};
+
+size_t
+fd_cell_bytes(const fd_column *column)
+{
+    return number_bytes[column->type];
+}
+
 uint64_t
 fd_cell(const fd_column *column, const void *row)
 {
-    const char *at = (const char *)row + column->offset;
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    int16_t i16;
-    int32_t i32;
-    switch (column->type) {
-    case FD_COLUMN_U8:
-    case FD_COLUMN_BOOL:
-        memcpy(&u8, at, sizeof u8);
-        return u8;
-    case FD_COLUMN_U16:
-        memcpy(&u16, at, sizeof u16);
-        return u16;
-    case FD_COLUMN_I16:
-        memcpy(&i16, at, sizeof i16);
-        return (uint64_t)(int64_t)i16;
-    case FD_COLUMN_I32:
-        memcpy(&i32, at, sizeof i32);
-        return (uint64_t)(int64_t)i32;
-    case FD_COLUMN_INDEX:
-    case FD_COLUMN_TEXT:
-    case FD_COLUMN_TEXT_OR_NONE:
-    case FD_COLUMN_U32:
-        memcpy(&u32, at, sizeof u32);
-        return u32;
-    case FD_COLUMN_U64:
-    case FD_COLUMN_I64:
-    case FD_COLUMN_I64_OR_NONE:
-    case FD_COLUMN_U64_OR_NONE:
-    case FD_COLUMN_DOUBLE: /* the bits of the double */
-        memcpy(&u64, at, sizeof u64);
-        return u64;
-    case FD_COLUMN_CHARS:
-    case FD_COLUMN_STRING:
-        break;
-    }
-    return 0;
+    uint64_t value = 0; /* little-endian */
+    memcpy(&value, (const char *)row + column->offset, fd_cell_bytes(column));
+    return column->type == FD_COLUMN_I16 ? (uint64_t)(int16_t)value
+         : column->type == FD_COLUMN_I32 ? (uint64_t)(int32_t)value
+                                         : value;
 }
 
 void
 fd_cell_set(const fd_column *column, void *row, uint64_t value)
 {
-    char *at = (char *)row + column->offset;
-    uint8_t u8 = (uint8_t)value;
-    uint16_t u16 = (uint16_t)value;
-    uint32_t u32 = (uint32_t)value;
-    switch (column->type) {
-    case FD_COLUMN_U8:
-    case FD_COLUMN_BOOL:
-        memcpy(at, &u8, sizeof u8);
-        break;
-    case FD_COLUMN_U16:
-    case FD_COLUMN_I16:
-        memcpy(at, &u16, sizeof u16);
-        break;
-    case FD_COLUMN_INDEX:
-    case FD_COLUMN_TEXT:
-    case FD_COLUMN_TEXT_OR_NONE:
-    case FD_COLUMN_U32:
-    case FD_COLUMN_I32:
-        memcpy(at, &u32, sizeof u32);
-        break;
-    case FD_COLUMN_U64:
-    case FD_COLUMN_I64:
-    case FD_COLUMN_I64_OR_NONE:
-    case FD_COLUMN_U64_OR_NONE:
-    case FD_COLUMN_DOUBLE:
-        memcpy(at, &value, sizeof value);
-        break;
-    case FD_COLUMN_CHARS:
-    case FD_COLUMN_STRING:
-        break;
-    }
+    memcpy((char *)row + column->offset, &value, fd_cell_bytes(column));
 }

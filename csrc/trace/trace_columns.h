@@ -86,6 +86,10 @@ extern const fd_table fd_tops_table;
 extern const fd_table fd_spreads_table; /* of a sum of ranks */
 extern const fd_table fd_jobs_table;    /* not in dumps */
 
+/* Return the size of a number in the struct; 0 for FD_COLUMN_CHARS and
+ * FD_COLUMN_STRING. */
+size_t fd_cell_bytes(const fd_column *column);
+
 /* Return the value of a cell as an unsigned number, as stored in the struct; 0
  * for FD_COLUMN_CHARS and FD_COLUMN_STRING. */
 uint64_t fd_cell(const fd_column *column, const void *row);

@@ -14,27 +14,18 @@ enum { MOST_LISTED = 120 }; /* bytes of a list of ranks */
 const char *
 fd_timeline_align_name(fd_timeline_align align)
 {
-    switch (align) {
-    case FD_ALIGN_WALL:
-        return "wall";
-    case FD_ALIGN_START:
-        return "start";
-    case FD_ALIGN_AUTO:
-        return "auto";
-    case FD_ALIGN_PINGPONG:
-        return "pingpong";
-    case FD_ALIGN_COLLECTIVE:
-        return "collective";
-    case FD_ALIGN_P2P:
-        return "p2p";
-    case FD_ALIGN_HOST:
-        return "host";
-    case FD_ALIGN_REFERENCE:
-        return "reference";
-    case FD_ALIGN_NONE:
-        break;
-    }
-    return "none";
+    static const char *const names[] = {
+        [FD_ALIGN_NONE] = "none",
+        [FD_ALIGN_WALL] = "wall",
+        [FD_ALIGN_START] = "start",
+        [FD_ALIGN_AUTO] = "auto",
+        [FD_ALIGN_PINGPONG] = "pingpong",
+        [FD_ALIGN_COLLECTIVE] = "collective",
+        [FD_ALIGN_P2P] = "p2p",
+        [FD_ALIGN_HOST] = "host",
+        [FD_ALIGN_REFERENCE] = "reference",
+    };
+    return names[align];
 }
 
 bool

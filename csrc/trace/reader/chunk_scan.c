@@ -32,54 +32,37 @@ fd_chunks_take(const fd_chunks *chunks, void *to, size_t size, size_t offset)
     return size;
 }
 
+/* Sizes of the records of known kinds. */
+static const uint32_t record_bytes[] = {
+    [FD_CHUNK_STRINGS] = 1,
+    [FD_CHUNK_NODES] = sizeof(fd_node),
+    [FD_CHUNK_MODULES] = sizeof(fd_module),
+    [FD_CHUNK_CONTEXTS] = sizeof(fd_context),
+    [FD_CHUNK_SPREADS] = sizeof(fd_spread),
+    [FD_CHUNK_THREADS] = sizeof(fd_thread_record),
+    [FD_CHUNK_STACK] = sizeof(fd_entry),
+    [FD_CHUNK_STEPS] = sizeof(fd_step),
+    [FD_CHUNK_META] = sizeof(fd_meta),
+    [FD_CHUNK_EVENTS] = sizeof(fd_event),
+    [FD_CHUNK_JOBS] = sizeof(fd_job),
+    [FD_CHUNK_OP_CALLS] = sizeof(fd_op_call),
+    [FD_CHUNK_OPERANDS] = sizeof(uint64_t),
+    [FD_CHUNK_SCHEMAS] = sizeof(fd_schema),
+    [FD_CHUNK_SNAPSHOTS] = sizeof(fd_snapshot),
+    [FD_CHUNK_SNAPSHOT_FIGURES] = sizeof(fd_snapshot_figure),
+    [FD_CHUNK_SNAPSHOT_THREADS] = sizeof(fd_snapshot_thread),
+    [FD_CHUNK_GPU] = sizeof(fd_gpu_record),
+    [FD_CHUNK_GPU_EVENTS] = sizeof(fd_gpu_event),
+    [FD_CHUNK_MEASURES] = sizeof(fd_measure),
+};
+
 /* Return the size of the records of a kind, 0 for unknown kinds. */
 static uint32_t
 record_bytes_of(uint32_t kind)
 {
-    switch (kind) {
-    case FD_CHUNK_STRINGS:
-        return 1;
-    case FD_CHUNK_NODES:
-        return sizeof(fd_node);
-    case FD_CHUNK_MODULES:
-        return sizeof(fd_module);
-    case FD_CHUNK_CONTEXTS:
-        return sizeof(fd_context);
-    case FD_CHUNK_SPREADS:
-        return sizeof(fd_spread);
-    case FD_CHUNK_THREADS:
-        return sizeof(fd_thread_record);
-    case FD_CHUNK_STACK:
-        return sizeof(fd_entry);
-    case FD_CHUNK_STEPS:
-        return sizeof(fd_step);
-    case FD_CHUNK_META:
-        return sizeof(fd_meta);
-    case FD_CHUNK_EVENTS:
-        return sizeof(fd_event);
-    case FD_CHUNK_JOBS:
-        return sizeof(fd_job);
-    case FD_CHUNK_OP_CALLS:
-        return sizeof(fd_op_call);
-    case FD_CHUNK_OPERANDS:
-        return sizeof(uint64_t);
-    case FD_CHUNK_SCHEMAS:
-        return sizeof(fd_schema);
-    case FD_CHUNK_SNAPSHOTS:
-        return sizeof(fd_snapshot);
-    case FD_CHUNK_SNAPSHOT_FIGURES:
-        return sizeof(fd_snapshot_figure);
-    case FD_CHUNK_SNAPSHOT_THREADS:
-        return sizeof(fd_snapshot_thread);
-    case FD_CHUNK_GPU:
-        return sizeof(fd_gpu_record);
-    case FD_CHUNK_GPU_EVENTS:
-        return sizeof(fd_gpu_event);
-    case FD_CHUNK_MEASURES:
-        return sizeof(fd_measure);
-    default:
-        return 0;
-    }
+    return kind < sizeof record_bytes / sizeof *record_bytes
+             ? record_bytes[kind]
+             : 0;
 }
 
 static bool
