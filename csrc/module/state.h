@@ -35,6 +35,23 @@ extern PyType_Spec fd_plan_spec;
 extern PyType_Spec fd_graph_spec;
 extern PyType_Spec fd_folder_spec;
 
+/* Initialize the specification of a type, which cannot be changed. */
+#define FD_TYPE(type_name, object, type_slots) \
+    { \
+        .name = "fastdispatch._core." type_name, .basicsize = sizeof(object), \
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, \
+        .slots = type_slots \
+    }
+
+/* Free the memory of an object, as the last step of its tp_dealloc. */
+static inline void
+fd_object_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
 /* Define a method with keyword arguments. */
 #define FD_KEYWORD_METHOD(name, function, doc) \
     { \

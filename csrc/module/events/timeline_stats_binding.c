@@ -20,13 +20,6 @@ typedef struct arguments {
 } arguments;
 
 static PyObject *
-number_or_none(int64_t number)
-{
-    return number == FD_NO_STEP ? Py_NewRef(Py_None)
-                                : PyLong_FromLongLong(number);
-}
-
-static PyObject *
 file_rows(const arguments *a)
 {
     PyObject *list = PyList_New(0);
@@ -88,7 +81,7 @@ step_rows(const fd_stats *stats)
             list,
             Py_BuildValue(
                 "{s:I,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "rank", step->rank,
-                "step", number_or_none(step->number), "start",
+                "step", fd_rows_number(step->number), "start",
                 (long long)step->start, "end", (long long)step->end, "busy",
                 (long long)work->busy, "compute", (long long)work->compute,
                 "communication", (long long)work->communication, "exposed",
@@ -124,8 +117,8 @@ tally_row(const fd_stats *stats, const fd_tally_row *row)
             fd_columns_with(made, "rank", PyLong_FromUnsignedLong(key->rank));
     }
     if (key->of == FD_TALLY_JOB) {
-        made = fd_columns_with(made, "stage", number_or_none(key->stage));
-        made = fd_columns_with(made, "step", number_or_none(key->step));
+        made = fd_columns_with(made, "stage", fd_rows_number(key->stage));
+        made = fd_columns_with(made, "step", fd_rows_number(key->step));
         return fd_columns_with(made, "type", fd_text_object(texts, key->name));
     }
     made = fd_columns_with(made, "category", fd_text_object(texts, key->cat));

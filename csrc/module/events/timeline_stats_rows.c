@@ -24,11 +24,13 @@ fd_rows_limits(void)
                          "queue", FD_GPU_QUEUE);
 }
 
-static PyObject *
-known_stream(int64_t number)
+static_assert(FD_NO_STREAM == FD_NO_STEP, "the number that stands for none");
+
+PyObject *
+fd_rows_number(int64_t number)
 {
-    return number == FD_NO_STREAM ? Py_NewRef(Py_None)
-                                  : PyLong_FromLongLong(number);
+    return number == FD_NO_STEP ? Py_NewRef(Py_None)
+                                : PyLong_FromLongLong(number);
 }
 
 static PyObject *
@@ -80,8 +82,8 @@ fd_rows_streams(const fd_stats *stats)
             list,
             Py_BuildValue(
                 "{s:I,s:N,s:N,s:K,s:K,s:L,s:L,s:L,s:L,s:L,s:L,s:N,s:N}",
-                "rank", row->rank, "device", known_stream(row->device),
-                "stream", known_stream(row->stream), "count",
+                "rank", row->rank, "device", fd_rows_number(row->device),
+                "stream", fd_rows_number(row->stream), "count",
                 (unsigned long long)row->count, "launched",
                 (unsigned long long)row->launched, "start",
                 (long long)row->first, "end", (long long)row->last, "busy",

@@ -6,6 +6,9 @@
 
 #include "events/stats/timeline_stats.h"
 
+/* Return a number, or None for FD_NO_STEP and FD_NO_STREAM. */
+PyObject *fd_rows_number(int64_t number);
+
 /* Return count, total and percentiles as a dict. */
 PyObject *fd_rows_figures(const fd_digest *digest);
 

@@ -4,6 +4,7 @@
 
 #include "module/errors.h"
 #include "module/field_tables.h"
+#include "module/state.h"
 #include "pipeline/planner/layer_graph_json.h"
 #include "pipeline/planner/layer_graph_text.h"
 
@@ -56,10 +57,8 @@ graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void
 graph_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     fd_model_clear(&((graph_object *)self)->model);
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 static PyObject *
@@ -114,9 +113,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec fd_graph_spec = {
-    .name = "fastdispatch._core.Graph",
-    .basicsize = sizeof(graph_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+PyType_Spec fd_graph_spec = FD_TYPE("Graph", graph_object, slots);

@@ -67,10 +67,8 @@ job_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void
 job_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(((job_object *)self)->kind);
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 static PyObject *
@@ -123,9 +121,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec fd_job_spec = {
-    .name = "fastdispatch._core.job",
-    .basicsize = sizeof(job_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+PyType_Spec fd_job_spec = FD_TYPE("job", job_object, slots);

@@ -3,6 +3,7 @@
 
 #include "module/errors.h"
 #include "module/field_tables.h"
+#include "module/state.h"
 #include "pipeline/schedules/plan_text.h"
 
 typedef struct plan_object {
@@ -65,10 +66,8 @@ plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void
 plan_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     fd_plan_clear(&((plan_object *)self)->plan);
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 PyObject *
@@ -198,9 +197,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec fd_plan_spec = {
-    .name = "fastdispatch._core.Plan",
-    .basicsize = sizeof(plan_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+PyType_Spec fd_plan_spec = FD_TYPE("Plan", plan_object, slots);

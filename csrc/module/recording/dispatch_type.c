@@ -1,6 +1,7 @@
 /* fastdispatch._core.DispatchMode: the object on PyTorch's stack of modes. */
 #include "capture/operators/dispatch.h"
 #include "capture/torch/libtorch.h"
+#include "module/state.h"
 
 typedef struct dispatch_object {
     PyObject_HEAD fd_dispatch dispatch;
@@ -48,11 +49,9 @@ dispatch_clear(PyObject *self)
 static void
 dispatch_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     fd_dispatch_clear(dispatch_of(self));
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 /* __torch_dispatch__(func, types, args=(), kwargs=None) */

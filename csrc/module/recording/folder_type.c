@@ -87,11 +87,9 @@ unlock_folder(folder_object *self)
 static void
 folder_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     unlock_folder((folder_object *)self);
     fd_folder_close(&((folder_object *)self)->folder);
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 /* Encode a name for the file system. Return NULL with an exception on
@@ -203,27 +201,14 @@ folder_remove(PyObject *self, PyObject *argument)
     return folder != NULL ? Py_NewRef(Py_None) : NULL;
 }
 
-static const char *
-writer_name(fd_writer writer)
-{
-    switch (writer) {
-    case FD_WRITER_GONE:
-        return "gone";
-    case FD_WRITER_LIVES:
-        return "live";
-    case FD_WRITER_UNKNOWN:
-        return "unknown";
-    case FD_WRITER_NONE:
-        break;
-    }
-    return NULL;
-}
-
 static PyObject *
 writer_object(fd_writer writer)
 {
-    const char *name = writer_name(writer);
-    return name != NULL ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
+    static const char *const names[] = {[FD_WRITER_GONE] = "gone",
+                                        [FD_WRITER_LIVES] = "live",
+                                        [FD_WRITER_UNKNOWN] = "unknown"};
+    return writer == FD_WRITER_NONE ? Py_NewRef(Py_None)
+                                    : PyUnicode_FromString(names[writer]);
 }
 
 static PyObject *
@@ -367,12 +352,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec fd_folder_spec = {
-    .name = "fastdispatch._core.Folder",
-    .basicsize = sizeof(folder_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+PyType_Spec fd_folder_spec = FD_TYPE("Folder", folder_object, slots);
 
 PyObject *
 fd_writer_py(PyObject *module, PyObject *argument)

@@ -31,10 +31,8 @@ label_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void
 label_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(((label_object *)self)->name);
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 static PyObject *
@@ -106,9 +104,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec fd_label_spec = {
-    .name = "fastdispatch._core.label",
-    .basicsize = sizeof(label_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+PyType_Spec fd_label_spec = FD_TYPE("label", label_object, slots);

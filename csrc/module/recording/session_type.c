@@ -172,7 +172,6 @@ session_clear(PyObject *self)
 static void
 session_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     fd_session *session = fd_session_of(self);
     if (session != NULL) {
@@ -180,8 +179,7 @@ session_dealloc(PyObject *self)
         fd_session_finish(session);
         fd_session_retire(session);
     }
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 static PyObject *

@@ -183,10 +183,8 @@ fd_trace_object(PyObject *module, fd_trace *trace)
 static void
 trace_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     fd_trace_free(fd_trace_of(self));
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 /* Return whether the trace is reduced to some steps. A sum of ranks is not,
@@ -330,9 +328,4 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec fd_trace_spec = {
-    .name = "fastdispatch._core.Trace",
-    .basicsize = sizeof(trace_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+PyType_Spec fd_trace_spec = FD_TYPE("Trace", trace_object, slots);
