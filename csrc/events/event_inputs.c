@@ -40,22 +40,16 @@ by_rank(const void *left, const void *right)
 {
     const fd_timeline_input *a = *(const fd_timeline_input *const *)left;
     const fd_timeline_input *b = *(const fd_timeline_input *const *)right;
-    if (a->rank != b->rank) {
-        return a->rank < b->rank ? -1 : 1;
+    int order = FD_ORDER(a->rank, b->rank);
+    order = order != 0 ? order : FD_ORDER(is_ours(b), is_ours(a));
+    if (order == 0 && is_ours(a)) {
+        order = FD_ORDER(is_recording(b), is_recording(a));
+        order =
+            order != 0 ? order : FD_ORDER(b->survey.world, a->survey.world);
+        order =
+            order != 0 ? order : FD_ORDER(strlen(a->path), strlen(b->path));
     }
-    if (is_ours(a) != is_ours(b)) {
-        return is_ours(a) ? -1 : 1;
-    }
-    if (is_ours(a) && is_recording(a) != is_recording(b)) {
-        return is_recording(a) ? -1 : 1;
-    }
-    if (is_ours(a) && a->survey.world != b->survey.world) {
-        return a->survey.world > b->survey.world ? -1 : 1;
-    }
-    size_t size_a = strlen(a->path);
-    size_t size_b = strlen(b->path);
-    return is_ours(a) && size_a != size_b ? (size_a < size_b ? -1 : 1)
-                                          : strcmp(a->path, b->path);
+    return order != 0 ? order : strcmp(a->path, b->path);
 }
 
 /* Survey an input. A file that cannot be opened is an error; a file that is

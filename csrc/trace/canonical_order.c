@@ -220,12 +220,16 @@ by_measure(const void *left, const void *right, void *context)
     return order != 0 ? order : FD_ORDER(a->count, b->count);
 }
 
+/* Renumber a member of the rows of a vector, which stay in their order. */
+#define RENUMBER_MEMBERS(vector, member, index) \
+    for (uint32_t i = 0; i < (vector)->count; i++) { \
+        (vector)->list[i].member = (index)[(vector)->list[i].member]; \
+    }
+
 static void
 sort_measures(fd_trace *trace, fd_trace_rank *rank, const uint32_t *index)
 {
-    for (uint32_t i = 0; i < rank->measures.count; i++) {
-        rank->measures.list[i].context = index[rank->measures.list[i].context];
-    }
+    RENUMBER_MEMBERS(&rank->measures, context, index);
     if (rank->measures.count > 0) {
         qsort_r(rank->measures.list, rank->measures.count,
                 sizeof *rank->measures.list, by_measure, trace);
@@ -240,12 +244,6 @@ by_rank(const void *left, const void *right)
     int order = FD_ORDER(a->rank, b->rank);
     return order != 0 ? order : strcmp(a->id, b->id);
 }
-
-/* Renumber a member of the rows of a vector, which stay in their order. */
-#define RENUMBER_MEMBERS(vector, member, index) \
-    for (uint32_t i = 0; i < (vector)->count; i++) { \
-        (vector)->list[i].member = (index)[(vector)->list[i].member]; \
-    }
 
 static void
 renumber_rank(fd_trace_rank *rank, const uint32_t *index)

@@ -7,13 +7,8 @@ typedef fd_merge_ids maps;
 const char *
 fd_merge_run_id(const fd_trace *trace, const fd_trace_rank *rank)
 {
-    for (uint32_t i = 0; i < rank->meta.count; i++) {
-        if (strcmp(fd_trace_text(trace, rank->meta.list[i].key), "run_id")
-            == 0) {
-            return fd_trace_text(trace, rank->meta.list[i].json);
-        }
-    }
-    return "";
+    const char *id = fd_rank_fact(trace, rank, "run_id");
+    return id != NULL ? id : "";
 }
 
 static fd_status

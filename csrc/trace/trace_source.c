@@ -184,13 +184,9 @@ by_weight(const void *left, const void *right)
 {
     const candidate *a = left;
     const candidate *b = right;
-    if (a->world != b->world) {
-        return a->world > b->world ? -1 : 1;
-    }
-    size_t size_a = strlen(a->path);
-    size_t size_b = strlen(b->path);
-    return size_a != size_b ? (size_a < size_b ? -1 : 1)
-                            : strcmp(a->path, b->path);
+    int order = FD_ORDER(b->world, a->world);
+    order = order != 0 ? order : FD_ORDER(strlen(a->path), strlen(b->path));
+    return order != 0 ? order : strcmp(a->path, b->path);
 }
 
 /* Return the world size of a recording; 0 for other files. */

@@ -13,15 +13,10 @@ take_pings(fd_timeline_sync *sync, const fd_trace *trace,
 {
     static const char clock[] = "clock";
     const fd_span key = {clock, clock + sizeof clock - 1};
-    for (uint32_t i = 0; i < rank->meta.count; i++) {
-        const fd_trace_meta *meta = &rank->meta.list[i];
-        const char *json = fd_trace_text(trace, meta->json);
-        if (strcmp(fd_trace_text(trace, meta->key), clock) == 0) {
-            return fd_timeline_sync_member(
-                sync, key, (fd_span){json, json + strlen(json)});
-        }
-    }
-    return FD_OK;
+    const char *json = fd_rank_fact(trace, rank, clock);
+    return json == NULL ? FD_OK
+                        : fd_timeline_sync_member(
+                            sync, key, (fd_span){json, json + strlen(json)});
 }
 
 static fd_status

@@ -39,17 +39,11 @@ fd_stats_clear(fd_stats *stats)
 const char *
 fd_stats_basis_name(fd_stats_basis basis)
 {
-    switch (basis) {
-    case FD_BASIS_GPU:
-        return "gpu";
-    case FD_BASIS_OPERATORS:
-        return "operators";
-    case FD_BASIS_JOBS:
-        return "jobs";
-    case FD_BASIS_CALLS:
-        break;
-    }
-    return "calls";
+    static const char *const names[] = {[FD_BASIS_GPU] = "gpu",
+                                        [FD_BASIS_OPERATORS] = "operators",
+                                        [FD_BASIS_JOBS] = "jobs",
+                                        [FD_BASIS_CALLS] = "calls"};
+    return names[basis];
 }
 
 static fd_stats_basis

@@ -66,10 +66,8 @@ server_close(PyObject *self, PyObject *unused)
 static void
 server_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     fd_ping_server_close(((server_object *)self)->server);
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 static PyObject *
@@ -143,10 +141,8 @@ client_finish(PyObject *self, PyObject *unused)
 static void
 client_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     fd_ping_client_close(((client_object *)self)->client);
-    type->tp_free(self);
-    Py_DECREF(type);
+    fd_object_free(self);
 }
 
 static PyMethodDef server_methods[] = {
@@ -189,16 +185,8 @@ static PyType_Slot client_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec fd_clock_server_spec = {
-    .name = "fastdispatch._core.ClockServer",
-    .basicsize = sizeof(server_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = server_slots,
-};
+PyType_Spec fd_clock_server_spec =
+    FD_TYPE("ClockServer", server_object, server_slots);
 
-PyType_Spec fd_clock_client_spec = {
-    .name = "fastdispatch._core.ClockClient",
-    .basicsize = sizeof(client_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = client_slots,
-};
+PyType_Spec fd_clock_client_spec =
+    FD_TYPE("ClockClient", client_object, client_slots);

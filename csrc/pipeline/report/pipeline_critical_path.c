@@ -227,10 +227,8 @@ by_start(const void *left, const void *right)
 {
     const fd_pipe_job *a = *(const fd_pipe_job *const *)left;
     const fd_pipe_job *b = *(const fd_pipe_job *const *)right;
-    if (a->start != b->start) {
-        return a->start > b->start ? -1 : 1;
-    }
-    return a > b ? -1 : a < b; /* both point into one array */
+    int order = FD_ORDER(b->start, a->start);
+    return order != 0 ? order : FD_ORDER(b, a); /* both in one array */
 }
 
 /* Collect all jobs of the line, sorted by begin, the latest first. */

@@ -9,10 +9,8 @@ by_start(const void *left, const void *right)
 {
     const fd_job *a = *(const fd_job *const *)left;
     const fd_job *b = *(const fd_job *const *)right;
-    if (a->start != b->start) {
-        return a->start < b->start ? -1 : 1;
-    }
-    return a < b ? -1 : a > b; /* both point into one file */
+    int order = FD_ORDER(a->start, b->start);
+    return order != 0 ? order : FD_ORDER(a, b); /* both in one file */
 }
 
 static fd_status

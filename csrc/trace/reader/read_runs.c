@@ -5,9 +5,8 @@ by_first(const void *left, const void *right)
 {
     const fd_chunk *a = &(*(const fd_chunk_view *const *)left)->header;
     const fd_chunk *b = &(*(const fd_chunk_view *const *)right)->header;
-    return a->first != b->first   ? (a->first < b->first ? -1 : 1)
-         : a->offset != b->offset ? (a->offset < b->offset ? -1 : 1)
-                                  : 0;
+    int order = FD_ORDER(a->first, b->first);
+    return order != 0 ? order : FD_ORDER(a->offset, b->offset);
 }
 
 fd_status
