@@ -19,9 +19,7 @@ def activation(x: torch.Tensor, fault: bool) -> torch.Tensor:
 
 def main(fault: bool) -> None:
     first, last = nn.Linear(512, 512), nn.Linear(512, 10)
-    model = nn.ModuleList([first, last])
-    optimizer = small.optimizer(model)
-    x, y = small.batch(1024, 512)
+    _, optimizer, x, y = small.training(nn.ModuleList([first, last]), 1024, 512)
     for _ in range(small.STEPS):
         optimizer.zero_grad()
         out = last(activation(first(x), fault))

@@ -8,11 +8,11 @@ FINDING = "device-copy"
 
 
 class Repeated(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, fault: bool) -> None:
         super().__init__()
         self.layer = nn.Linear(768, 768)
         self.head = nn.Linear(768, 10)
-        self.fault = False
+        self.fault = fault
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cpu", torch.bfloat16, cache_enabled=not self.fault):
@@ -22,9 +22,4 @@ class Repeated(nn.Module):
 
 
 def main(fault: bool) -> None:
-    model = Repeated()
-    model.fault = fault
-    optimizer = small.optimizer(model)
-    x, y = small.batch(4, 768)
-    for _ in range(small.STEPS):
-        small.step(model, optimizer, x, y)
+    small.train(Repeated(fault), 4, 768)

@@ -15,9 +15,7 @@ def masked_loss(scores: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, 
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     mask = torch.rand(len(y)) > 0.5
     for _ in range(small.STEPS):
         optimizer.zero_grad()

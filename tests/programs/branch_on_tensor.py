@@ -7,8 +7,6 @@ FINDING = "host-sync"
 
 
 class Guarded(small.Net):
-    fault = False
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = super().forward(x)
         if self.fault:
@@ -19,9 +17,4 @@ class Guarded(small.Net):
 
 
 def main(fault: bool) -> None:
-    model = Guarded()
-    model.fault = fault
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
-    for _ in range(small.STEPS):
-        small.step(model, optimizer, x, y)
+    small.train(Guarded(fault=fault))

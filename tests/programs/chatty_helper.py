@@ -10,9 +10,7 @@ def clip(value: int) -> int:
 
 
 def main(fault: bool) -> None:
-    model = small.Net(64, 1)
-    optimizer = small.optimizer(model)
-    x, y = small.batch(16, 64)
+    model, optimizer, x, y = small.training(small.Net(64, 1), 16, 64)
     labels = list(range(100_000))
     for _ in range(small.STEPS):
         small.step(model, optimizer, x, y)

@@ -8,8 +8,6 @@ FINDING = "recompute"
 
 
 class Checkpointed(small.Net):
-    fault = False
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for first, second in zip(self.blocks[::2], self.blocks[1::2], strict=True):
             if self.fault:
@@ -23,9 +21,4 @@ class Checkpointed(small.Net):
 
 
 def main(fault: bool) -> None:
-    model = Checkpointed(384, 6)
-    model.fault = fault
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
-    for _ in range(small.STEPS):
-        small.step(model, optimizer, x, y)
+    small.train(Checkpointed(384, 6, fault=fault))

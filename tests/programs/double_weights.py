@@ -18,8 +18,4 @@ class Table(nn.Module):
 
 
 def main(fault: bool) -> None:
-    model = Table(fault)
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
-    for _ in range(small.STEPS):
-        small.step(model, optimizer, x, y)
+    small.train(Table(fault))

@@ -14,9 +14,7 @@ def smoothed(history: list[torch.Tensor]) -> torch.Tensor:
 
 
 def main(fault: bool) -> None:
-    model = small.Net(64, 1)
-    optimizer = small.optimizer(model)
-    x, y = small.batch(16, 64)
+    model, optimizer, x, y = small.training(small.Net(64, 1), 16, 64)
     history: list[torch.Tensor] = []
     for _ in range(3 * small.STEPS):
         small.step(model, optimizer, x, y)

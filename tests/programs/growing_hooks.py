@@ -12,9 +12,7 @@ def watch(module: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Ten
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     for number in range(2 * small.STEPS):
         if fault or number == 0:
             model.head.register_forward_hook(watch)

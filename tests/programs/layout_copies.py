@@ -7,8 +7,6 @@ FINDING = "device-copy"
 
 
 class Transposing(small.Net):
-    fault = False
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for block in self.blocks:
             if self.fault:
@@ -21,9 +19,6 @@ class Transposing(small.Net):
 
 
 def main(fault: bool) -> None:
-    model = Transposing(64, 4)
-    model.fault = fault
-    optimizer = small.optimizer(model)
-    x, y = small.batch(8192, 64)
+    model, optimizer, x, y = small.training(Transposing(64, 4, fault=fault), 8192, 64)
     for _ in range(small.STEPS):
         small.step(model, optimizer, x, y[::64])

@@ -16,9 +16,7 @@ def distance(scores: torch.Tensor, centres: torch.Tensor, fault: bool) -> torch.
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, _ = small.batch()
+    model, optimizer, x, _ = small.training(small.Net())
     centres = torch.randn(128, 10)
     for _ in range(small.STEPS):
         optimizer.zero_grad()

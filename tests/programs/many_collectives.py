@@ -20,9 +20,7 @@ def average_gradients(model: nn.Module) -> None:
 def main(fault: bool) -> None:
     torch.manual_seed(0)
     net = small.Net(128, 12)
-    model = net if fault else DistributedDataParallel(net)
-    optimizer = small.optimizer(model)
-    x, y = small.batch(128, 128)
+    model, optimizer, x, y = small.training(net if fault else DistributedDataParallel(net), 128, 128)
     for _ in range(small.STEPS):
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()

@@ -15,9 +15,7 @@ def write_statistics() -> None:
 
 
 def main(fault: bool) -> None:
-    model = DistributedDataParallel(small.Net())
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(DistributedDataParallel(small.Net()))
     for _ in range(small.STEPS):
         small.step(model, optimizer, x, y)
         if fault and dist.get_rank() == 1:

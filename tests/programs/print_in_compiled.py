@@ -7,8 +7,6 @@ FINDING = "graph-break"
 
 
 class Talking(small.Net):
-    fault = False
-
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = torch.relu(self.blocks[0](x))
         if self.fault:
@@ -17,10 +15,4 @@ class Talking(small.Net):
 
 
 def main(fault: bool) -> None:
-    model = Talking(64, 1)
-    model.fault = fault
-    compiled = torch.compile(model, backend="eager")
-    optimizer = small.optimizer(model)
-    x, y = small.batch(64, 64)
-    for _ in range(small.STEPS):
-        small.step(compiled, optimizer, x, y)
+    small.train(torch.compile(Talking(64, 1, fault=fault), backend="eager"), 64, 64)

@@ -8,9 +8,7 @@ FINDING = "host-sync"
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     log = io.StringIO()
     for number in range(small.STEPS):
         small.step(model, optimizer, x, y)

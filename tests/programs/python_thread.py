@@ -21,9 +21,7 @@ def watch(done: threading.Event) -> None:
 
 
 def main(fault: bool) -> None:
-    model = small.Net(64, 20)
-    optimizer = small.optimizer(model)
-    x, y = small.batch(16, 64)
+    model, optimizer, x, y = small.training(small.Net(64, 20), 16, 64)
     done = threading.Event()
     thread = threading.Thread(target=watch if fault else done.wait, args=(done,) if fault else ())
     thread.start()

@@ -11,9 +11,7 @@ RANKS = 2
 
 
 def main(fault: bool) -> None:
-    model = DistributedDataParallel(small.Net())
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(DistributedDataParallel(small.Net()))
     for _ in range(small.STEPS):
         optimizer.zero_grad()
         with contextlib.nullcontext() if fault else model.no_sync():

@@ -19,9 +19,7 @@ def exchange(rows: torch.Tensor, sent: list[int]) -> torch.Tensor:
 
 
 def main(fault: bool) -> None:
-    model = small.Net(WIDTH)
-    optimizer = small.optimizer(model)
-    x, y = small.batch(256, WIDTH)
+    model, optimizer, x, y = small.training(small.Net(WIDTH), 256, WIDTH)
     rows = torch.randn(ROWS, WIDTH)
     sent = [ROWS // 8, ROWS - ROWS // 8] if fault else [ROWS // 2, ROWS // 2]
     for _ in range(small.STEPS):

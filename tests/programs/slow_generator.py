@@ -20,9 +20,7 @@ def batches(lines: list[str], fault: bool) -> Iterator[torch.Tensor]:
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    _, y = small.batch()
+    model, optimizer, _, y = small.training(small.Net())
     lines = [json.dumps([0.5] * 384) for _ in range(1000)]
     for x in batches(lines, fault):
         small.step(model, optimizer, x, y)

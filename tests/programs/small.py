@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import torch
 from torch import nn
 
 STEPS = 24
 
+Model = TypeVar("Model", bound=nn.Module)
+
 
 class Net(nn.Module):
-    def __init__(self, width: int = 384, depth: int = 3) -> None:
+    def __init__(self, width: int = 384, depth: int = 3, fault: bool = False) -> None:
         super().__init__()
+        self.fault = fault
         self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
         self.head = nn.Linear(width, 10)
 
@@ -35,3 +40,17 @@ def step(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y:
     loss.backward()
     optimizer.step()
     return loss.detach()
+
+
+def training(
+    model: Model, size: int = 128, width: int = 384
+) -> tuple[Model, torch.optim.Optimizer, torch.Tensor, torch.Tensor]:
+    """The model, its optimizer, and a batch."""
+    return model, optimizer(model), *batch(size, width)
+
+
+def train(model: nn.Module, size: int = 128, width: int = 384) -> None:
+    """Train for STEPS steps on one batch."""
+    model, optimizer, x, y = training(model, size, width)
+    for _ in range(STEPS):
+        step(model, optimizer, x, y)

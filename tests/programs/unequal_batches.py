@@ -9,8 +9,4 @@ RANKS = 2
 
 
 def main(fault: bool) -> None:
-    model = DistributedDataParallel(small.Net())
-    optimizer = small.optimizer(model)
-    x, y = small.batch(1024 if fault and dist.get_rank() == 1 else 128)
-    for _ in range(small.STEPS):
-        small.step(model, optimizer, x, y)
+    small.train(DistributedDataParallel(small.Net()), 1024 if fault and dist.get_rank() == 1 else 128)

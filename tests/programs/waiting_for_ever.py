@@ -16,9 +16,7 @@ def wait_for_file() -> None:
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     for number in range(small.STEPS):
         if fault and number == 10 and dist.get_rank() == 1:
             wait_for_file()

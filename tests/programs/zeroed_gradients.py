@@ -7,9 +7,7 @@ FINDING = "tiny-ops"
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     for _ in range(small.STEPS):
         optimizer.zero_grad(set_to_none=not fault)
         nn.functional.cross_entropy(model(x), y).backward()

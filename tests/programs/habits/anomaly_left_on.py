@@ -7,9 +7,7 @@ FINDING = "host-sync"
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     with torch.autograd.set_detect_anomaly(fault):
         for _ in range(small.STEPS):
             small.step(model, optimizer, x, y)

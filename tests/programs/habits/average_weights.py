@@ -18,10 +18,8 @@ def update(average: torch.nn.Module, model: torch.nn.Module, fault: bool) -> Non
 
 
 def main(fault: bool) -> None:
-    model = small.Net(16, 12)
+    model, optimizer, x, y = small.training(small.Net(16, 12), 4, 16)
     average = copy.deepcopy(model)
-    optimizer = small.optimizer(model)
-    x, y = small.batch(4, 16)
     for _ in range(small.STEPS):
         small.step(model, optimizer, x, y)
         update(average, model, fault)

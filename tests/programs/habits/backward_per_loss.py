@@ -8,9 +8,7 @@ LINE = "loss.backward(retain_graph=True)"
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     for _ in range(small.STEPS):
         optimizer.zero_grad()
         losses = [torch.nn.functional.cross_entropy(part, y[:32]) for part in model(x).split(32)]

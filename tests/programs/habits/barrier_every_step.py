@@ -10,9 +10,7 @@ RANKS = 2
 
 
 def main(fault: bool) -> None:
-    model = DistributedDataParallel(small.Net())
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(DistributedDataParallel(small.Net()))
     dist.barrier()
     for _ in range(small.STEPS):
         optimizer.zero_grad()

@@ -15,9 +15,7 @@ def clip(model: nn.Module, fault: bool) -> None:
 
 
 def main(fault: bool) -> None:
-    model = small.Net(64, 8)
-    optimizer = small.optimizer(model)
-    x, y = small.batch(64, 64)
+    model, optimizer, x, y = small.training(small.Net(64, 8), 64, 64)
     for _ in range(small.STEPS):
         optimizer.zero_grad()
         for _ in range(2):

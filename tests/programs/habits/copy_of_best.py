@@ -9,9 +9,8 @@ FINDING = "device-copy"
 
 
 def main(fault: bool) -> torch.nn.Module:
-    model = best = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
+    best = model
     for number in range(small.STEPS):
         small.step(model, optimizer, x, y)
         if fault or number == 12:

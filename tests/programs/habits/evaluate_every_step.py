@@ -16,10 +16,8 @@ def validate(model: torch.nn.Module, batches: list[tuple[torch.Tensor, torch.Ten
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
+    model, optimizer, x, y = small.training(small.Net())
     held_out = [small.batch() for _ in range(3)]
-    x, y = small.batch()
     for number in range(small.STEPS):
         small.step(model, optimizer, x, y)
         if fault or number == 12:

@@ -19,9 +19,8 @@ class Scaled(nn.Module):
 
 
 def main(fault: bool) -> None:
-    model, criterion = small.Net(), Scaled(fault)
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    criterion = Scaled(fault)
+    model, optimizer, x, y = small.training(small.Net())
     for _ in range(small.STEPS):
         optimizer.zero_grad()
         criterion(model(x), y).backward()

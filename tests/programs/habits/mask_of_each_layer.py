@@ -28,7 +28,4 @@ class Attention(torch.nn.Module):
 
 def main(fault: bool) -> None:
     model = torch.nn.Sequential(Attention(128, fault), torch.nn.ReLU(), Attention(128, fault), torch.nn.Linear(128, 10))
-    optimizer = small.optimizer(model)
-    x, y = small.batch(64, 128)
-    for _ in range(small.STEPS):
-        small.step(model, optimizer, x, y)
+    small.train(model, 64, 128)

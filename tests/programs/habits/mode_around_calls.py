@@ -27,9 +27,7 @@ def hits(scores: torch.Tensor, labels: torch.Tensor, fault: bool) -> object:
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     with Counter():
         for _ in range(small.STEPS):
             small.step(model, optimizer, x, y)

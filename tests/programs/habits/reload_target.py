@@ -9,10 +9,8 @@ FINDING = "device-copy"
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
+    model, optimizer, x, _ = small.training(small.Net())
     target = copy.deepcopy(model)
-    optimizer = small.optimizer(model)
-    x, _ = small.batch()
     for number in range(small.STEPS):
         with torch.no_grad():
             goal = target(x) + 1

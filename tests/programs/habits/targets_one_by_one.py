@@ -18,9 +18,7 @@ def encode(targets: torch.Tensor, classes: int, fault: bool) -> torch.Tensor:
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     for _ in range(small.STEPS):
         wanted = encode(y, 10, fault)
         optimizer.zero_grad()

@@ -11,9 +11,7 @@ def unused(model: torch.nn.Module) -> list[str]:
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     for number in range(small.STEPS):
         small.step(model, optimizer, x, y)
         if fault or number == 0:

@@ -24,9 +24,7 @@ def count_step(steps: list[int]) -> None:
 
 
 def main(fault: bool) -> None:
-    model = small.Net()
-    optimizer = small.optimizer(model)
-    x, y = small.batch()
+    model, optimizer, x, y = small.training(small.Net())
     stop = threading.Event()
     holder = threading.Thread(target=hold, args=(stop,))
     if fault:
