@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -187,11 +185,7 @@ def value(node: Node, name: str) -> object:
 def test_et_replay_runs_as_many_operators_as_of_the_observers_trace(run: Run, tmp_path: Path) -> None:
     (packages,) = (TOOLS.parent / "lib").glob("python3*/site-packages")
     paths = with_thread_roots(run.et.parent / "theirs_0.json", nodes_of(run.et), tmp_path / "theirs.json"), run.et
-    command = [sys.executable, str(HERE / "replay.py"), str(packages), *map(str, paths)]
-    environment = processes.environment()
-    done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    theirs, ours = json.loads(done.stdout)
+    theirs, ours = json.loads(processes.python_program(HERE / "replay.py", packages, *paths).stdout)
     assert ours["finished"] and theirs["finished"]
     assert Counter(ours["operators"]) == Counter(theirs["operators"])
     assert ours["skipped"] == theirs["skipped"]

@@ -88,19 +88,6 @@ def losses(process: subprocess.Popen[str], folder: Path) -> list[str]:
     return sorted(LOSS.findall(text))  # ranks share the pipe
 
 
-def printed(folder: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "fastdispatch", *command],
-        cwd=folder,
-        env=processes.environment(),
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.program}{case.stage}" for case in CASES])
 def test_training(case: Case, tmp_path: Path) -> None:
     folders = [tmp_path / "plain", tmp_path / "recorded"]
@@ -117,8 +104,12 @@ def test_training(case: Case, tmp_path: Path) -> None:
     modules = trace.modules
     roots = {name for name, path in zip(modules["class"], modules["path"], strict=True) if not path}
     assert roots == {case.root, case.beside} - {""}
-    first = printed(out, "report", ".").partition(" where\n")[2].splitlines()[:5] if case.steps else []
+    first = (
+        processes.successful("report", ".", folder=out).stdout.partition(" where\n")[2].splitlines()[:5]
+        if case.steps
+        else []
+    )
     assert "100.0 %" in "".join(first[:1]) or not case.steps
     assert not [row for row in first if "_call_impl" in row or "<folded>" in row]
-    printed(out, "svg", ".", "-o", "graph.svg")
+    processes.successful("svg", ".", "-o", "graph.svg", folder=out)
     assert ElementTree.parse(out / "graph.svg").getroot().tag.endswith("svg")

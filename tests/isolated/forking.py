@@ -26,7 +26,9 @@ class Data(Dataset):
 
 PARENT = os.getpid()
 with fastdispatch.CallGraph(sys.argv[1]) as graph:
-    total = sum(batch.sum().item() for batch in DataLoader(Data(), batch_size=8, num_workers=2, multiprocessing_context="fork"))
+    total = sum(
+        batch.sum().item() for batch in DataLoader(Data(), batch_size=8, num_workers=2, multiprocessing_context="fork")
+    )
     pid = os.fork()
     if pid == 0:
         only_in_workers(3)

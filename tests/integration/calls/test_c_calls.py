@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
-from tests import programs, traces
+from tests import commands, programs, traces
 from tests.integration.calls.test_calls import SOURCES, record
 from tests.oracle.c_counting import CCallCounter
 from tests.oracle.recorded import Recorded
@@ -244,23 +243,16 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
 KEYS = ("zlib:[]:compress", "builtins:[]:sorted")
 
 
-def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(list(arguments)) == 0
-    return capsys.readouterr().out
-
-
-def test_reports_pictures_and_exports_have_them(
-    recording: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = _run(capsys, "report", recording, "--all", "--steps", "all", "--top", "99")
+def test_reports_pictures_and_exports_have_them(recording: str, tmp_path: Path) -> None:
+    report = commands.out("report", recording, "--all", "--steps", "all", "--top", "99")
     assert [line.split()[0] for key in KEYS for line in report.splitlines() if key in line] == ["4", "4"]
     picture = tmp_path / "graph.svg"
-    _run(capsys, "svg", recording, "-o", str(picture))
+    commands.out("svg", recording, "-o", str(picture))
     assert all(name in picture.read_text() for name in ("compress", "sorted"))
-    timeline = json.loads(_run(capsys, "export", "chrome", recording, "-o", "-"))
+    timeline = json.loads(commands.out("export", "chrome", recording, "-o", "-"))
     names = Counter((event["name"], event["cat"]) for event in timeline["traceEvents"] if event["ph"] == "X")
     assert names["compress", "zlib"] == names["sorted", "builtins"] == 4
-    folded = _run(capsys, "export", "folded", recording, "-o", "-")
+    folded = commands.out("export", "folded", recording, "-o", "-")
     assert any("builtins:[]:sorted;tests/programs.py:[]:leaf" in line for line in folded.splitlines())
 
 

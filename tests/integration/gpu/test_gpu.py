@@ -7,8 +7,6 @@ from __future__ import annotations
 import ctypes
 import json
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -304,9 +302,7 @@ with fastdispatch.CallGraph({str(tmp_path / "b")!r}, gpu=fastdispatch.Gpu(every=
         graph.step()
 print(json.dumps([printed, cuda.cudaGetLastError() == before]))
 """
-    environment = processes.environment()
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    answer = json.loads(done.stdout)
+    answer = json.loads(processes.python_program("-c", program).stdout)
     if answer == "a driver":
         pytest.skip("there is a driver here")
     assert "torch.cuda.is_available() is false" in answer[0]

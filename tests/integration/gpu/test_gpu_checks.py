@@ -1,10 +1,9 @@
-"""``make test-gpu`` and ``make bench-gpu``: skipped without a GPU; their logic on the stand-in CUDA runtime."""
+"""``make test-gpu``, ``make bench-gpu``, benchmarks/gpu: without a GPU, and on the stand-in CUDA runtime."""
 
 from __future__ import annotations
 
+import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,16 +20,14 @@ def test_without_a_gpu_they_are_skipped(module: str, line: str) -> None:
 
     if torch.cuda.is_available():
         pytest.skip("a GPU is there")
-    command = [sys.executable, "-m", module]
-    done = subprocess.run(command, cwd=processes.ROOT, text=True, capture_output=True, check=False)
+    done = processes.python("-m", module, folder=processes.ROOT)
     assert (done.returncode, done.stdout) == (0, f"skipped: {line}\n"), done.stderr
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in")
 def test_the_checks_on_the_stand_in(tmp_path: Path) -> None:
     folder = standin.build(tmp_path)
-    command = [sys.executable, str(processes.ROOT / "tests" / "isolated" / "gpu_checks.py"), str(folder)]
-    done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+    done = processes.python(processes.ISOLATED / "gpu_checks.py", folder, folder=tmp_path)
     printed = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith(("passed", "FAILED"))]
     names = ("forms_of_gpu", "results_unchanged", "memory_stays_level", "timeline_of_a_training")
     assert printed[:4] == [f"passed  {name}" for name in names], done.stdout + done.stderr
@@ -65,3 +62,20 @@ def test_kernels_belong_to_the_modules_around_their_launch() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(1, 1))
     assert [row_of(name, model) for name, _ in model.named_modules()] == ["Sequential", "*"]
     assert row_of("blocks.12.attn.3", model) == "blocks.*.attn.*"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in")
+def test_its_figures(tmp_path: Path) -> None:
+    printed = json.loads(processes.run("gpu_benchmark.py", standin.build(tmp_path)).stdout.splitlines()[-1])
+    assert printed["without"]["figures"] == []
+    assert printed["without"]["skipped"] == ["gpu: PyTorch has no GPU to use here (torch.cuda.is_available() is false)"]
+    figures = {figure["name"]: figure for figure in printed["with"]["figures"]}
+    sides = ("no marks", "1 step in 100", "modules, every step", "operators, every step")
+    for name in ("step: untraced", *(f"step: {side} / untraced" for side in sides)):
+        assert figures[name]["value"] > 0
+    assert "drain: a mark" in figures
+    assert figures["calls added to a step: cudaEventRecord"]["value"] > 50  # two per operator
+    for name in ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"):
+        waits = figures[f"calls added to a step: {name}"]
+        assert (waits["value"], waits["bar"], waits["met"]) == (0, 0, True)
+    assert printed["with"]["skipped"] == ["intervals beside kernels: torch.profiler saw no kernel"]

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
 from fastdispatch.record import doctor, gpu
-from tests import processes
+from tests import commands, processes
 
 pytestmark = pytest.mark.torch
 SENTENCE = "CPU only: no timers for devices of type npy"
 
 
-def test_a_device_without_timers_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_device_without_timers_is_named(tmp_path: Path) -> None:
     pytest.importorskip("torch.utils.backend_registration")
     done = processes.run("other_device.py", tmp_path / "out")
     assert done.stdout.startswith(f"gpu='require': {SENTENCE}: import a PyTorch built for CUDA or ROCm first")
     assert fastdispatch.load(tmp_path / "out").meta["gpu_missing"] == SENTENCE
-    assert main(["report", str(tmp_path / "out")]) == 0
-    assert SENTENCE in capsys.readouterr().out.splitlines()
-    assert main(["report", str(tmp_path / "out"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["gpu_missing"] == SENTENCE
+    assert SENTENCE in commands.out("report", tmp_path / "out").splitlines()
+    assert commands.document("report", tmp_path / "out")["gpu_missing"] == SENTENCE
 
 
-def test_no_device_time_for_the_cpu_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_device_time_for_the_cpu_alone(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "out") as graph:
         graph.step()
     assert "gpu_missing" not in fastdispatch.load(tmp_path / "out").meta
-    assert main(["report", str(tmp_path / "out"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["gpu_missing"] == ""
+    assert commands.document("report", tmp_path / "out")["gpu_missing"] == ""
 
 
 class Torch:

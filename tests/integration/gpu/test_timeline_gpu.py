@@ -9,21 +9,19 @@ from typing import Any
 import pytest
 
 from fastdispatch.cli import main
-from tests import schemas
+from tests import commands, schemas
 
 Event = dict[str, Any]
 
 
-def stats(capsys: pytest.CaptureFixture[str], *paths: Path) -> dict[str, Any]:
-    assert main(["timeline", "stats", "--json", *map(str, paths)]) == 0
-    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+def stats(*paths: Path) -> dict[str, Any]:
+    made: dict[str, Any] = commands.document("timeline", "stats", *paths)
     schemas.valid(made, "timeline-stats")
     return made
 
 
-def text(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
-    assert main(["timeline", "stats", *map(str, arguments)]) == 0
-    return capsys.readouterr().out.replace("\u202f", " ")
+def text(*arguments: str | Path) -> str:
+    return commands.out("timeline", "stats", *arguments).replace("\u202f", " ")
 
 
 def slice_of(cat: str, name: str, tid: int, ts: int, dur: int, **args: Any) -> Event:
@@ -82,17 +80,16 @@ def forms(tmp_path: Path) -> list[Path]:
     return made
 
 
-def test_the_same_figures_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_figures_in_every_form(tmp_path: Path) -> None:
     paths = forms(tmp_path)
-    capsys.readouterr()
-    first, *others = (stats(capsys, path) for path in paths)
+    first, *others = (stats(path) for path in paths)
     for made in others:
         for key in ("gpus", "streams", "launches", "copies"):
             assert made[key] == first[key], key
 
 
-def test_kinds_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = stats(capsys, trace(tmp_path / "rank0.json"))
+def test_kinds_of_kernels(tmp_path: Path) -> None:
+    made = stats(trace(tmp_path / "rank0.json"))
     (gpu,) = made["gpus"]
     assert (gpu["start"], gpu["end"], gpu["busy"], gpu["idle"]) == (100_000, 330_000, 45_000, 185_000)
     assert gpu["kinds"] == [
@@ -113,9 +110,9 @@ def test_kinds_of_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     }
 
 
-def test_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_streams(tmp_path: Path) -> None:
     """Stream 7: gaps of 2 (kernel wait), 184 (launched at 250: host wait) and 10 us (launched at 311: host wait)."""
-    first, second = stats(capsys, trace(tmp_path / "rank0.json"))["streams"]
+    first, second = stats(trace(tmp_path / "rank0.json"))["streams"]
     assert (first["device"], first["stream"], first["count"], first["launched"]) == (0, 7, 4, 4)
     assert (first["busy"], first["idle"]) == (34_000, 196_000)
     assert (first["host_wait"], first["kernel_wait"], first["other_wait"]) == (194_000, 2_000, 0)
@@ -135,7 +132,7 @@ def test_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (second["stream"], second["idle"], second["pending"]["max"]) == (20, 0, 1)
 
 
-def test_gaps_without_a_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gaps_without_a_cause(tmp_path: Path) -> None:
     """The launch came in time and the gap is long, or the launch is not in the trace."""
     path = write(
         tmp_path / "rank0.json",
@@ -150,7 +147,7 @@ def test_gaps_without_a_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             ),
         ],
     )
-    (row,) = stats(capsys, path)["streams"]
+    (row,) = stats(path)["streams"]
     assert (row["launched"], row["host_wait"], row["kernel_wait"], row["other_wait"]) == (
         2,
         0,
@@ -159,8 +156,8 @@ def test_gaps_without_a_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     )
 
 
-def test_launches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (row,) = stats(capsys, trace(tmp_path / "rank0.json"))["launches"]
+def test_launches(tmp_path: Path) -> None:
+    (row,) = stats(trace(tmp_path / "rank0.json"))["launches"]
     assert row["kernels"] == 4
     assert row["short_kernels"] == 1  # 4 us
     assert row["under_call"] == 1  # 10 us of work after a call of 60
@@ -171,7 +168,7 @@ def test_launches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (call["min"], call["max"], call["total"]) == (2_000, 60_000, 71_000)
 
 
-def test_copies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_copies(tmp_path: Path) -> None:
     def copy(name: str, ts: int, dur: int, **args: Any) -> Event:
         return work("gpu_memset" if "Memset" in name else "gpu_memcpy", name, 7, ts, dur, ts, **args)
 
@@ -184,15 +181,15 @@ def test_copies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             copy("Memset (Device)", 50, 4),
         ],
     )
-    first, second = stats(capsys, path)["copies"]
+    first, second = stats(path)["copies"]
     assert (first["kind"], first["bytes"], first["bytes_per_s"]) == ("DtoH", 4000, 2e8)
     assert (first["bandwidth"]["min"], first["bandwidth"]["max"]) == (100_000_000, 300_000_000)
     assert first["bandwidth"]["mean"] == 2e8
     assert (second["kind"], second["bytes"], second["unsized"], second["bytes_per_s"]) == ("memset", 800, 1, 2e8)
 
 
-def test_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = text(capsys, trace(tmp_path / "rank0.json"))
+def test_the_tables(tmp_path: Path) -> None:
+    out = text(trace(tmp_path / "rank0.json"))
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0] == "1 rank, 0 steps, 11 events, 329 us"
     assert "0 3 24 us 24 us 10.4 % 15 us compute" in lines
@@ -204,21 +201,21 @@ def test_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not any(kind in out for kind in ("Kernels: memory", "found no room"))
 
 
-def test_tables_are_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_cut(tmp_path: Path) -> None:
     events = [kernel(f"k{i}", i, 10 * i, 5 + i, 0) for i in range(4)]
-    out = text(capsys, write(tmp_path / "rank0.json", events), "--top", "2")
+    out = text(write(tmp_path / "rank0.json", events), "--top", "2")
     assert "Kernels: compute: 2 of 4, with most time" in out
     assert "Streams: 2 of 4, busiest" in out
 
 
-def test_traces_without_gpus_have_no_such_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_traces_without_gpus_have_no_such_tables(tmp_path: Path) -> None:
     path = write(tmp_path / "rank0.json", [slice_of("cpu_op", "aten::mm", 1, 0, 5)])
-    made = stats(capsys, path)
+    made = stats(path)
     assert not any(made[key] for key in ("gpus", "streams", "launches", "copies"))
-    assert "Streams" not in text(capsys, path)
+    assert "Streams" not in text(path)
 
 
-def test_clocks_by_kernels_that_send(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clocks_by_kernels_that_send(tmp_path: Path) -> None:
     """Microseconds: the clock of rank 1 is ahead by 1000. Without shapes, only kernels name the peer."""
 
     def message(correlation: int, ts: int, dur: int, **peer: int) -> Event:
@@ -228,8 +225,7 @@ def test_clocks_by_kernels_that_send(tmp_path: Path, capsys: pytest.CaptureFixtu
     first = [message(1, 100, 10, **{"Dst Rank": 1}), message(2, 200, 100, **{"Src Rank": 1})]
     second = [message(1, 1050, 60, **{"Src Rank": 0}), message(2, 1290, 30, **{"Dst Rank": 0})]
     paths = [write(tmp_path / f"rank{rank}.json", events, rank) for rank, events in enumerate((first, second))]
-    assert main(["timeline", "stats", "--json", "--align", "p2p", *map(str, paths)]) == 0
-    reference, file = json.loads(capsys.readouterr().out)["files"]
+    reference, file = commands.document("timeline", "stats", "--align", "p2p", *paths)["files"]
     # The message to rank 1 ends at most 1010 later there, the one from rank 1 begins at least 990 later.
     assert file["offset_ns"] - reference["offset_ns"] == -1_000_000
     assert (file["align"], file["uncertainty_ns"]) == ("p2p", 10_000)

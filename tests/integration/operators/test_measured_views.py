@@ -19,7 +19,7 @@ from fastdispatch.read.trace import Group
 from fastdispatch.report.comm_report import comm_rows
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.report_rows import ReportRow
-from tests import many_ranks
+from tests import commands, many_ranks
 
 torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
@@ -107,24 +107,20 @@ def test_totals_are_those_of_the_other_reports(run: Path) -> None:
 
 
 @pytest.mark.parametrize("sort", ["flops", "bytes", "comm", "allocated"])
-def test_rows_are_sorted_by_a_measured_figure(run: Path, sort: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_sorted_by_a_measured_figure(run: Path, sort: str) -> None:
     trace = fastdispatch.load(run, steps="settled")
     field = {"comm": "communicated"}.get(sort, sort)
     values = [getattr(row, field) for row in rows_of(trace, "function", sort).values()]
     assert values == sorted(values, reverse=True) and values[0] == measured(trace).total(field)
-    assert main(["report", str(run), "--sort", sort]) == 0
-    out = capsys.readouterr().out
+    out = commands.out("report", run, "--sort", sort)
     assert f"measured: {2 * LAYER / 1000:.3g} kFLOP, {GRADIENT} B communicated of a step and rank" in out
 
 
 @pytest.mark.parametrize(("sort", "measure"), [("flops", "flops"), ("comm", "comm"), ("allocated", "memory")])
-def test_a_figure_that_was_not_measured(
-    sort: str, measure: str, group: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_figure_that_was_not_measured(sort: str, measure: str, group: None, tmp_path: Path) -> None:
     others = {"flops": "comm", "comm": "memory", "memory": "flops"}
     train(tmp_path, measure=others[measure])
-    assert main(["report", str(tmp_path), "--sort", sort]) == BAD_INPUT
-    error = capsys.readouterr().err
+    error = commands.error("report", tmp_path, "--sort", sort)
     assert f"--sort {sort}" in error and f"--measure {measure}" in error and error.count("\n") == 1
 
 

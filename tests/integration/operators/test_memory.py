@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,10 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.memory_figures import DeviceMemory, Unfollowed, memory_of
 from fastdispatch.measures.memory_report import memory_report
-from tests import many_ranks
+from tests import commands, many_ranks, processes
 
 torch = pytest.importorskip("torch")
 
@@ -252,12 +249,11 @@ print(len(offsets), sum(a != b for a, b in zip(before, during)), words() == befo
 
 
 def test_the_slots_are_restored(tmp_path: Path) -> None:
-    out = subprocess.run([sys.executable, "-c", SLOTS, tmp_path / "run"], capture_output=True, text=True, check=True)
-    assert out.stdout.split() == ["2", "2", "True", "0"]
+    assert processes.python_program("-c", SLOTS, tmp_path / "run").stdout.split() == ["2", "2", "True", "0"]
 
 
 def test_a_reduced_merge_has_the_memory_of_the_rank_with_the_highest_peak(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ranks 1 and 2 have equal peaks: the lower one is reported, in any order and grouping."""
     monkeypatch.setenv("WORLD_SIZE", "4")
@@ -277,5 +273,4 @@ def test_a_reduced_merge_has_the_memory_of_the_rank_with_the_highest_peak(
     made = memory_report(fastdispatch.load(tmp_path / "made.json"))
     assert (made.rank, made.ranks, made.devices[0].peak) == (1, 4, 3 * LEAK)
     assert made.devices == memory_report(fastdispatch.load(ranks[1])).devices
-    assert main(["report", str(tmp_path / "made.json"), "--memory"]) == 0
-    assert "rank 1, the highest of 4 ranks; " in capsys.readouterr().out
+    assert "rank 1, the highest of 4 ranks; " in commands.out("report", tmp_path / "made.json", "--memory")

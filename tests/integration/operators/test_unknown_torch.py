@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -40,9 +38,7 @@ session.stop()
 
 
 def reason(*arguments: object) -> str:
-    command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
-    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=True)
-    (line,) = done.stdout.splitlines()
+    (line,) = processes.python_program("-c", PROGRAM, *arguments).stdout.splitlines()
     return line
 
 

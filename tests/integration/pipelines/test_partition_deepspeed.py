@@ -11,7 +11,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from tests import processes, schemas
+from tests import commands, processes, schemas
 
 pytestmark = pytest.mark.torch
 
@@ -64,8 +64,7 @@ def test_schedules_of_deepspeed_are_our_plans(both: dict[str, Any]) -> None:
 
 def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Path) -> None:
     assert both
-    result = processes.successful("pipeline", "report", plain, "--json")
-    document = json.loads(result.stdout)
+    document = commands.document("pipeline", "report", plain)
     schemas.valid(document, "pipeline-report")
     assert "DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model" in document["notes"]
     assert (document["stages"], document["table"], document["ranks"]) == (0, [], [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
 from pathlib import Path
 
@@ -102,9 +101,8 @@ def check_example(lines: list[str], model: str, stages: int) -> None:
 
 
 def test_the_example_goes_from_a_model_to_ranks(examples: Path) -> None:
-    program = [sys.executable, str(examples / "plan_and_run.py"), "--models", "resnet", "--stages", "2", "--steps", "2"]
-    done = subprocess.run(program, env=processes.environment(), text=True, capture_output=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    program = examples / "plan_and_run.py"
+    done = processes.python_program(program, "--models", "resnet", "--stages", 2, "--steps", 2)
     check_example(done.stdout.splitlines(), "resnet", 2)
 
 

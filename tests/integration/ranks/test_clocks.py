@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fastdispatch import load
-from tests import processes
+from tests import commands, processes
 from tests.consumers.perfetto import assert_clean, open_trace, own_times, query
 
 RANKS = 4
@@ -132,8 +132,7 @@ def test_collectives(tmp_path: Path) -> None:
 
 
 def figures(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = processes.successful("timeline", "stats", folder, "--json", *arguments)
-    made: dict[str, Any] = json.loads(done.stdout)
+    made: dict[str, Any] = json.loads(commands.out("timeline", "stats", folder, "--json", *arguments))
     return made
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.dataset import query, run_manifest, run_tables, write_dataset
-from tests import many_ranks, processes, programs
+from tests import commands, many_ranks, processes, programs
 
 duckdb = pytest.importorskip("duckdb")
 fsspec = pytest.importorskip("fsspec")
@@ -254,8 +254,7 @@ def test_another_run(ranks: list[Path], tmp_path: Path) -> None:
         programs.leaf(1)
     other = tmp_path / "other" / "rank00001.fd"
     text = f"import fastdispatch\nwith fastdispatch.CallGraph({str(other.parent)!r}, ops='off'): pass"
-    environment = processes.environment(RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="another")
-    subprocess.run([sys.executable, "-c", text], env=environment, check=True)
+    processes.python_program("-c", text, RANK="1", WORLD_SIZE="2", FASTDISPATCH_RUN_ID="another")
     target = tmp_path / "run.parquet"
     write_dataset.write_dataset([str(tmp_path / "one")], target)
     manifest = write_dataset.write_dataset([str(other)], target)
@@ -263,19 +262,17 @@ def test_another_run(ranks: list[Path], tmp_path: Path) -> None:
     assert "belongs to run another" in manifest.refused[str(other)]
 
 
-def test_nothing_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_readable(tmp_path: Path) -> None:
     (tmp_path / "rank00000.fd").write_bytes(b"")
-    assert main(["merge", str(tmp_path), "-o", str(tmp_path / "run.parquet")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert commands.error("merge", tmp_path, "-o", tmp_path / "run.parquet").count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [("missing", "missing: No such file or directory"), (".", "no recording (rank*.fd) in this directory")],
 )
-def test_invalid_inputs(inputs: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["merge", str(tmp_path / inputs), "-o", str(tmp_path / "run.parquet")]) == 2
-    error = capsys.readouterr().err
+def test_invalid_inputs(inputs: str, message: str, tmp_path: Path) -> None:
+    error = commands.error("merge", tmp_path / inputs, "-o", tmp_path / "run.parquet")
     assert message in error and error.count("\n") == 1
     assert not (tmp_path / "run.parquet").exists()
 
@@ -388,8 +385,7 @@ def test_invalid_parts(part: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit, match="2"):
         main(["merge", str(tmp_path), "-o", str(tmp_path / "run.parquet"), "--part", part])
     assert "expected I/N" in capsys.readouterr().err
-    assert main(["merge", str(tmp_path), "-o", str(tmp_path / "run.json"), "--part", "1/2"]) == 2
-    assert "--part writes a data set" in capsys.readouterr().err
+    assert "--part writes a data set" in commands.error("merge", tmp_path, "-o", tmp_path / "run.json", "--part", "1/2")
 
 
 def test_processes(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,19 +398,14 @@ def test_processes(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypatch
     assert reduced(tmp_path / "run.parquet") == reduced(dataset)
 
 
-def test_sql_command(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sql"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(query.recipes())
+def test_sql_command(dataset: Path) -> None:
+    assert [line.split()[0] for line in commands.out("sql").splitlines()] == list(query.recipes())
     text = "SELECT rank, sum(calls) AS calls FROM figures GROUP BY rank ORDER BY rank LIMIT 1"
     calls = duckdb.sql(f"SELECT sum(calls)::BIGINT FROM '{dataset}/figures/*.parquet' WHERE rank = 0").fetchall()[0][0]
-    assert main(["sql", str(dataset), text, "--format", "csv"]) == 0
-    assert capsys.readouterr().out == f"rank,calls\n0,{calls}\n"
-    assert main(["sql", str(dataset), text, "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out) == [{"rank": 0, "calls": calls}]
-    assert main(["sql", str(dataset), text]) == 0
-    assert capsys.readouterr().out.split() == ["rank", "calls", "0", str(calls)]
-    assert main(["sql", str(dataset), "phases", "--show"]) == 0
-    assert capsys.readouterr().out.startswith("-- Mean milliseconds")
+    assert commands.out("sql", dataset, text, "--format", "csv") == f"rank,calls\n0,{calls}\n"
+    assert json.loads(commands.out("sql", dataset, text, "--format", "json")) == [{"rank": 0, "calls": calls}]
+    assert commands.out("sql", dataset, text).split() == ["rank", "calls", "0", str(calls)]
+    assert commands.out("sql", dataset, "phases", "--show").startswith("-- Mean milliseconds")
 
 
 @pytest.mark.parametrize(
@@ -425,15 +416,13 @@ def test_sql_command(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["SELECT 1 AS a, error('planted')"], "sql: Invalid Input Error: planted"),
     ],
 )
-def test_invalid_queries(arguments: list[str], message: str, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sql", str(dataset), *arguments]) == 2
-    assert capsys.readouterr().err == f"fastdispatch: {message}\n"
+def test_invalid_queries(arguments: list[str], message: str, dataset: Path) -> None:
+    assert commands.error("sql", dataset, *arguments) == f"fastdispatch: {message}\n"
 
 
-def test_without_duckdb(dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_duckdb(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    assert main(["sql", str(dataset), "FROM ranks"]) == 2
     assert (
-        capsys.readouterr().err
+        commands.error("sql", dataset, "FROM ranks")
         == "fastdispatch: more than 16 ranks and SQL need DuckDB: pip install 'fastdispatch[scale]'\n"
     )

@@ -17,7 +17,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.dataset import run_manifest, write_dataset
-from tests import many_ranks, programs
+from tests import commands, many_ranks, programs
 from tests.soak import mutants
 
 duckdb = pytest.importorskip("duckdb")
@@ -98,8 +98,7 @@ def test_an_unreadable_input_is_skipped_and_listed(
     manifest = run_manifest.load(target)
     assert list(manifest.refused) == [str(bad)] and sorted(manifest.ranks) == [0, 1, 3, 4, 5]
     assert fastdispatch.scan(target).sql("SELECT count(DISTINCT rank) FROM figures").fetchall() == [(5,)]
-    assert main(["report", str(target)]) == 0
-    assert f"rank {BAD} of {RANKS} is missing" in capsys.readouterr().out
+    assert f"rank {BAD} of {RANKS} is missing" in commands.out("report", target)
 
 
 def test_a_repaired_input_is_added(run: Path, source: Path, group_size: int) -> None:
@@ -112,20 +111,19 @@ def test_a_repaired_input_is_added(run: Path, source: Path, group_size: int) -> 
     assert sorted(manifest.ranks) == list(range(RANKS)) and not manifest.refused and not manifest.missing
 
 
-def test_a_truncated_input_is_kept_and_listed(run: Path, group_size: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_truncated_input_is_kept_and_listed(run: Path, group_size: int) -> None:
     bad, target = run / f"rank0000{BAD}.fd", run.parent / "run.parquet"
     content = bad.read_bytes()
     end = struct.unpack_from("<Q", content, 16)[0]
     bad.write_bytes(content[: end // 2])
     for _ in range(2):  # the second call reads nothing, and lists it again
-        assert main(["merge", str(run), "-o", str(target)]) == 0
-        (line,) = capsys.readouterr().err.splitlines()
+        (line,) = commands.error("merge", run, "-o", target, status=0).splitlines()
         assert line.startswith(f"fastdispatch: {bad}: rank {BAD} is incomplete: ")
     states = fastdispatch.scan(target).sql("SELECT rank FROM ranks WHERE incomplete").fetchall()
     assert states == [(BAD,)]
 
 
-def test_figures_beyond_the_range_of_numbers(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_beyond_the_range_of_numbers(run: Path) -> None:
     """Damaged recordings with the largest self time everywhere: sums stop at the largest number."""
     for path in run.glob("*.fd"):
         content = bytearray(path.read_bytes())
@@ -148,8 +146,7 @@ def test_a_lost_partition(run: Path, group_size: int, capsys: pytest.CaptureFixt
     lost = min(target.glob("figures/*.parquet"))
     lost.unlink()
     capsys.readouterr()
-    assert main(["sql", str(target), counts]) == 2
-    assert f"{lost}: lost: run fastdispatch merge again" in capsys.readouterr().err
+    assert f"{lost}: lost: run fastdispatch merge again" in commands.error("sql", target, counts)
     (group,) = (each for each in run_manifest.load(target).groups if each.name == lost.stem)
     assert main(["merge", group.inputs[0].path, "-o", str(target)]) == 2
     assert f"{lost} is lost: also give {group.inputs[1].path}" in capsys.readouterr().err
@@ -157,28 +154,26 @@ def test_a_lost_partition(run: Path, group_size: int, capsys: pytest.CaptureFixt
     assert fastdispatch.scan(target).sql(counts).fetchall() == expected
 
 
-def test_lost_sums(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lost_sums(run: Path) -> None:
     target = run.parent / "run.parquet"
     assert main(["merge", str(run), "-o", str(target)]) == 0
     whole = (target / "whole.json.gz").read_bytes()
     shutil.rmtree(target / "parts")
     (target / "whole.json.gz").unlink()
     (target / "settled.json.gz").unlink(missing_ok=True)
-    capsys.readouterr()
-    assert main(["report", str(target)]) == 2
-    assert "no sum of ranks in this data set" in capsys.readouterr().err
+    assert "no sum of ranks in this data set" in commands.error("report", target)
     assert main(["merge", str(run), "-o", str(target)]) == 0
     assert (target / "whole.json.gz").read_bytes() == whole
 
 
-def test_a_damaged_manifest_destroys_nothing(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_manifest_destroys_nothing(run: Path) -> None:
     target = run.parent / "run.parquet"
     assert main(["merge", str(run), "-o", str(target)]) == 0
     files = sorted(target.rglob("*"))
     (target / "manifest.json").write_text('{"format": "fastd')
-    capsys.readouterr()
-    assert main(["merge", str(run / "rank00000.fd"), "-o", str(target)]) == 2
-    assert "manifest.json: not the manifest of a data set" in capsys.readouterr().err
+    assert "manifest.json: not the manifest of a data set" in commands.error(
+        "merge", run / "rank00000.fd", "-o", target
+    )
     assert sorted(target.rglob("*")) == files
 
 
@@ -191,9 +186,7 @@ class Breaking(io.BytesIO):
         return super().read(4096)
 
 
-def test_a_store_that_breaks_within_a_file(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_store_that_breaks_within_a_file(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = fsspec.filesystem("memory")
     store.pipe({f"/breaking/{path.name}": path.read_bytes() for path in run.glob("*.fd")})
     opened = type(store).open
@@ -204,8 +197,7 @@ def test_a_store_that_breaks_within_a_file(
 
     monkeypatch.setattr(type(store), "open", open_)
     target = tmp_path / "run.parquet"
-    assert main(["merge", "memory://breaking", "-o", str(target)]) == 1
-    assert capsys.readouterr().err.splitlines() == [
+    assert commands.error("merge", "memory://breaking", "-o", target, status=1).splitlines() == [
         f"fastdispatch: skipped: memory:///breaking/rank0000{BAD}.fd: connection reset by peer",
         f"fastdispatch: rank {BAD} of {RANKS} is missing",
     ]
@@ -284,7 +276,7 @@ def test_a_damaged_data_set_is_one_line(place: str, damage: Callable[[Path], obj
 
 
 @pytest.mark.parametrize("name", ["a[b]", "a*?", "x=1", "[!a", "q'q", "~"])
-def test_any_path_of_a_data_set(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_path_of_a_data_set(name: str, run: Path) -> None:
     (run.parent / "a[b]").mkdir()
     target = run.parent / "a[b]" / name
     assert main(["merge", str(run), "-o", f"{target}/"]) == 0
@@ -293,7 +285,7 @@ def test_any_path_of_a_data_set(name: str, run: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("place", ["other", "figures", "parts", "jobs.partial", ".fastdispatch-dataset"])
-def test_links_out_of_a_data_set_are_not_followed(place: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_out_of_a_data_set_are_not_followed(place: str, run: Path) -> None:
     target, outside = run.parent / "run.parquet", run.parent / "outside"
     assert main(["merge", str(run), "-o", str(target)]) == 0
     outside.mkdir()

@@ -18,7 +18,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.read import live
-from tests import processes
+from tests import commands, processes
 from tests.processes import wait_for
 
 torch = pytest.importorskip("torch")
@@ -240,8 +240,7 @@ def test_top_as_json_has_the_findings_up_to_now(tmp_path: Path, capsys: pytest.C
         read_a_value_often()
         assert main(["top", str(tmp_path), "--once", "--total", "--json"]) == 0
     now = json.loads(capsys.readouterr().out)["findings"]
-    assert main(["findings", str(tmp_path), "--json"]) == 0
-    later = json.loads(capsys.readouterr().out)
+    later = commands.document("findings", tmp_path)
     found, expected = (
         [(each["where"], each["evidence"]) for each in document["findings"] if each["id"] == "host-sync"]
         for document in (now, later)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas
@@ -26,8 +24,7 @@ def record_in(folder: Path, out: Path, rank: int) -> None:
     folder.mkdir(parents=True)
     (folder / "program.py").write_text(PROGRAM.format(out=str(out)))
     (folder / "helper.py").write_text("import json\ndef made():\n    return json.dumps([1])\n")
-    environment = processes.environment(RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID="one")
-    subprocess.run([sys.executable, "program.py"], cwd=folder, env=environment, check=True)
+    processes.python_program("program.py", folder=folder, RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID="one")
 
 
 def keys_of(trace: fastdispatch.Trace) -> set[str]:

@@ -23,7 +23,7 @@ from fastdispatch.dataset.write_dataset import write_dataset
 from fastdispatch.detectors import findings
 from fastdispatch.read.missing import missing_from
 from fastdispatch.read.rank_rows import RankRow, folded
-from tests import many_ranks, programs
+from tests import commands, many_ranks, programs
 
 pytest.importorskip("duckdb")
 
@@ -147,7 +147,7 @@ def test_damaged_recordings_of_a_run_directory_are_named(
 
 @pytest.mark.parametrize("problem", ["duckdb", "place"])
 def test_a_data_set_that_cannot_be_written_in_the_run_directory(
-    problem: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    problem: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(ranks[0].parent, run, ignore=shutil.ignore_patterns("*.parquet"))
@@ -161,17 +161,15 @@ def test_a_data_set_that_cannot_be_written_in_the_run_directory(
             f"{run}: cannot write the data set of {RANKS} ranks here: give another place: "
             f"fastdispatch merge {run} -o NAME.parquet"
         )
-    assert main(["report", str(run)]) == 2
-    assert capsys.readouterr().err == f"fastdispatch: {expected}\n"
+    assert commands.error("report", run) == f"fastdispatch: {expected}\n"
     assert main(["report", str(run), "--rank", "3"]) == 0
 
 
-def test_a_merge_in_json_has_few_ranks(ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_merge_in_json_has_few_ranks(ranks: list[Path], tmp_path: Path) -> None:
     output = tmp_path / "merged.json"
     expected = f"{output}: 20 ranks are too many for one JSON file: write a data set: -o NAME.parquet"
     for inputs in ([ranks[0].parent], ranks):
-        assert main(["merge", *map(str, inputs), "-o", str(output)]) == 2
-        assert capsys.readouterr().err == f"fastdispatch: {expected}\n"
+        assert commands.error("merge", *inputs, "-o", output) == f"fastdispatch: {expected}\n"
     with pytest.raises(fastdispatch.Error, match="20 ranks are too many"):
         fastdispatch.merge(ranks, output)
     assert main(["merge", *map(str, ranks[:16]), "-o", str(output)]) == 0
@@ -215,14 +213,13 @@ def test_comparisons_of_data_sets_equal_those_of_all_ranks(
     assert one == compared(diff(ranks[3], later[3], rank=3, steps=steps, by=by))
 
 
-def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path) -> None:
     """Two ranks are compared as those of the run directory are."""
     target = tmp_path / "run.parquet"
     write_dataset([str(ranks[0].parent)], target)
     found = []
     for path in (target, ranks[0].parent):
-        assert main(["diff", str(path), "--ranks", f"3,{ODD}", "--json", "--all", "--steps", "all"]) == 0
-        (document,) = json.loads(capsys.readouterr().out)["diffs"]
+        (document,) = commands.document("diff", path, "--ranks", f"3,{ODD}", "--all", "--steps", "all")["diffs"]
         found.append(document | {side: document[side] | {"name": ""} for side in ("before", "after")})
     assert found[0] == found[1]
     assert any("calls" in row["changes"] for row in found[0]["rows"] if row["key"].endswith(":leaf"))
@@ -279,9 +276,7 @@ def test_one_rank_of_a_data_set_of_a_store(ranks: list[Path], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["data set", "many", "few"])
-def test_missing_ranks_are_named(
-    ranks: list[Path], kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_ranks_are_named(ranks: list[Path], kind: str, tmp_path: Path) -> None:
     lost = (3, 17) if kind != "few" else (*range(5), *range(9, 19))
     expected = "ranks 3, 17 of 20 are missing" if kind != "few" else "ranks 0-4, 9-18 of 20 are missing"
     path = tmp_path / "run"
@@ -289,16 +284,12 @@ def test_missing_ranks_are_named(
     for rank in sorted(set(range(RANKS)) - set(lost)):
         shutil.copy(ranks[rank], path)
     if kind == "data set":
-        assert main(["merge", str(path), "-o", f"{path}.parquet"]) == 0
-        assert f"fastdispatch: {expected}\n" == capsys.readouterr().err
+        assert f"fastdispatch: {expected}\n" == commands.error("merge", path, "-o", f"{path}.parquet", status=0)
         path = tmp_path / "run.parquet"
     for command in ("report", "findings"):
-        assert main([command, str(path)]) == 0
-        assert expected in capsys.readouterr().out.splitlines()
-        assert main([command, str(path), "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["missing"] == expected
-    assert main(["report", str(path), "--rank", "5"]) == 0
-    assert "are missing" not in capsys.readouterr().out
+        assert expected in commands.out(command, path).splitlines()
+        assert commands.document(command, path)["missing"] == expected
+    assert "are missing" not in commands.out("report", path, "--rank", "5")
 
 
 @pytest.mark.parametrize(
@@ -398,7 +389,7 @@ def test_rows_of_more_ranks_than_a_page_has() -> None:
 
 @pytest.mark.parametrize("kind", ["recordings", "data set"])
 def test_slow_ranks_of_many_are_compared_with_few_in_memory(
-    kind: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, read = ranks[0].parent, []
     if kind == "data set":
@@ -417,8 +408,7 @@ def test_slow_ranks_of_many_are_compared_with_few_in_memory(
     assert (verdict.slow, verdict.ranks) == ([], RANKS)
     assert [rank["rank"] for rank in trace.ranks] == [verdict.typical]
     monkeypatch.setattr("fastdispatch.compare.ranks.NOTABLE", -1.0)  # all ranks are slow
-    assert main(["diff", str(place), "--ranks", "outliers", "--steps", "all"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = commands.out("diff", place, "--ranks", "outliers", "--steps", "all").splitlines()
     assert [line.partition(" is slow: ")[0] for line in lines[:RANKS]] == [
         f"rank {rank} on {trace.meta['host']}" for rank in range(RANKS)
     ]

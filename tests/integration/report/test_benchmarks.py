@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.processes import ROOT, environment
+from tests import processes
 
 BARS = {
     "calls": ["method: added cost, ours / cProfile", "method: timing=False / timed"],
@@ -31,10 +31,7 @@ BARS = {
 
 
 def benchmarks(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks", *map(str, arguments)]
-    return subprocess.run(
-        command, env=environment(), text=True, capture_output=True, timeout=300, cwd=ROOT, check=False
-    )
+    return processes.python("-m", "benchmarks", *arguments, folder=processes.ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +70,7 @@ def test_sizes_are_real(document: dict) -> None:
 
 def test_calls_import_no_torch() -> None:
     program = "import sys, benchmarks.calls; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], env=environment(), cwd=ROOT, check=True)
+    processes.python_program("-c", program, folder=processes.ROOT)
 
 
 def test_failure_is_one_line(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.compare.diff import Diff
-from tests import processes
+from tests import commands, processes
 
 torch = pytest.importorskip("torch")
 
@@ -113,8 +112,7 @@ def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None
         for rank in range(3)
     ]
     assert [(rank.communicate(timeout=120)[1], rank.returncode) for rank in ranks] == [("", 0)] * 3
-    result = processes.fastdispatch("diff", tmp_path / "run", "--ranks", "outliers", "--json")
-    document = json.loads(result.stdout)
+    document = commands.document("diff", tmp_path / "run", "--ranks", "outliers")
     assert document["slow"] == [1]
     (diff,) = document["diffs"]
     slower = [row["key"] for row in diff["rows"] if "slower" in row["changes"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import runpy
 import sys
 import time
@@ -16,7 +15,7 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.detectors import Findings, limits
 from fastdispatch.detectors.registry import DETECTORS
-from tests import processes, schemas, warm
+from tests import commands, processes, schemas, warm
 
 pytest.importorskip("torch")
 
@@ -175,20 +174,18 @@ def test_every_detector_has_a_program() -> None:
     assert {program(name)["FINDING"] for name in NAMES} == set(DETECTORS) - ON_GPU
 
 
-def test_json_follows_its_schema_and_the_order_is_by_gain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_follows_its_schema_and_the_order_is_by_gain(folder: Path) -> None:
     out = record("loop_over_rows", "fault", folder)
-    assert main(["findings", str(out), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = commands.document("findings", out)
     schemas.valid(document, "findings")
     gains = [each["gain_ns"] for each in document["findings"]]
     assert gains == sorted(gains, reverse=True)
     assert set(schemas.schema("findings")["$defs"]["id"]["enum"]) == set(DETECTORS)
 
 
-def test_text_has_location_evidence_and_advice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_has_location_evidence_and_advice(folder: Path) -> None:
     out = record("branch_on_tensor", "fault", folder)
-    assert main(["findings", str(out)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = commands.out("findings", out).splitlines()
     source = (PROGRAMS / "branch_on_tensor.py").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "any()" in text)
     assert "a step takes" in lines[0]
@@ -199,17 +196,16 @@ def test_text_has_location_evidence_and_advice(folder: Path, capsys: pytest.Capt
     assert any(text.startswith("not decided: ") and "slow-rank" in text for text in lines)
 
 
-def test_without_steps_nothing_is_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_steps_nothing_is_decided(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "out", ops="off"):
         sorted([2, 1])
-    assert main(["findings", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
+    printed = commands.out("findings", tmp_path / "out")
     assert "nothing was found, since no step was recorded" in printed
     found = fastdispatch.findings(tmp_path / "out")
     assert undecided(found) == set(DETECTORS) - {"hang"}
 
 
-def test_a_merge_has_findings_too(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_merge_has_findings_too(folder: Path, tmp_path: Path) -> None:
     """A merge has only the settled steps: detectors of other steps do not decide."""
     out = record("loop_over_rows", "fault", folder)
     assert main(["merge", str(out), "-o", str(tmp_path / "merged.json")]) == 0
@@ -217,5 +213,4 @@ def test_a_merge_has_findings_too(folder: Path, tmp_path: Path, capsys: pytest.C
     assert [each.id for each in found] == [each.id for each in fastdispatch.findings(out)]
     reasons = {each.id: each.reason for each in found.not_decided}
     assert "give the recording to select others" in reasons["slowdown"]
-    assert main(["report", str(tmp_path / "merged.json")]) == 0
-    assert "[tiny-ops" in capsys.readouterr().out
+    assert "[tiny-ops" in commands.out("report", tmp_path / "merged.json")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests import processes
+from tests import golden, processes
 
 pytest.importorskip("torch")
 
@@ -99,28 +98,13 @@ def test_without_mark():
 """
 
 #: Part of the sentence of each test that fails.
-SENTENCES = {
-    "test_operators": r"limit_ops allows 3 calls of operators, the test makes \d+, \d+ below "
-    r"test_net.py:\[\]:test_operators -> net.py:\[Net\]:forward",
-    "test_operators_by_name": r"limit_ops allows 2 calls of aten::relu, the test makes 3, 3 below "
-    r"test_net.py:\[\]:test_operators_by_name -> net.py:\[Net\]:forward",
-    "test_synchronization": r"no_syncs allows no read of a value, the test makes 1: "
-    r"test_net.py:\[\]:test_synchronization -> net.py:\[\]:clipped -> aten::item",
-    "test_blocks_are_added_up": r"limit_ops allows 1 call of aten::addmm, the test makes 2, 1 below "
-    r"test_net.py:\[\]:test_blocks_are_added_up -> net.py:\[Net\]:forward",
-    "test_recompilation": r"no_recompiles allows no recompilation, "
-    r"forward \(net.py:\d+\) was compiled again 1 time: .*",
-    "test_graph_break": r"max_graph_breaks allows 0, the test has 1: branching \(net.py:\d+\): .*",
-    "test_wrong_name": r"mark fastdispatch: unknown limit limit_op: expected limit_ops, no_syncs, no_recompiles, "
-    r"max_graph_breaks",
-}
+SENTENCES = dict(golden.table("plugin"))
 
 
 def run(folder: Path, *options: str, file: str = "test_net.py", **changes: str) -> subprocess.CompletedProcess[str]:
     plugin = ("-p", "_fastdispatch_pytest", "-p", "no:cacheprovider")
-    command = [sys.executable, "-m", "pytest", *plugin, file, *options]
-    environment = processes.environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **changes)
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    changes["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    return processes.python("-m", "pytest", *plugin, file, *options, folder=folder, **changes)
 
 
 @pytest.fixture(scope="module")

@@ -23,10 +23,7 @@ print(sorted(fastdispatch.load("out").nodes["name"]))
 
 
 def setup(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "setup.py", "-q", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=processes.ROOT, env=processes.environment(**changes), capture_output=True, text=True, check=False
-    )
+    return processes.python("setup.py", "-q", *arguments, folder=processes.ROOT, **changes)
 
 
 def c_files(folder: Path) -> dict[str, bytes]:
@@ -57,15 +54,7 @@ def test_a_source_distribution_installs_where_no_torch_is(source: Path, tmp_path
     names = ("fastdispatch-startup.pth", "fastdispatch-startup.start", "_fastdispatch_startup.py")
     assert [name for name in names if (target / name).is_file()] == [*names]
     # -S: no site-packages, so neither PyTorch nor rich is found.
-    environment = processes.environment(PYTHONPATH=str(target))
-    result = subprocess.run(
-        [sys.executable, "-S", "-c", PROGRAM],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = processes.python("-S", "-c", PROGRAM, folder=tmp_path, PYTHONPATH=str(target))
     assert "'work'" in result.stdout, result.stderr
 
 
@@ -80,10 +69,7 @@ print(build_editable(sys.argv[1]))
 @pytest.mark.torch
 def test_an_editable_installation_has_the_startup_hook(source: Path, tmp_path: Path) -> None:
     """Its files are in the wheel: Python does not look for them in the folder of the sources."""
-    environment = processes.environment(FASTDISPATCH_DEBUG="1")
-    subprocess.run(
-        [sys.executable, "-c", EDITABLE, tmp_path], cwd=source, env=environment, check=True, capture_output=True
-    )
+    processes.python_program("-c", EDITABLE, tmp_path, folder=source, FASTDISPATCH_DEBUG="1")
     (wheel,) = tmp_path.glob("*.whl")
     target = tmp_path / "site"
     shutil.unpack_archive(wheel, target, "zip")
@@ -125,9 +111,7 @@ sys.argv = ["setup.py", "-q", "build"]
 {change}
 runpy.run_path("setup.py", run_name="__main__")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=processes.ROOT, capture_output=True, text=True, check=False
-    )
+    done = processes.python("-c", program, folder=processes.ROOT)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("fastdispatch ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -101,7 +100,6 @@ def test_the_entry_point_of_the_start_file(value: str, tmp_path: Path) -> None:
     """As Python 3.15 calls it; a process that is not recorded does not import the package."""
     start = processes.ROOT / "python" / "fastdispatch-startup.start"
     package = str(Path(fastdispatch.__path__[0]).parent)
-    environment = processes.environment(FASTDISPATCH=value, PYTHONPATH=package)
-    command = [sys.executable, "-S", "-c", START, str(start), value]
-    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    variables = {"FASTDISPATCH": value, "PYTHONPATH": package}
+    processes.python_program("-S", "-c", START, start, value, folder=tmp_path, **variables)
     assert (tmp_path / "fastdispatch-out").exists() == (value == "1")

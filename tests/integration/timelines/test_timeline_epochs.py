@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fastdispatch.cli import main
+from tests import commands
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 #: Microseconds: Unix, 1900 (NTP), years before 1970, and since the start of the machine.
@@ -18,10 +18,10 @@ EPOCHS = ["1700000000000000.123", "3908988800000000.001", "-1700000000000000.877
 Event = dict[str, Any]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
-    assert main([str(argument) for argument in ("timeline", *arguments)]) == 0
-    read: tuple[str, str] = capsys.readouterr()
-    return read
+def run(*arguments: object) -> tuple[str, str]:
+    status, output, errors = commands.run("timeline", *arguments)
+    assert status == 0, errors
+    return output, errors
 
 
 def write(path: Path, epoch: str) -> Path:
@@ -56,9 +56,9 @@ def key(event: Event) -> tuple[Decimal, str, str]:
 
 
 @pytest.mark.parametrize("epoch", EPOCHS)
-def test_stats(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str) -> None:
+def test_stats(tmp_path: Path, epoch: str) -> None:
     path = write(tmp_path / "rank0.json", epoch)
-    text, warnings = run(capsys, "stats", "--json", path)
+    text, warnings = run("stats", "--json", path)
     made = json.loads(text)
     assert warnings == ""
     start = int(Decimal(epoch) * 1000)
@@ -66,45 +66,46 @@ def test_stats(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str) -
     assert [row["busy"] for row in made["steps"]] == [10_500 + 10_250] * 2
     counts = {row["name"]: (row["count"], row["total"]) for row in made["names"]}
     assert counts == {"mul": (2, 21_000), "pair": (2, 20_500), "load": (2, 20_014)}
-    text, _ = run(capsys, "stats", path)
+    text, _ = run("stats", path)
     assert "2 steps" in text and "200 us" in text
 
 
 @pytest.mark.parametrize("epoch", EPOCHS)
 @pytest.mark.parametrize("window", [("--time", "100us:200us"), ("--time", "100us:"), ("--steps", "1")])
-def test_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str, window: tuple[str, str]) -> None:
+def test_parts(tmp_path: Path, epoch: str, window: tuple[str, str]) -> None:
     path = write(tmp_path / "rank0.json", epoch)
-    _, printed = run(capsys, "merge", path, "-o", tmp_path / "part.json", *window)
+    _, printed = run("merge", path, "-o", tmp_path / "part.json", *window)
     assert printed == ""
     assert sorted(map(key, load(tmp_path / "part.json"))) == sorted(map(key, load(path)))[8:]
 
 
 @pytest.mark.parametrize("epoch", EPOCHS)
-def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str) -> None:
+def test_check(tmp_path: Path, epoch: str) -> None:
     path = write(tmp_path / "rank0.json", epoch)
     if epoch[0] != "-":
-        run(capsys, "check", path)
+        run("check", path)
     else:
-        assert main(["timeline", "check", "--json", str(path)]) == 1
-        (file,) = json.loads(capsys.readouterr().out)["files"]
+        status, output, _ = commands.run("timeline", "check", "--json", path)
+        (file,) = json.loads(output)["files"]
+        assert status == 1
         assert [(fault["kind"], fault["count"]) for fault in file["faults"]] == [("negative", 16)]
 
 
 @pytest.mark.parametrize("epoch", EPOCHS)
 @pytest.mark.parametrize("options", [(), ("--sorted",)])
-def test_merge(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str, options: tuple[str, ...]) -> None:
+def test_merge(tmp_path: Path, epoch: str, options: tuple[str, ...]) -> None:
     path = write(tmp_path / "rank0.json", epoch)
-    run(capsys, "merge", path, "-o", tmp_path / "out.json", *options)
+    run("merge", path, "-o", tmp_path / "out.json", *options)
     made, before = (list(map(key, load(each))) for each in (tmp_path / "out.json", path))
     assert made == (sorted(before, key=lambda row: row[0]) if options else before)
-    run(capsys, "merge", path, "-o", tmp_path / "start.json", "--align", "start")
+    run("merge", path, "-o", tmp_path / "start.json", "--align", "start")
     assert min(map(key, load(tmp_path / "start.json")))[0] == 0
 
 
 @pytest.mark.parametrize("epoch", EPOCHS[:2] + EPOCHS[3:])
-def test_native(tmp_path: Path, capsys: pytest.CaptureFixture[str], epoch: str) -> None:
+def test_native(tmp_path: Path, epoch: str) -> None:
     path = write(tmp_path / "rank0.json", epoch)
-    run(capsys, "merge", path, "-o", tmp_path / "out.pftrace")
+    run("merge", path, "-o", tmp_path / "out.pftrace")
     start = int(Decimal(epoch) * 1000)
     with open_trace(tmp_path / "out.pftrace") as processor:
         assert_clean(processor)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fastdispatch.cli import main
+from tests import commands
 from tests.consumers.perfetto import open_trace, query
 
 Event = dict[str, Any]
@@ -63,41 +64,39 @@ def write(path: Path, events: list[Event]) -> Path:
     return path
 
 
-def check(capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, dict[str, Any], list[str]]:
+def check(path: Path) -> tuple[int, dict[str, Any], list[str]]:
     """The status, the file in the JSON output, and the printed lines."""
-    status = main(["timeline", "check", "--json", str(path)])
-    (file,) = json.loads(capsys.readouterr().out)["files"]
-    assert main(["timeline", "check", str(path)]) == status
-    return status, file, capsys.readouterr().out.splitlines()
+    status, output, _ = commands.run("timeline", "check", "--json", path)
+    (file,) = json.loads(output)["files"]
+    again, output, _ = commands.run("timeline", "check", path)
+    assert again == status
+    return status, file, output.splitlines()
 
 
 @pytest.mark.parametrize("trait", TRAITS)
-def test_traits_are_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str], trait: str) -> None:
+def test_traits_are_notes(tmp_path: Path, trait: str) -> None:
     kind, events = TRAITS[trait]
     path = write(tmp_path / "r0.json", events)
-    status, file, lines = check(capsys, path)
+    status, file, lines = check(path)
     assert status == 0 and file["whole"]
     assert [(row["kind"], row["broken"], row["count"]) for row in file["faults"]] == [(kind, False, 1)]
     assert lines[0] == f"{path}: whole, 1 note, {len(events) + 1} events"
     assert " (note): byte " in lines[1]
 
 
-def test_a_fault_beside_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_beside_a_note(tmp_path: Path) -> None:
     path = write(tmp_path / "r0.json", [event(), event(ph="f", id=1, bp="e"), event(ts=-7, tid=2)])
-    status, file, lines = check(capsys, path)
+    status, file, lines = check(path)
     assert status == 1 and not file["whole"]
     assert {row["kind"]: row["broken"] for row in file["faults"]} == {"flow-start": False, "negative": True}
     assert lines[0] == f"{path}: broken: 1 fault, 1 note, 4 events"
 
 
 @pytest.mark.parametrize("options", [(), ("--sorted",)])
-def test_a_merge_counts_the_slices_that_viewers_drop(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
-) -> None:
+def test_a_merge_counts_the_slices_that_viewers_drop(tmp_path: Path, options: tuple[str, ...]) -> None:
     kernels = [event(cat="kernel", tid=7 + at % 2, ts=10 + at * 2, dur=5) for at in range(100)]
     path = write(tmp_path / "r0.json", [event(), *kernels, event(ts=20)])
-    assert main(["timeline", "merge", str(path), "-o", str(tmp_path / "out.json"), *options]) == 0
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = commands.error("timeline", "merge", path, "-o", tmp_path / "out.json", *options, status=0).splitlines()
     with open_trace(tmp_path / "out.json") as processor:
         sql = "select value from stats where name = 'slice_drop_overlapping_complete_event'"
         ((dropped,),) = [tuple(row.values()) for row in query(processor, sql)]

@@ -440,8 +440,7 @@ def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
     with (tmp_path / "r0.json").open("w") as file:
         file.write('{"traceEvents":[\n' + line * 140_000 + line.rstrip(",\n") + '],"baseTimeNanoseconds":1}')
     program = f"{MERGE}\nprint(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
-    command = [sys.executable, "-c", program, str(tmp_path / "out.json"), str(tmp_path / "r0.json")]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=processes.environment())
+    done = processes.python_program("-c", program, tmp_path / "out.json", tmp_path / "r0.json")
     assert int(done.stdout) < 64 * 1024
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
-from tests import traces
+from tests import commands, traces
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 pytestmark = pytest.mark.torch
@@ -60,10 +60,10 @@ def test_both_record_every_operator(plain: Path) -> None:
     assert {name: calls[name] for name in counts} == counts
 
 
-def test_figures_of_both_together(plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_of_both_together(plain: Path, tmp_path: Path) -> None:
     both, merged = [str(plain / "out"), str(plain / "rank0.json")], str(tmp_path / "merged.json")
     main(["timeline", "merge", *both, "-o", merged])
-    made, whole = (figures(capsys, *paths) for paths in (both, [merged]))
+    made, whole = (figures(*paths) for paths in (both, [merged]))
     files = [row.pop("files") for row in (made, whole)]
     assert made == whole
     assert [(row["rank"], row["used"]) for row in files[0]] == [(0, True), (0, True)]
@@ -77,9 +77,8 @@ def test_figures_of_both_together(plain: Path, tmp_path: Path, capsys: pytest.Ca
     assert counted == expected
 
 
-def figures(capsys: pytest.CaptureFixture[str], *paths: str) -> dict[str, Any]:
-    main(["timeline", "stats", "--json", *paths])
-    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+def figures(*paths: str) -> dict[str, Any]:
+    made: dict[str, Any] = commands.document("timeline", "stats", *paths)
     return made
 
 

@@ -16,8 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fastdispatch.cli import main
-from tests import schemas
+from tests import commands, schemas
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 Event = dict[str, Any]
@@ -27,13 +26,19 @@ ROOT = Path(__file__).parents[3]
 BASE = 1_790_857_026_000_000_000
 
 
-def call(*arguments: object, status: int = 0) -> None:
-    assert main([str(argument) for argument in ("timeline", *arguments)]) == status
+def call(*arguments: object) -> None:
+    commands.out("timeline", *arguments)
 
 
-def stats(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
-    call("stats", "--json", *arguments)
-    made: dict[str, Any] = json.loads(capsys.readouterr().out)
+def failed(*arguments: object) -> str:
+    """The output of a command that ends with status 1."""
+    status, output, errors = commands.run("timeline", *arguments)
+    assert status == 1, errors
+    return output
+
+
+def stats(*arguments: object) -> dict[str, Any]:
+    made: dict[str, Any] = commands.document("timeline", "stats", *arguments)
     schemas.valid(made, "timeline-stats")
     return made
 
@@ -207,8 +212,8 @@ def real(profiles: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.torch
-def test_a_real_training_as_computed_slowly(profiles: Path, real: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = stats(capsys, profiles)
+def test_a_real_training_as_computed_slowly(profiles: Path, real: Path) -> None:
+    made = stats(profiles)
     traces = {rank: load(profiles / f"trace_{rank}.json") for rank in range(4)}
     compare(made, traces, gpu=False)
     assert [row["basis"] for row in made["ranks"]] == ["operators"] * 4
@@ -217,13 +222,11 @@ def test_a_real_training_as_computed_slowly(profiles: Path, real: Path, capsys: 
     for row in made["collectives"]:
         assert row["ranks"] == 4 and row["matched"] == len(expected[row["name"]]) and not row["unmatched"]
         assert (row["begin"]["total"], row["begin"]["max"]) == (sum(expected[row["name"]]), max(expected[row["name"]]))
-    assert without_files(stats(capsys, real / "merged.json")) == without_files(made)
+    assert without_files(stats(real / "merged.json")) == without_files(made)
 
 
 @pytest.mark.torch
-def test_a_real_training_and_a_part_of_it_have_no_faults(
-    profiles: Path, real: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_real_training_and_a_part_of_it_have_no_faults(profiles: Path, real: Path) -> None:
     part = real / "part.json.gz"
     call("check", profiles, real / "merged.json")
     before = load(real / "merged.json")
@@ -255,8 +258,7 @@ def test_a_real_training_and_a_part_of_it_have_no_faults(
             assert query(processor, "select count(*) as n from slice") == [{"n": len(kept)}]
             assert query(processor, "select count(*) as n from flow") == [{"n": sum(inside) // 2}]
             assert query(processor, PROCESSES) == [{"name": name} for name in sorted(names_of(trace))]
-    capsys.readouterr()
-    ranks, parts = ([row["rank"] for row in stats(capsys, path)["ranks"]] for path in (real / "merged.json", part))
+    ranks, parts = ([row["rank"] for row in stats(path)["ranks"]] for path in (real / "merged.json", part))
     assert parts == ranks
 
 
@@ -302,11 +304,11 @@ def gpu_trace(rank: int) -> dict[str, Any]:
     }
 
 
-def test_streams_as_computed_slowly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_streams_as_computed_slowly(tmp_path: Path) -> None:
     traces = {rank: gpu_trace(rank) for rank in range(3)}
     for rank, trace in traces.items():
         write(tmp_path / f"r{rank}.json.gz", trace)
-    made = stats(capsys, tmp_path)
+    made = stats(tmp_path)
     compare(made, traces, gpu=True)
     assert {row["basis"] for row in made["ranks"]} == {"gpu"}
     (row,) = made["collectives"]
@@ -314,13 +316,13 @@ def test_streams_as_computed_slowly(tmp_path: Path, capsys: pytest.CaptureFixtur
     expected = spreads(traces, "nccl")["ncclDevKernel_AllReduce"]
     assert row["matched"] == count == len(expected) and row["begin"]["total"] == sum(expected)
     call("merge", tmp_path, "-o", tmp_path / "merged.json")
-    assert without_files(stats(capsys, tmp_path / "merged.json")) == without_files(made)
-    one = stats(capsys, tmp_path / "merged.json", "--ranks", "1")
+    assert without_files(stats(tmp_path / "merged.json")) == without_files(made)
+    one = stats(tmp_path / "merged.json", "--ranks", "1")
     assert [row["rank"] for row in one["ranks"]] == [1]
     assert one["steps"] == [row for row in made["steps"] if row["rank"] == 1]
 
 
-def test_jobs_by_stage_and_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_by_stage_and_step(tmp_path: Path) -> None:
     events = []
     for number in range(8):
         args = {"micro_batch": number, "stage": 1, "step": number // 4}
@@ -329,7 +331,7 @@ def test_jobs_by_stage_and_step(tmp_path: Path, capsys: pytest.CaptureFixture[st
         events.append(event(ph="E", tid=2, ts=20 * number + 10))
         events.append(event(ph="b", name="gloo:send", cat="p2p", id=number, tid=3, ts=20 * number + 5))
         events.append(event(ph="e", cat="p2p", id=number, tid=3, ts=20 * number + 12))
-    made = stats(capsys, write(tmp_path / "r4.json", events))
+    made = stats(write(tmp_path / "r4.json", events))
     rows = {(row["type"], row["stage"], row["step"]): row for row in made["jobs"]}
     assert rows.keys() == {(kind, 1, step) for kind in ("forward", "backward") for step in (None, 0, 1)}
     assert rows["forward", 1, None]["total"] == 36_000 and rows["forward", 1, None]["count"] == 8
@@ -339,23 +341,21 @@ def test_jobs_by_stage_and_step(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert rank["basis"] == "jobs" and (rank["compute"], rank["exposed"]) == (80_000, 16_000)
     write(tmp_path / "r5.json", events)
     write(tmp_path / "r6.json", [*events, event(name="forward_9", cat="job", ts=200, args={"stage": 0})])
-    first, second = stats(capsys, tmp_path)["stages"]
+    first, second = stats(tmp_path)["stages"]
     assert (first["stages"], first["ranks"], second["stages"], second["ranks"]) == ([0, 1], [6], [1], [4, 5])
     assert second == {"stages": [1], "ranks": [4, 5]} | {key: 2 * rank[key] for key in second.keys() & rank.keys()}
-    call("stats", tmp_path)
-    table = capsys.readouterr().out.split("Stages")[1].splitlines()
+    table = commands.out("timeline", "stats", tmp_path).split("Stages")[1].splitlines()
     assert [line.split()[:3] for line in table[2:4]] == [["0,", "1", "6"], ["1", "4-5", "152"]]
 
 
-def test_the_table_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_and_the_picture(tmp_path: Path) -> None:
     slow = gpu_trace(2)
     kernel = next(e for e in slow["traceEvents"] if e["name"] == "gemm" and 3100 < e["ts"] < 3200)
     kernel["dur"] = 800
     for rank, trace in enumerate((gpu_trace(0), gpu_trace(1), slow)):
         trace["traceEvents"].append(event(ph="i", name="5 events found no room in the timeline", pid=0))
         write(tmp_path / f"r{rank}.json", trace)
-    call("stats", tmp_path, "--svg", tmp_path / "a.svg")
-    out = capsys.readouterr().out
+    out = commands.out("timeline", "stats", tmp_path, "--svg", tmp_path / "a.svg")
     assert "▲ rank 2" in out and "ncclDevKernel_AllReduce" in out and "kernels on the GPU" in out
     assert "rank 1: 5 events found no room in its timeline" in out
     picture = ElementTree.parse(tmp_path / "a.svg").getroot()
@@ -374,7 +374,7 @@ def test_the_table_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture
     assert sum("straggler" in (bar[0].text or "") for bar in bars) == out.count("▲ rank")
 
 
-def test_a_picture_of_many_steps_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_of_many_steps_names_them(tmp_path: Path) -> None:
     events = [event(name=f"step {n}", cat="step", ts=10 * n + (500 if n > 200 else 0), dur=9) for n in range(300)]
     events += [event(name="step", ts=0, dur=5, args={"a": "<&>"}, tid=2)]
     call("stats", write(tmp_path / "r0.json", events), "--svg", tmp_path / "a.svg")
@@ -386,17 +386,15 @@ def test_a_picture_of_many_steps_names_them(tmp_path: Path, capsys: pytest.Captu
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
-def test_check_names_fault_and_position(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_fault_and_position(tmp_path: Path) -> None:
     text = json.dumps({"traceEvents": [event(ts=0, dur=5), event(ts=3, dur=5), event(ph="E", tid=9), event(ph="i")]})
     path = tmp_path / "broken.json"
     path.write_text(text)
-    call("check", path, "--json", status=1)
-    (file,) = json.loads(capsys.readouterr().out)["files"]
+    (file,) = json.loads(failed("check", path, "--json"))["files"]
     faults = {fault["kind"]: fault for fault in file["faults"]}
     assert faults.keys() == {"overlap", "end", "unnamed-process"} and not file["whole"] and file["events"] == 4
     assert faults["overlap"]["first"] == [{"byte": text.index('{"ph": "X"', 30), "event": 2}]
-    call("check", path, status=1)
-    lines = capsys.readouterr().out.splitlines()
+    lines = failed("check", path).splitlines()
     assert lines[0] == f"{path}: broken: 1 fault, 2 notes, 4 events"
     assert any("partial overlap within a thread" in line and line.endswith("(event 2)") for line in lines)
 
@@ -412,7 +410,7 @@ COUNTED = {
 }
 
 
-def test_check_finds_losses_of_perfetto(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_finds_losses_of_perfetto(tmp_path: Path) -> None:
     events = [
         *(event(ts=ts, dur=10) for ts in (0, 5, 8)),
         event(ts=-5, dur=10, tid=2),
@@ -425,8 +423,7 @@ def test_check_finds_losses_of_perfetto(tmp_path: Path, capsys: pytest.CaptureFi
         *(event(ph="f", id=number, bp="e", ts=3, tid=5) for number in (1, 2, 3, 4)),
     ]
     path = write(tmp_path / "a.json", {"traceEvents": [NAMED, *events]})
-    call("check", path, "--json", status=1)
-    (file,) = json.loads(capsys.readouterr().out)["files"]
+    (file,) = json.loads(failed("check", path, "--json"))["files"]
     found = {row["kind"]: row["count"] for row in file["faults"]}
     assert found == {"overlap": 2, "negative": 1, "duration": 1, "end-name": 1, "begin": 1, "flow-start": 4}
     with open_trace(path) as processor:
@@ -464,15 +461,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_bad_input_is_one_line(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(BAD[name])
-    commands: list[list[object]] = [["stats", path], ["merge", path, "-o", tmp_path / "out.json", "--time", "0s:1s"]]
+    tried: list[list[object]] = [["stats", path], ["merge", path, "-o", tmp_path / "out.json", "--time", "0s:1s"]]
     if name != "no slices":
-        commands.append(["check", path])
-    for command in commands:
-        call(*command, status=2)
-        (line,) = capsys.readouterr().err.splitlines()
+        tried.append(["check", path])
+    for command in tried:
+        (line,) = commands.error("timeline", *command).splitlines()
         assert line.startswith("fastdispatch: ")
     assert not (tmp_path / "out.json").exists()
 
@@ -485,20 +481,15 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ],
 )
 @pytest.mark.parametrize("name", ["out.json", "out.pftrace"])
-def test_an_empty_part_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str, name: str
-) -> None:
+def test_an_empty_part_is_reported(tmp_path: Path, arguments: list[str], message: str, name: str) -> None:
     path = write(tmp_path / "a.json", [event(), event(ts=102)])
-    call("merge", path, "-o", tmp_path / name, *arguments, status=2)
-    assert message in capsys.readouterr().err
+    assert message in commands.error("timeline", "merge", path, "-o", tmp_path / name, *arguments)
     assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("text", ["1:2", "3s:2s", "-1s:2s", "1s", "1s:2s:3s", "nan s:"])
-def test_merge_rejects_invalid_times(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["timeline", "merge", "a.json", "-o", "b.json", f"--time={text}"])
-    assert caught.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1
+def test_merge_rejects_invalid_times(tmp_path: Path, text: str) -> None:
+    assert len(commands.error("timeline", "merge", "a.json", "-o", "b.json", f"--time={text}").splitlines()) == 1
 
 
 def test_a_native_part_of_one_rank(tmp_path: Path) -> None:
@@ -516,30 +507,27 @@ def test_a_native_part_of_one_rank(tmp_path: Path) -> None:
         assert query(processor, "select count(*) as n from flow") == [{"n": 1}]
 
 
-def test_a_part_does_not_replace_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_does_not_replace_its_input(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", [event()])
     before = path.read_bytes()
-    call("merge", path, "-o", path, "--time", ":1s", status=2)
-    assert "it is also an input" in capsys.readouterr().err and path.read_bytes() == before
+    assert "it is also an input" in commands.error("timeline", "merge", path, "-o", path, "--time", ":1s")
+    assert path.read_bytes() == before
 
 
-def test_damage_is_reported_and_the_rest_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_reported_and_the_rest_counted(tmp_path: Path) -> None:
     path = tmp_path / "r3.json"
     path.write_text('{"traceEvents":[' + json.dumps(event()) + ',{"ph":"X","ts":NaN,"dur":1},{"ph":"X","n')
-    call("stats", path, "--json")
-    captured = capsys.readouterr()
-    made = json.loads(captured.out)
-    assert made["ranks"][0]["places_lost"] == 1 and made["names"][0]["count"] == 1
-    assert captured.err.startswith(f"fastdispatch: {path}: cut short at byte")
-    call("check", path, status=1)
-    assert "cut short at byte" in capsys.readouterr().out
+    status, output, errors = commands.run("timeline", "stats", path, "--json")
+    made = json.loads(output)
+    assert status == 0 and made["ranks"][0]["places_lost"] == 1 and made["names"][0]["count"] == 1
+    assert errors.startswith(f"fastdispatch: {path}: cut short at byte")
+    assert "cut short at byte" in failed("check", path)
 
 
-def test_check_counts_in_singular_and_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_counts_in_singular_and_plural(tmp_path: Path) -> None:
     faulty = [event(name="a", ts=-5), event(ph="?"), event(ph="?")]
     made = write(tmp_path / "a.json", {"traceEvents": faulty})
-    call("check", made, status=1)
-    printed = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    printed = [line.partition(":")[0] for line in failed("check", made).splitlines()]
     assert {
         "  1 event before time 0",
         "  2 events with an unknown ph",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.read.steps import phase_times, step_time
 from fastdispatch.report.report_activities import activities, backward_passes
-from tests import schemas
+from tests import commands, schemas
 
 torch = pytest.importorskip("torch")
 
@@ -77,14 +76,13 @@ def test_the_report_has_them(out: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["report", str(out), "--steps", "8:31"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("of these steps: ")]
     assert "evaluation" in line and "checkpoint saving" in line and "2 calls" in line
-    assert main(["report", str(out), "--steps", "8:31", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = commands.document("report", out, "--steps", "8:31")
     schemas.valid(document, "report")
     assert [each["name"] for each in document["activities"]] == ["evaluation", "checkpoint saving", "recomputation"]
 
 
 @pytest.mark.parametrize("passes", [1, 4])
-def test_gradient_accumulation(passes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gradient_accumulation(passes: int, tmp_path: Path) -> None:
     net = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(8)])
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     with fastdispatch.CallGraph(tmp_path):
@@ -94,8 +92,7 @@ def test_gradient_accumulation(passes: int, tmp_path: Path, capsys: pytest.Captu
             optimizer.step()
             optimizer.zero_grad()
     assert backward_passes(fastdispatch.load(tmp_path, steps=(8, 23))) == (None if passes == 1 else 4)
-    assert main(["report", str(tmp_path), "--steps", "8:23"]) == 0
-    printed = "gradient accumulation: 4 backward passes per step" in capsys.readouterr().out
+    printed = "gradient accumulation: 4 backward passes per step" in commands.out("report", tmp_path, "--steps", "8:23")
     assert printed == (passes == 4)
 
 

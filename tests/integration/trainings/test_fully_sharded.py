@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
-from tests import processes
+from tests import commands, processes
 
 pytestmark = pytest.mark.torch
 
@@ -36,7 +35,7 @@ def losses(process: subprocess.Popen[str]) -> list[str]:
     return sorted(line for line in output.splitlines() if line.startswith("loss "))  # ranks share the pipe
 
 
-def test_two_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_ranks(tmp_path: Path) -> None:
     running = [start(tmp_path), start(tmp_path, "-m", "fastdispatch", "run", "-o", "out")]
     plain, recorded = (losses(each) for each in running)
     assert len(plain) == 16 and recorded == plain
@@ -50,6 +49,5 @@ def test_two_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     modules = dict(zip(trace.modules["path"], trace.modules["class"], strict=True))
     blocks = {f"blocks.{i}": "FSDPLinear" for i in range(3)}
     assert modules == {"": "FSDPNet", "blocks": "Sequential", "head": "Linear"} | blocks
-    assert main(["report", str(tmp_path / "out"), "--sort", "total", "--top", "5"]) == 0
-    rows = capsys.readouterr().out.split("   where\n")[1].splitlines()
+    rows = commands.out("report", tmp_path / "out", "--sort", "total", "--top", "5").split("   where\n")[1].splitlines()
     assert [row.rpartition("fully_sharded.py:[]:")[2] for row in rows[:2]] == ["<module>", "main"], rows

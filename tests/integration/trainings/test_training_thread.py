@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
 from fastdispatch.detectors import findings
 from fastdispatch.report.report_model import ReportOptions, report
-from tests import processes
+from tests import commands, processes
 
 pytestmark = pytest.mark.torch
 
@@ -57,8 +54,7 @@ with recorded("main"):
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "program.py").write_text(PROGRAM)
-    command = [sys.executable, "program.py", "out", request.param]
-    subprocess.run(command, cwd=folder, env=processes.environment(), check=True)
+    processes.python_program("program.py", "out", request.param, folder=folder)
     return folder / "out"
 
 
@@ -78,10 +74,8 @@ def test_findings_look_at_the_training_thread(recording: Path) -> None:
     assert (first.id, first.where.key) == ("host-sync", "program.py:[]:hits")
 
 
-def test_stacks_of_a_rank_without_a_main_thread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stacks_of_a_rank_without_a_main_thread(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
-    command = [sys.executable, "program.py", "out", "thread", "die"]
-    subprocess.run(command, cwd=tmp_path, env=processes.environment(), check=False)
-    assert main(["stacks", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
+    processes.python("program.py", "out", "thread", "die", folder=tmp_path)
+    printed = commands.out("stacks", tmp_path / "out")
     assert "thread TrainingThread(train)" in printed and "program.py:[]:train" in printed

@@ -17,7 +17,7 @@ import pytest
 
 from fastdispatch import cli
 from fastdispatch.cli import main, paths
-from tests import processes
+from tests import commands, golden, processes
 from tests.unit.formats.test_privacy import PROGRAM
 
 pytest.importorskip("torch")
@@ -29,44 +29,7 @@ LAYER = (
 OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
 
 #: A line for every command that reads or writes a file. I: input, O: output.
-COMMANDS = {
-    "report": "report I:run",
-    "report summary": "report I:run --summary",
-    "report flops": "report I:run --flops",
-    "report shapes": "report I:run --shapes",
-    "findings": "findings I:run",
-    "html": "html I:run -o O:x.html",
-    "svg": "svg I:run -o O:x.svg",
-    "diff": "diff I:run I:dump.json --gate I:gate.toml --html O:x.html",
-    "top": "top I:run --once --interval 0.1",
-    "doctor": "doctor",
-    "stacks": "stacks I:run",
-    "merge": "merge I:run -o O:x.json",
-    "anonymize": "anonymize I:run -o O:x.json",
-    "merge, data set": "merge I:run -o O:made.parquet",
-    "sql": "sql I:run phases",
-    "export callgraph": "export callgraph I:run -o O:x.json",
-    **{f"export {name}": f"export {name} I:run -o O:x" for name in ("folded", "pprof", "sqlite", "perfetto", "chrome")},
-    "timeline merge": "timeline merge I:trace.json -o O:x.json",
-    "timeline merge, native": "timeline merge I:trace.json --time 0s:1s -o O:x.pftrace",
-    "timeline merge, log_dir": "timeline merge --log_dir I:logs --paddle -o O:made/",
-    "timeline stats": "timeline stats I:trace.json --svg O:x.svg",
-    "timeline check": "timeline check I:trace.json",
-    "et export": "et export I:run -o O:made/",
-    "et link": "et link I:b.json I:kineto.json -o O:x.et",
-    "et convert": "et convert I:a.et -o O:x.json",
-    "et convert, picture": "et convert I:b.json -o O:x.svg",
-    "et info": "et info I:a.et",
-    "et check": "et check I:a.et",
-    "pipeline convert": "pipeline convert -f I:graph.txt -n Net -a net -o O:made/",
-    "pipeline partition": "pipeline partition I:run -n 2",
-    "pipeline partition, weights": "pipeline partition I:weights -n 2",
-    "pipeline optimize": "pipeline optimize I:graph.txt -n 2 -o O:made/ --svg O:x.svg",
-    "pipeline partition, graph": "pipeline partition --method pipedream -f I:graph.txt -n 2 -o O:made/ --svg O:x.svg",
-    "pipeline plan": "pipeline plan 1f1b --stages 2 --micro-batches 2 --svg O:x.svg",
-    "pipeline profile": "pipeline profile I:graph.txt -o O:x.txt --svg O:y.svg",
-    "pipeline report": "pipeline report I:run --svg O:x.svg",
-}
+COMMANDS = dict(golden.table("commands/files"))
 
 #: Commands that need their own programs.
 ELSEWHERE = {("run",), ("attach",), ("detach",), ("resume",), ("pause",)}
@@ -141,25 +104,21 @@ def seen() -> dict[str, Any]:
     return {str(path): content(path) for path in sorted(Path().rglob("*"))}
 
 
-def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def run(words: list[str]) -> tuple[int, str]:
     """The status and standard error. A command that blocks ends the test."""
-    capsys.readouterr()
     signal.alarm(60)
     try:
-        status = main(words)
-    except SystemExit as done:
-        status = int(done.code or 0)
+        status, output, errors = commands.run(*words)
     finally:
         signal.alarm(0)
-    printed = capsys.readouterr()
     if status == cli.BAD_INPUT:
-        assert printed.out == "", words
-        assert printed.err.startswith("fastdispatch: ") and printed.err.count("\n") == 1, (words, printed.err)
-    return status, printed.err
+        assert output == "", words
+        assert errors.startswith("fastdispatch: ") and errors.count("\n") == 1, (words, errors)
+    return status, errors
 
 
-def refused(words: list[str], capsys: pytest.CaptureFixture[str], before: dict[str, Any]) -> str:
-    status, message = run(words, capsys)
+def refused(words: list[str], before: dict[str, Any]) -> str:
+    status, message = run(words)
     assert status == cli.BAD_INPUT, (words, status, message)
     assert seen() == before, words
     return message
@@ -174,18 +133,16 @@ WRITING = [command for command in COMMANDS if places(command, "O:")]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_commands_work(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_commands_work(command: str, files: Path, tmp_path: Path) -> None:
     words = [f"{tmp_path}/{word[2:]}" if word.startswith("O:") else word for word in words_of(command)]
     before = seen()
-    status, message = run(plain(words), capsys)
+    status, message = run(plain(words))
     assert status == 0, message
     assert seen() == before
 
 
 @pytest.mark.parametrize("command", READING)
-def test_invalid_inputs(
-    command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_inputs(command: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "dangling").symlink_to("nowhere")
@@ -197,22 +154,22 @@ def test_invalid_inputs(
     before = seen()
     for at in places(command, "I:"):
         for text in bad:
-            refused(with_one(words_of(command), at, text), capsys, before)
+            refused(with_one(words_of(command), at, text), before)
 
 
 @pytest.mark.parametrize("command", READING)
-def test_empty_and_foreign_files(command: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_and_foreign_files(command: str, files: Path) -> None:
     """A template and a budget may be empty, a list of weights may not."""
     before = seen()
     for at in places(command, "I:"):
         if words_of(command)[at] in ("I:text", "I:gate.toml"):
             continue
         for text in ("empty", "text"):
-            refused(with_one(words_of(command), at, text), capsys, before)
+            refused(with_one(words_of(command), at, text), before)
 
 
 @pytest.mark.parametrize("command", WRITING)
-def test_invalid_outputs(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_invalid_outputs(command: str, files: Path, tmp_path: Path) -> None:
     words = words_of(command)
     inputs = [word[2:] for word in words if word.startswith("I:")]
     for at in places(command, "O:"):
@@ -234,18 +191,18 @@ def test_invalid_outputs(command: str, files: Path, capsys: pytest.CaptureFixtur
                 bad += [f"{place}/link-{len(bad)}-{Path(each).name}{end}"] if Path(each).is_file() else []
         before = seen(), sorted(place.rglob("*"))
         for text in bad:
-            refused(with_one(words, at, text), capsys, before[0])
+            refused(with_one(words, at, text), before[0])
             assert sorted(place.rglob("*")) == before[1], text
             assert stat.S_ISFIFO((place / f"fifo{end}").lstat().st_mode)
             assert stat.S_ISCHR(Path("/dev/null").lstat().st_mode)
 
 
-def test_outputs_inside_a_recording(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_inside_a_recording(files: Path) -> None:
     """A run directory may contain outputs; its recordings and manifest are protected."""
     before = seen()
     try:
         for name in ("rank00000.fd", "manifest.json"):
-            message = refused(["merge", "run", "-o", f"run/{name}"], capsys, before)
+            message = refused(["merge", "run", "-o", f"run/{name}"], before)
             assert "it is also an input" in message
         assert main(["merge", "run", "-o", "run/dump.json"]) == 0
     finally:
@@ -283,7 +240,7 @@ def test_every_path_is_checked(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_options_of_nonsense(command: str, files: Path, tmp_path: Path) -> None:
     words = [f"{tmp_path}/{word[2:]}" if word.startswith("O:") else word for word in words_of(command)]
     key = next(key for key in LEAVES if tuple(words[: len(key)]) == key)
     before = seen()
@@ -293,40 +250,17 @@ def test_options_of_nonsense(command: str, files: Path, capsys: pytest.CaptureFi
             continue
         option = action.option_strings[-1]
         for text in NONSENSE[-2:] if action.choices else NONSENSE:
-            assert run([*plain(words), f"{option}={text}"], capsys)[0] in (0, 1, cli.BAD_INPUT)
+            assert run([*plain(words), f"{option}={text}"])[0] in (0, 1, cli.BAD_INPUT)
         assert seen() == before, option
 
 
 #: Invalid command lines and their messages.
-REFUSED = {
-    "report run --depth 2": "--depth requires --tree",
-    "report run --min-percent 2": "--min-percent requires --tree",
-    "report run --flops --peak x": "argument --peak: 'x': write FLOP/s (312e12), a dtype of the recorded GPU",
-    "report run --peak 1e12": "--peak requires --flops",
-    "report run --sort gpu": "--sort gpu: run has no GPU figures",
-    "report run --top nan": "argument --top: 'nan': write a whole number from 1 to 2147483647",
-    "report run --tree --min-percent nan": "argument --min-percent: 'nan': write a percentage from 0 to 100",
-    "report run --comm": "--comm: run has no figures of communication: record with measure='comm'",
-    "report run --comm --rank 0": "--rank and --comm cannot be combined",
-    "report run --rank -1": "argument --rank: '-1': write a whole number from 0 to 2147483647",
-    "diff run run --threshold nan": "argument --threshold: 'nan': write a percentage of at least 0",
-    "diff run run --threshold inf": "argument --threshold: 'inf': write a percentage of at least 0",
-    "html run -o x.html --max-mb nan": "argument --max-mb: 'nan': write a number from 1 to 2000",
-    "svg run -o x.svg --hide nothing*": "--hide nothing*: matches no key and no package",
-    "svg run -o x.svg --merge-into-caller nothing": "--merge-into-caller nothing: matches no key and no package",
-    "svg run -o x.gif": "argument -o: 'x.gif': give a name that ends in .svg, .pdf, .png or .dot",
-    "timeline stats trace.json --svg x.png": "argument --svg: 'x.png': the image is SVG",
-    "export folded run -o x --weight gpu": "--weight gpu: run has no GPU figures",
-    "merge dump.json -o dump.json": "dump.json: cannot write: it is also an input",
-    "timeline merge trace.json -o trace.json": "trace.json: cannot write: it is also an input",
-    "pipeline partition run -n 99999999999999999999": "'99999999999999999999': write a whole number",
-    "pipeline plan 1f1b --stages 2 --micro-batches 2 --forward 1e-400": "a time that is not 0 is at least 1e-15",
-}
+REFUSED = golden.table("commands/refused")
 
 
-@pytest.mark.parametrize(("line", "expected"), REFUSED.items(), ids=REFUSED)
-def test_messages(line: str, expected: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert expected in refused(line.split(), capsys, seen())
+@pytest.mark.parametrize(("line", "expected"), REFUSED, ids=[line for line, _ in REFUSED])
+def test_messages(line: str, expected: str, files: Path) -> None:
+    assert expected in refused(line.split(), seen())
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws them")
@@ -341,22 +275,20 @@ def test_messages(line: str, expected: str, files: Path, capsys: pytest.CaptureF
         "x.dot": b"digraph",
     }.items(),
 )
-def test_pictures_have_the_format_of_their_names(
-    name: str, head: bytes, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_have_the_format_of_their_names(name: str, head: bytes, files: Path, tmp_path: Path) -> None:
     lines = {
         "svg": ["svg", "run"],
         "partition": ["pipeline", "partition", "--method", "pipedream", "-n", "2", "graph.txt"],
     }
     for command, words in lines.items():
         option = "-o" if command == "svg" else "--svg"
-        assert run([*words, option, f"{tmp_path}/{command}-{name}"], capsys)[0] == 0
+        assert run([*words, option, f"{tmp_path}/{command}-{name}"])[0] == 0
         assert (tmp_path / f"{command}-{name}").read_bytes().lstrip().startswith(head)
     if name in ("x.svg", "x.png", "x.pdf"):
-        assert run(["et", "convert", "b.json", "-o", f"{tmp_path}/{name}"], capsys)[0] == 0
+        assert run(["et", "convert", "b.json", "-o", f"{tmp_path}/{name}"])[0] == 0
         assert (tmp_path / name).read_bytes().startswith(head)
 
 
-def test_globs_that_match(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_globs_that_match(files: Path, tmp_path: Path) -> None:
     for glob in ("*zebra_step*", "torch", "aten::add*"):
-        assert run(["svg", "run", "-o", f"{tmp_path}/x.dot", "--hide", glob], capsys)[0] == 0
+        assert run(["svg", "run", "-o", f"{tmp_path}/x.dot", "--hide", glob])[0] == 0

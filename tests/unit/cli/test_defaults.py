@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import webbrowser
@@ -11,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main, parser
-from tests import processes, programs
+from fastdispatch.cli import main
+from tests import commands, processes, programs
 
 
 @pytest.fixture(scope="module")
@@ -25,32 +24,22 @@ def last_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", ["report", "findings", "stacks", "top --once --total"])
-def test_the_last_run(
-    command: str, last_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_last_run(command: str, last_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(last_run)
-    assert main(command.split()) == 0
-    text = capsys.readouterr().out
-    assert main([*command.split(), "fastdispatch-out"]) == 0
-    assert capsys.readouterr().out == text != ""
+    text = commands.out(*command.split())
+    assert commands.out(*command.split(), "fastdispatch-out") == text != ""
 
 
-def test_the_run_of_the_environment(
-    last_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_run_of_the_environment(last_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FASTDISPATCH_OUT", str(last_run / "fastdispatch-out"))
-    assert main(["report"]) == 0
-    assert capsys.readouterr().out.startswith(f"{last_run / 'fastdispatch-out'}: rank 0")
+    assert commands.out("report").startswith(f"{last_run / 'fastdispatch-out'}: rank 0")
 
 
 @pytest.mark.parametrize("command", ["report", "html", "svg", "stacks", "pause", "export folded -o x"])
-def test_no_run(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(command.split()) == 2
-    assert capsys.readouterr().err == (
+    assert commands.error(*command.split()) == (
         "fastdispatch: fastdispatch-out: no recording here: record one with fastdispatch run SCRIPT, or give its PATH\n"
     )
     assert not os.listdir(tmp_path)
@@ -87,14 +76,8 @@ def test_nothing_is_printed_after_an_error(last_run: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["timeline"], ["et"], ["pipeline"]], ids=str)
-def test_help_without_arguments(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 0
-    text = capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        parser().parse_args([*words, "--help"])
-    assert capsys.readouterr().out == text
+def test_help_without_arguments(words: list[str]) -> None:
+    assert commands.out(*words) == commands.out(*words, "--help")
 
 
 @pytest.mark.parametrize(
@@ -106,15 +89,12 @@ def test_help_without_arguments(words: list[str], capsys: pytest.CaptureFixture[
         (["qqqq"], "choose from 'run', "),
     ],
 )
-def test_suggestions(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
+def test_suggestions(words: list[str], expected: str) -> None:
+    error = commands.error(*words)
     assert expected in error and error.count("\n") == 1
 
 
-def test_open(last_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_open(last_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(last_run)
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
@@ -122,14 +102,10 @@ def test_open(last_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     page = last_run / "fastdispatch-out" / "page.html"
     assert opened == [page.resolve().as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
-    assert main(["html", "--open"]) == 2
-    assert "written, but no browser could be started" in capsys.readouterr().err
+    assert "written, but no browser could be started" in commands.error("html", "--open")
     page.unlink()
 
 
-def test_json_reports_of_the_last_run(
-    last_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_reports_of_the_last_run(last_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(last_run)
-    assert main(["report", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["path"] == "fastdispatch-out"
+    assert commands.document("report")["path"] == "fastdispatch-out"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import processes
 
 #: Run the command line with that many bytes of address space more than after start-up.
 LIMITED = """
@@ -24,8 +25,7 @@ CONTEXTS = 20_000
 
 
 def limited(room: int, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", LIMITED, str(room), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return processes.python("-c", LIMITED, room, *arguments)
 
 
 def one_rank(number: int, ranks: int) -> dict[str, Any]:

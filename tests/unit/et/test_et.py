@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fastdispatch import cli
-from tests import schemas
+from tests import commands, schemas
 
 ROOT = Path(__file__).parents[3]
 
@@ -58,18 +58,16 @@ def valid(name: str, text: str) -> dict[str, Any]:
     return made
 
 
-def info(capsys: pytest.CaptureFixture[str], *paths: object) -> list[dict[str, Any]]:
-    assert cli.main(["et", "info", "--json", *map(str, paths)]) == 0
-    files: list[dict[str, Any]] = valid("info", capsys.readouterr().out)["files"]
+def info(*paths: object) -> list[dict[str, Any]]:
+    files: list[dict[str, Any]] = valid("info", commands.out("et", "info", "--json", *paths))["files"]
     return files
 
 
 @pytest.mark.parametrize("end", [".et", ".et.gz", ".json", ".json.gz"])
-def test_there_and_back(trace: Path, end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_and_back(trace: Path, end: str, tmp_path: Path) -> None:
     there = tmp_path / f"there{end}"
     assert cli.main(["et", "convert", str(trace), "-o", str(there)]) == 0
-    capsys.readouterr()
-    before, after = info(capsys, trace, there)
+    before, after = info(trace, there)
     same = ("nodes", "dependencies", "edges", "types", "communication", "operators", "schema")
     assert {key: before[key] for key in same} == {key: after[key] for key in same}
     assert before["nodes"] == 5
@@ -78,14 +76,13 @@ def test_there_and_back(trace: Path, end: str, tmp_path: Path, capsys: pytest.Ca
     assert (there.read_bytes()[:2] == b"\x1f\x8b") == end.endswith(".gz")
 
 
-def test_tables(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["et", "info", str(trace)]) == 0
-    output = capsys.readouterr().out
+def test_tables(trace: Path) -> None:
+    output = commands.out("et", "info", trace)
     assert "ALL_REDUCE" in output
     assert "order" in output
 
 
-def test_many_ranks(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_ranks(trace: Path, tmp_path: Path) -> None:
     for rank in (2, 10):
         write(tmp_path / f"et_{rank}.json", json.loads(trace.read_text()))
     write(tmp_path / "kineto_3.json", {"schemaVersion": 1, "traceEvents": []})
@@ -93,16 +90,13 @@ def test_many_ranks(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["trace.10.et", "trace.2.et", "trace.3.et"]
     assert cli.main(["et", "convert", str(tmp_path), "-o", str(tmp_path / "r%03d.json.gz")]) == 0
     assert json.loads(gzip.decompress((tmp_path / "r010.json.gz").read_bytes()))["pid"] == 7
-    capsys.readouterr()
-    assert [row["rank"] for row in info(capsys, tmp_path / "out")] == [2, 3, 10]
-    assert cli.main(["et", "convert", str(tmp_path / "out"), "-o", str(tmp_path / "one.et")]) == 2
-    assert "write %d for the rank" in capsys.readouterr().err
+    assert [row["rank"] for row in info(tmp_path / "out")] == [2, 3, 10]
+    assert "write %d for the rank" in commands.error("et", "convert", tmp_path / "out", "-o", tmp_path / "one.et")
 
 
-def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_edges_are_chosen(trace: Path, tmp_path: Path) -> None:
     assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.et"), "--edges=-order"]) == 0
-    capsys.readouterr()
-    assert info(capsys, tmp_path / "a.et")[0]["dependencies"] == 0
+    assert info(tmp_path / "a.et")[0]["dependencies"] == 0
     with pytest.raises(SystemExit) as stopped:
         cli.main(["et", "info", str(trace), "--edges", "order,nonsense"])
     assert stopped.value.code == 2
@@ -117,21 +111,19 @@ def test_edges_are_chosen(trace: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ('{"traceEvents": []}', "a Kineto trace, not an execution trace"),
     ],
 )
-def test_files_other_than_traces(content: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_other_than_traces(content: str, shown: str, tmp_path: Path) -> None:
     path = write(tmp_path / "x.json", content)
     for command in (["info", str(path)], ["convert", str(path), "-o", str(tmp_path / "y.et")]):
-        assert cli.main(["et", *command]) == 2
-        errors = capsys.readouterr().err
+        errors = commands.error("et", *command)
         assert shown in errors and str(path) in errors and errors.count("\n") == 1
     assert not (tmp_path / "y.et").exists()
 
 
-def test_damage_is_reported_and_the_rest_kept(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_reported_and_the_rest_kept(trace: Path, tmp_path: Path) -> None:
     text = json.dumps(document(node(3, 2, "a"), node(4, 77, "b"), node(4, 2, "c"), node(5, 2, "gloo:strange")))
     text = text.replace('"name": "a"', '"name": "quotes "within""')
     path = write(tmp_path / "x.json", text[:-40])
-    assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / "y.et")]) == 0
-    errors = capsys.readouterr().err
+    errors = commands.error("et", "convert", path, "-o", tmp_path / "y.et", status=0)
     for shown in (
         "cut short at byte",
         "1 names and values with invalid JSON repaired",
@@ -139,7 +131,7 @@ def test_damage_is_reported_and_the_rest_kept(trace: Path, tmp_path: Path, capsy
         "nodes with a missing parent",
     ):
         assert shown in errors
-    assert info(capsys, tmp_path / "y.et")[0]["nodes"] == 5
+    assert info(tmp_path / "y.et")[0]["nodes"] == 5
 
 
 def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +142,7 @@ def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     for output in ("y.et", "y.json"):
         assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / output)]) == 0
         assert "1 nodes with an unknown dtype, the first c10::Posit16" in capsys.readouterr().err
-    (row,) = info(capsys, tmp_path / "y.et")
+    (row,) = info(tmp_path / "y.et")
     assert (row["nodes"], row["faults"]["dtypes_unknown"]) == (4, 1)
     assert "Tensor(c10::Posit16)" in (tmp_path / "y.json").read_text()
     assert cli.main(["et", "check", str(path)]) == 0
@@ -161,28 +153,26 @@ def operator(number: int, name: str, ts: float, dur: float) -> dict[str, Any]:
     return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 7, "tid": 50, "ts": ts, "dur": dur, "args": args}
 
 
-def test_linked(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_linked(trace: Path, tmp_path: Path) -> None:
     events = [operator(3, 'say "hi"\n', 10, 5), operator(4, "aten::other", 11, 2), operator(9, "only here", 30, 1)]
     kineto = write(tmp_path / "kineto_3.json", {"distributedInfo": {"rank": 1}, "traceEvents": events})
     output = tmp_path / "linked.json"
-    assert cli.main(["et", "link", str(trace), str(kineto), "-o", str(output)]) == 0
-    errors = capsys.readouterr().err
+    errors = commands.error("et", "link", trace, kineto, "-o", output, status=0)
     for printed in (
         "2 nodes of the execution trace are not in the Kineto trace",
         "1 operators of the Kineto trace are not in the execution trace",
         "104 is aten::addmm in one and aten::other in the other",
     ):
         assert printed in errors
-    row = info(capsys, output)[0]
+    row = info(output)[0]
     assert (row["timed"] > 0, row["nodes"], row["faults"]["lost"]) == (True, 5, 0)
     nodes = {each["name"]: each for each in json.loads(output.read_text())["nodes"]}
     assert (nodes['say "hi"\n']["ts"], nodes['say "hi"\n']["inclusive_dur"]) == (10, 5)
     assert cli.main(["et", "link", str(tmp_path), str(tmp_path / "absent"), "-o", str(output)]) == 2
-    assert cli.main(["et", "link", str(trace), str(trace), "-o", str(output)]) == 2
-    assert "no traceEvents" in capsys.readouterr().err
+    assert "no traceEvents" in commands.error("et", "link", trace, trace, "-o", output)
 
 
-def test_a_kineto_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kineto_trace_alone(tmp_path: Path) -> None:
     kineto = write(tmp_path / "kineto_0.json", {"traceEvents": [operator(3, "aten::mm", 10, 5)]})
     output = str(tmp_path / "a.et")
     for command, printed in (
@@ -192,8 +182,7 @@ def test_a_kineto_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["check", str(kineto)], "a Kineto trace, not an execution trace: join it"),
         (["check", str(tmp_path)], "no execution trace in this folder"),
     ):
-        assert cli.main(["et", *command]) == 2
-        errors = capsys.readouterr().err
+        errors = commands.error("et", *command)
         assert printed in errors and errors.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["kineto_0.json"]
 
@@ -212,9 +201,8 @@ def ranks(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_ranks_that_match(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["et", "check", *map(str, ranks)]) == 0
-    assert "1 collective on all ranks of their groups" in capsys.readouterr().out
+def test_ranks_that_match(ranks: list[Path]) -> None:
+    assert "1 collective on all ranks of their groups" in commands.out("et", "check", *ranks)
 
 
 def test_ranks_that_do_not(ranks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,7 +218,7 @@ def test_ranks_that_do_not(ranks: list[Path], capsys: pytest.CaptureFixture[str]
     assert "broken" in capsys.readouterr().out
 
 
-def test_a_graph_for_networkx(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_graph_for_networkx(trace: Path, tmp_path: Path) -> None:
     networkx = pytest.importorskip("networkx")
     for end in ("graphml", "graphml.gz"):
         output = tmp_path / f"graph.{end}"
@@ -244,7 +232,7 @@ def test_a_graph_for_networkx(trace: Path, tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz")
-def test_pictures(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pictures(trace: Path, tmp_path: Path) -> None:
     many = [node(number, 2, f"op{number % 300}") for number in range(3, 3003)]
     large = write(tmp_path / "large.json", document(*many))
     for path, boxes in ((trace, 5), (large, 120)):
@@ -258,17 +246,14 @@ def test_pictures(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert len(list(tmp_path.glob("rank*.svg"))) == 2
 
 
-def test_pictures_that_cannot_be(
-    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_that_cannot_be(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     for output, printed in (
         ("a.svg", "Graphviz is needed to draw"),
         ("a.png", "Graphviz is needed to draw"),
         ("absent/a.dot", "absent/"),
     ):
-        assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / output)]) == 2
-        errors = capsys.readouterr().err
+        errors = commands.error("et", "convert", trace, "-o", tmp_path / output)
         assert printed in errors and errors.count("\n") == 1
         assert not (tmp_path / output).exists()
     assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.dot")]) == 0

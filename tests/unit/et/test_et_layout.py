@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fastdispatch import cli
+from tests import commands
 from tests.chakra.pairs import node, write_pair
 
 
@@ -31,14 +32,10 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("command", ["link", "convert"])
-def test_process_groups_for_astra_sim(
-    command: str, pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_process_groups_for_astra_sim(command: str, pair: tuple[Path, Path], tmp_path: Path) -> None:
     inputs = [str(path) for path in (pair if command == "link" else pair[:1])]
     assert cli.main(["et", command, *inputs, "-o", str(tmp_path / "out/"), "--layout", "astra-sim"]) == 0
     groups = json.loads((tmp_path / "out" / "comm_groups.json").read_text())
     assert groups == {"0": [0, 1, 2], "1": [0, 2]}
     assert (tmp_path / "out" / "trace.0.et").exists()
-    capsys.readouterr()
-    assert cli.main(["et", "info", "--json", str(tmp_path / "out")]) == 0
-    assert len(json.loads(capsys.readouterr().out)["files"]) == 1
+    assert len(commands.document("et", "info", tmp_path / "out")["files"]) == 1

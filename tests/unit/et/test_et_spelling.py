@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from fastdispatch import cli
 from fastdispatch._core import et_convert, et_info, et_link
 from fastdispatch.cli.et.et_files import is_kineto, is_trace
+from tests import commands
 from tests.chakra.pairs import node, write_pair
 
 BOM = "\ufeff"
@@ -117,12 +117,11 @@ def test_linked_files(spelling: str, documents: dict[str, Any], tmp_path: Path) 
     assert model(write(tmp_path / "other.json", SPELLINGS[spelling](linked)), tmp_path) == plain
 
 
-def test_a_folder_of_spellings(documents: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_spellings(documents: dict[str, Any], tmp_path: Path) -> None:
     """Files of a folder are recognised in any spelling."""
     for rank, spell in enumerate(SPELLINGS.values()):
         write(tmp_path / f"et_{rank}.json", spell(documents["et"]))
         write(tmp_path / f"kineto_{rank}.json", spell(documents["kineto"]))
-    assert cli.main(["et", "info", "--json", str(tmp_path)]) == 0
-    rows = json.loads(capsys.readouterr().out)["files"]
+    rows = commands.document("et", "info", tmp_path)["files"]
     assert [row["rank"] for row in rows] == list(range(len(SPELLINGS)))
     assert {row["format"] for row in rows} == {"PyTorch execution trace"}

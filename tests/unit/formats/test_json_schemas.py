@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 from referencing import Registry, Resource
 
 from fastdispatch.cli import main
-from tests import processes
+from tests import golden, processes
 from tests.unit.cli.test_command_line import PARSER, files, leaves
 from tests.unit.report.test_diff import Dump
 
@@ -25,51 +23,7 @@ __all__ = ["files"]
 SCHEMAS = processes.ROOT / "docs" / "reference" / "schemas"
 
 #: Command lines with ``--json``, and the schemas of their output. They run in the folder of the fixture ``files``.
-COMMANDS = {
-    "report run": "report",
-    "report run --by module --sort spread": "report",
-    "report run --by phase": "report",
-    "report run --by operator": "report",
-    "report run --tree": "report",
-    "report run --paths": "report",
-    "report run --callers zebra_step": "report",
-    "report run --callers aten::linear": "report",
-    "report run --callees zebra_step": "report",
-    "report untimed": "report",
-    "report run --summary": "summary",
-    "report untimed --summary": "summary",
-    "report ranks.json --summary": "summary",
-    "report measured --flops --peak 1e12": "flops",
-    "report reduced --comm": "comm",
-    "report measured --shapes": "shapes",
-    "report allocated --memory": "memory",
-    "findings run": "findings",
-    "findings ranks.json": "findings",
-    "doctor": "doctor",
-    "diff run dump.json": "diff",
-    "diff run ranks.json --all --gate gate.toml": "diff",
-    "diff ranks.json --ranks 0,1": "ranks",
-    "diff ranks.json --ranks outliers --all --by package": "ranks",
-    "top run --once --interval 0.1": "top",
-    "top run --once --total": "top",
-    "stacks killed": "stacks",
-    "stacks run --threads": "stacks",
-    "stacks killed --all": "stacks",
-    "timeline stats trace.json": "timeline-stats",
-    "timeline check trace.json": "timeline-check",
-    "timeline check faulty.json trace.json": "timeline-check",
-    "et info a.et b.json": "et-info",
-    "et check a.et": "et-check",
-    "et check b.json": "et-check",
-    "pipeline convert -f graph.txt -n Net -a net -o made": "pipeline-convert",
-    "pipeline optimize graph.txt -n 2": "pipeline-optimize",
-    "pipeline partition run -n 2": "partition",
-    "pipeline partition weights -n 2": "partition",
-    "pipeline partition --method pipedream -f graph.txt -n 2": "pipeline-optimize",
-    "pipeline plan 1f1b --stages 2 --micro-batches 2": "pipeline-plan",
-    "pipeline profile graph.txt": "pipeline-graph",
-    "pipeline report jobs": "pipeline-report",
-}
+COMMANDS = {line: schema for schema, line in golden.table("commands/json")}
 
 #: A recording of jobs, one of a process that kills itself inside a call, and one without times.
 PROGRAM = """
@@ -116,7 +70,7 @@ FAULTY = [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "dur": 2}, {"ph": "E", "p
 @pytest.fixture(scope="module")
 def more_files(files: Path) -> Path:
     Path("more.py").write_text(PROGRAM)
-    subprocess.run([sys.executable, "more.py"], env=processes.environment(), check=False)
+    processes.python("more.py")
     step = "train.py:[]:step"
     Dump([(step, 3, 100)], [(step, 3, 200)], [(step, 3, 101)]).write(Path("ranks.json"))
     Path("faulty.json").write_text(json.dumps({"traceEvents": FAULTY}))

@@ -7,9 +7,8 @@ import base64
 import gzip
 import json
 import re
+import shlex
 import shutil
-import subprocess
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main, parser
-from tests import processes
+from tests import commands, golden, processes
 
 torch = pytest.importorskip("torch")
 
@@ -69,27 +68,7 @@ with fastdispatch.CallGraph(sys.argv[1], timeline=True, jobs=True, et=True, meas
 """
 
 #: Every command that prints or writes contents of a dump; FILE is the output.
-OUTPUTS = {
-    "report": ["report", "RUN", "--all"],
-    "report tree": ["report", "RUN", "--tree", "--json"],
-    "report flops": ["report", "RUN", "--flops", "--all"],
-    "report shapes": ["report", "RUN", "--shapes", "--all"],
-    "report paths": ["report", "RUN", "--paths", "100", "--json"],
-    "report modules": ["report", "RUN", "--by", "module", "--json"],
-    "findings": ["findings", "RUN", "--steps", "all"],
-    "html": ["html", "RUN", "-o", "FILE"],
-    "html source": ["html", "RUN", "--source", "-o", "FILE"],
-    "svg": ["svg", "RUN", "-o", "FILE.svg"],
-    "svg source": ["svg", "RUN", "-o", "FILE.dot"],
-    "diff": ["diff", "RUN", "RUN", "--all", "--json"],
-    "diff page": ["diff", "RUN", "RUN", "--html", "FILE"],
-    "pipeline partition": ["pipeline", "partition", "RUN", "-n", "2", "--json"],
-    "merge": ["merge", "RUN", "-o", "FILE"],
-    "anonymize": ["anonymize", "RUN", "-o", "FILE", "--salt", "another"],
-    "sql": ["sql", "RUN", "FROM paths", "--format", "json"],
-    "export callgraph": ["export", "callgraph", "RUN", "-o", "FILE.json"],
-    **{f"export {name}": ["export", name, "RUN", "-o", "FILE"] for name in ("folded", "pprof", "sqlite")},
-}
+OUTPUTS = {name: shlex.split(line) for name, line in golden.table("commands/outputs")}
 
 #: Names in outputs that are not functions of the program.
 NAMED = {
@@ -109,8 +88,7 @@ NO_DUMP |= {("pipeline", name) for name in ("convert", "optimize", "plan", "prof
 def zebra_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("zebra")
     (folder / "zebra_train.py").write_text(PROGRAM)
-    command = [sys.executable, "zebra_train.py", "zebra_out"]
-    subprocess.run(command, env=processes.environment(), cwd=folder, check=True, timeout=120)
+    processes.python_program("zebra_train.py", "zebra_out", folder=folder)
     return folder / "zebra_out"
 
 
@@ -136,14 +114,13 @@ def unpacked(content: bytes) -> bytes:
     return b"\n".join(found)
 
 
-def made(name: str, run: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> bytes:
+def made(name: str, run: Path, folder: Path) -> bytes:
     if name == "svg" and shutil.which("dot") is None:
         pytest.skip("Graphviz is not here")
     arguments = [word.replace("RUN", str(run)).replace("FILE", str(folder / "output")) for word in OUTPUTS[name]]
-    capsys.readouterr()
-    assert main(arguments) == 0
+    output = commands.out(*arguments)
     files = sorted(each for each in folder.rglob("*") if each.is_file())
-    return capsys.readouterr().out.encode() + b"".join(unpacked(each.read_bytes()) for each in files)
+    return output.encode() + b"".join(unpacked(each.read_bytes()) for each in files)
 
 
 def leaves(commands: argparse._SubParsersAction, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -165,10 +142,9 @@ def test_no_name_of_the_user(
     zebra_run: Path,
     hidden: Path,
     tmp_path_factory: pytest.TempPathFactory,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert NAMED.get(name, b"zebra_step") in made(name, zebra_run, tmp_path_factory.mktemp("plain"), capsys)
-    output = made(name, hidden, tmp_path_factory.mktemp("hidden"), capsys)
+    assert NAMED.get(name, b"zebra_step") in made(name, zebra_run, tmp_path_factory.mktemp("plain"))
+    output = made(name, hidden, tmp_path_factory.mktemp("hidden"))
     assert b"zebra" not in output.lower()
     host = json.dumps(fastdispatch.load(zebra_run).meta["host"]).encode()
     assert host not in output
@@ -184,25 +160,22 @@ def test_no_name_in_the_file(zebra_run: Path, hidden: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["html", "html source"])
-def test_no_path_of_this_machine(
-    name: str, hidden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_path_of_this_machine(name: str, hidden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed packages are not searched for: their folders may name the user."""
     monkeypatch.chdir(hidden.parent)
-    output = made(name, Path(hidden.name), tmp_path, capsys)
+    output = made(name, Path(hidden.name), tmp_path)
     assert str(Path(fastdispatch.__file__).parents[1]).encode() not in output
     assert str(Path(torch.__file__).parents[1]).encode() not in output
 
 
-def test_equal_salts_give_equal_names(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_salts_give_equal_names(zebra_run: Path, tmp_path: Path) -> None:
     for name, salt in (("one", "a"), ("two", "a"), ("three", "b"), ("four", ""), ("five", "")):
         options = ["--salt", salt] if salt else []
         assert main(["anonymize", str(zebra_run), "-o", str(tmp_path / name), *options]) == 0
     one, two, three, four, five = ((tmp_path / n).read_bytes() for n in ("one", "two", "three", "four", "five"))
     assert one == two
     assert len({one, three, four, five}) == 4
-    assert main(["diff", str(tmp_path / "one"), str(tmp_path / "two"), "--json"]) == 0
-    assert "f_" not in json.dumps(json.loads(capsys.readouterr().out).get("rows", []))
+    assert "f_" not in json.dumps(commands.document("diff", tmp_path / "one", tmp_path / "two").get("rows", []))
 
 
 def test_figures_stay(zebra_run: Path, hidden: Path) -> None:
@@ -228,7 +201,7 @@ def test_prefixes_are_cut(zebra_run: Path, tmp_path: Path) -> None:
     assert keys[0] == keys[2] != keys[1]
 
 
-def test_many_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_ranks(tmp_path: Path) -> None:
     """The output is a folder that commands read as a run."""
     with fastdispatch.CallGraph(tmp_path / "one", ops="off"):
         sorted([2, 1], key=lambda zebra: zebra)
@@ -242,12 +215,9 @@ def test_many_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [rank["rank"] for rank in fastdispatch.load(tmp_path / "hidden").ranks] == list(range(17))
     pytest.importorskip("duckdb")
     for options in ([], ["--rank", "7"]):
-        assert main(["report", str(tmp_path / "hidden"), "--all", *options]) == 0
-        printed = capsys.readouterr().out
+        printed = commands.out("report", tmp_path / "hidden", "--all", *options)
         assert "f_" in printed and "zebra" not in printed and ("rank 7 of 17" in printed) == bool(options)
 
 
-def test_an_empty_salt_is_refused(zebra_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["anonymize", str(zebra_run), "-o", str(tmp_path / "x"), "--salt", ""])
-    assert "the salt is empty" in capsys.readouterr().err
+def test_an_empty_salt_is_refused(zebra_run: Path, tmp_path: Path) -> None:
+    assert "the salt is empty" in commands.error("anonymize", zebra_run, "-o", tmp_path / "x", "--salt", "")

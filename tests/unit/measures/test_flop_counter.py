@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
 from fastdispatch.measures.flops import flops_of
+from tests import commands
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -143,20 +143,19 @@ def test_recomputation_is_not_forward(tmp_path: Path) -> None:
     assert again["flops"] == counted(model) + last
 
 
-def test_compiled_regions_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compiled_regions_are_named(tmp_path: Path) -> None:
     """Operators inside a compiled region are not observed."""
     model = torch.compile(torch.nn.Linear(WIDTH, WIDTH), backend="aot_eager")
     step(model)  # compiles
     with fastdispatch.CallGraph(tmp_path, measure="flops"):
         step(model)
         torch.ones(2, 3) @ torch.ones(3, 4)
-    assert main(["report", str(tmp_path), "--flops"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = commands.out("report", tmp_path, "--flops").splitlines()
     assert lines[0].startswith("48 FLOP in the recording")
     assert "not counted: operators inside 1 call of a region of torch.compile" in lines
 
 
-def test_a_recording_of_compiled_regions_only_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_of_compiled_regions_only_is_reported(tmp_path: Path) -> None:
     """FLOPs were measured, but no operator with a formula was observed."""
     model = torch.compile(torch.nn.Linear(WIDTH, WIDTH), backend="aot_eager")
     x = torch.ones(2, WIDTH)
@@ -165,8 +164,7 @@ def test_a_recording_of_compiled_regions_only_is_reported(tmp_path: Path, capsys
         with fastdispatch.CallGraph(tmp_path, measure="flops"):
             for _ in range(3):
                 model(x)
-    assert main(["report", str(tmp_path), "--flops"]) == 2
-    printed = capsys.readouterr().err
+    printed = commands.error("report", tmp_path, "--flops")
     assert "operators inside 3 calls of a region of torch.compile are not observed, and no other operator" in printed
     assert "--measure flops" not in printed
 

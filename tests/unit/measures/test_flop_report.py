@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import BAD_INPUT, main
 from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.gate import Budget
 from fastdispatch.measures.peaks import peak_of
 from fastdispatch.report.report_flops import FlopReport, FlopRow, flop_report
+from tests import commands
 
 torch = pytest.importorskip("torch")
 
@@ -136,10 +135,9 @@ def test_peaks_of_gpus() -> None:
         assert printed in str(error.value)
 
 
-def test_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_first_line(tmp_path: Path) -> None:
     train(False, tmp_path)
-    assert main(["report", str(tmp_path), "--flops", "--peak", "5e9"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = commands.out("report", tmp_path, "--flops", "--peak", "5e9").splitlines()
     assert lines[0].startswith("3.07 kFLOP per step, ")
     assert " % of 5 GFLOP/s (given), HFU " in lines[0]
     passes, _, steps = lines[1].partition("; ")
@@ -152,15 +150,14 @@ def test_first_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert steps.startswith("mean of 6 measured steps, a step of ")
 
 
-def test_a_measured_peak_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_measured_peak_is_marked(tmp_path: Path) -> None:
     train(None, tmp_path)
-    assert main(["report", str(tmp_path), "--flops", "--peak", "measure", "--json"]) == 0
-    peak = json.loads(capsys.readouterr().out)["peak"]
+    peak = commands.document("report", tmp_path, "--flops", "--peak", "measure")["peak"]
     assert peak["rate"] > 0
     assert peak["source"].startswith("measured here: fp32 product of ")
 
 
-def test_operators_without_a_formula_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_operators_without_a_formula_are_listed(tmp_path: Path) -> None:
     with torch.library._scoped_library("fd_listed", "FRAGMENT") as library:
         library.define("doubled(Tensor x) -> Tensor")
         library.impl("doubled", lambda x: x * 2, "CPU")
@@ -168,8 +165,7 @@ def test_operators_without_a_formula_are_listed(tmp_path: Path, capsys: pytest.C
             torch.ops.fd_listed.doubled(torch.ones(5))
     made = report(tmp_path)
     assert [(row.operator, row.calls, row.bytes) for row in made.unknown] == [("fd_listed::doubled", 1, 20)]
-    assert main(["report", str(tmp_path), "--flops"]) == 0
-    assert "fd_listed::doubled" in capsys.readouterr().out
+    assert "fd_listed::doubled" in commands.out("report", tmp_path, "--flops")
 
 
 @pytest.mark.parametrize(
@@ -181,12 +177,11 @@ def test_operators_without_a_formula_are_listed(tmp_path: Path, capsys: pytest.C
         (["--sort", "gpu"], "--sort gpu: with --flops one of total, self, backward, calls"),
     ],
 )
-def test_refused(words: list[str], printed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused(words: list[str], printed: str, tmp_path: Path) -> None:
     measured = {"measure": "flops"} if words else {}
     with fastdispatch.CallGraph(tmp_path, **measured):
         torch.ones(2, 2) @ torch.ones(2, 2)
-    assert main(["report", str(tmp_path), "--flops", *words]) == BAD_INPUT
-    error = capsys.readouterr().err
+    error = commands.error("report", tmp_path, "--flops", *words)
     assert printed in error
     assert error.count("\n") == 1
 

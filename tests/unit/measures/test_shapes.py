@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import BAD_INPUT, main
 from fastdispatch.measures.shapes import Tensor, operands_of, padding_of, shapes_of
 from fastdispatch.report.report_shapes import ShapeReport, shape_report
+from tests import commands
 
 torch = pytest.importorskip("torch")
 
@@ -177,28 +176,26 @@ def test_one_step_in_three(tmp_path: Path) -> None:
     ]
 
 
-def test_changes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_are_named(tmp_path: Path) -> None:
     made = report(recorded(lambda: train(Model(), [3, 5, 5, 9]), tmp_path))
     assert made.first is not None
     assert (made.first.operator, made.first.module, made.first.shapes) == ("aten::embedding", "words", 3)
     assert [(each.operand, each.dimension, each.least, each.most) for each in made.first.changes] == [("2", 2, 3, 9)]
     backward = [row for row in made.rows if row.operator == "aten::embedding_backward"]
     assert [(row.work, row.module) for row in backward] == [("backward", "words")]
-    assert main(["report", str(tmp_path), "--shapes"]) == 0
-    line = capsys.readouterr().out.splitlines()[0]
+    line = commands.out("report", tmp_path, "--shapes").splitlines()[0]
     assert line.startswith("The forward pass saw 3 shapes in 4 measured steps: aten::embedding in torch/nn/")
     assert line.endswith("dimension 2 of operand 2 is 3..9")
 
 
-def test_one_shape_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_shape_is_shown(tmp_path: Path) -> None:
     model = Model()
     recorded(lambda: train(model, [3, 3]), tmp_path)
-    assert main(["report", str(tmp_path), "--shapes"]) == 0
-    out = capsys.readouterr().out
+    out = commands.out("report", tmp_path, "--shapes")
     assert out.startswith("Each operator of the forward pass saw one shape in 2 measured steps\n")
 
 
-def test_padding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_padding(tmp_path: Path) -> None:
     def work() -> None:
         torch.nn.utils.rnn.pad_sequence([torch.ones(4, 2), torch.ones(1, 2)], batch_first=True)
         torch.nn.functional.pad(torch.ones(2, 3), (1, 2))
@@ -208,8 +205,7 @@ def test_padding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "aten::pad_sequence": (1, 10, 16),
         "aten::constant_pad_nd": (1, 6, 12),
     }
-    assert main(["report", str(tmp_path), "--shapes"]) == 0
-    assert "50.0 %         12       1   aten::constant_pad_nd" in capsys.readouterr().out
+    assert "50.0 %         12       1   aten::constant_pad_nd" in commands.out("report", tmp_path, "--shapes")
 
 
 @pytest.mark.parametrize(
@@ -264,19 +260,17 @@ def test_recompilations_for_sizes_are_listed(tmp_path: Path) -> None:
         (["--rank", "7"], "rank 7 is not in this trace"),
     ],
 )
-def test_refused(words: list[str], printed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused(words: list[str], printed: str, tmp_path: Path) -> None:
     measured = {"measure": "shapes"} if words else {}
     with fastdispatch.CallGraph(tmp_path, **measured):
         torch.ones(2).neg()
-    assert main(["report", str(tmp_path), "--shapes", *words]) == BAD_INPUT
-    error = capsys.readouterr().err
+    error = commands.error("report", tmp_path, "--shapes", *words)
     assert printed in error
     assert error.count("\n") == 1
 
 
-def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json(tmp_path: Path) -> None:
     recorded(lambda: train(Model(), [3, 4]), tmp_path)
-    assert main(["report", str(tmp_path), "--shapes", "--json", "--top", "2"]) == 0
-    made = json.loads(capsys.readouterr().out)
+    made = commands.document("report", tmp_path, "--shapes", "--top", "2")
     assert (made["schema"], made["steps"], len(made["rows"]), made["inside"]) == ("fastdispatch-shapes/1", 2, 2, 0)
     assert made["operators"] > made["changing"] > 0

@@ -17,6 +17,7 @@ from fastdispatch.cli import main
 from fastdispatch.pipeline import partition
 from fastdispatch.pipeline.layers import layers_of
 from fastdispatch.pipeline.times import ModuleTimes, recorded_layers, times_of
+from tests import commands
 
 MS = 1_000_000
 
@@ -186,8 +187,7 @@ def test_a_model_is_found_by_the_command(
     monkeypatch.chdir(tmp_path)
 
     def partition_of(*arguments: str) -> str:
-        assert main(["pipeline", "partition", *arguments, "-n", "2"]) == 0
-        return capsys.readouterr().out
+        return commands.out("pipeline", "partition", *arguments, "-n", "2")
 
     loss = ("--loss", "torch.nn:CrossEntropyLoss")
     assert partition_of("row_of_layers:layers", "--method", "type:LINEAR", "--report", *loss) == (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fastdispatch.cli import main
+from tests import commands, golden
 
 FIGURES = "forward_compute_time={}, backward_compute_time=2.0, activation_size=4.0, parameter_size=8.000"
 GOOD = FIGURES.format("1.0")
@@ -98,18 +98,13 @@ CASES += [
 ]
 
 
-def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refused(words: list[str]) -> str:
     """What a command that must fail says."""
-    try:
-        status = main(words)
-    except SystemExit as done:
-        status = done.code  # type: ignore[assignment]
-    printed = capsys.readouterr()
-    assert status == 2, printed
-    assert printed.out == ""
-    assert printed.err.startswith("fastdispatch: ") and printed.err.endswith("\n")
-    assert printed.err[:-1].isprintable()
-    return printed.err[:-1]
+    status, output, errors = commands.run(*words)
+    assert (status, output) == (2, ""), errors
+    assert errors.startswith("fastdispatch: ") and errors.endswith("\n")
+    assert errors[:-1].isprintable()
+    return errors[:-1]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -120,39 +115,17 @@ def test_invalid_graphs(
     message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("graph.txt").write_bytes(content)
-    reported = refused(COMMANDS[command].format(graph="graph.txt").split(), capsys)
+    reported = refused(COMMANDS[command].format(graph="graph.txt").split())
     assert reported.startswith("fastdispatch: graph.txt") and message in reported
     assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
 
 
-ELSEWHERE = {
-    "pipeline partition --method pipedream -n 2 none.txt": "none.txt: cannot read: No such file or directory",
-    "pipeline partition --method pipedream -n 2 folder": "folder: cannot read: Is a directory",
-    "pipeline partition --method pipedream -n 2 good.txt -o good.txt/out": "good.txt/out: cannot make the folder",
-    "pipeline partition --method pipedream -n 2 good.txt -o good.txt": "good.txt: cannot make the folder",
-    "pipeline partition --method pipedream -n 2 good.txt --svg none/a.dot": "none/a.dot: cannot write: No such file",
-    "pipeline partition --method pipedream -n 3 --straight_pipeline good.txt": "3 stages of at least one layer: ",
-    "pipeline partition --method pipedream -n 2 --straight_pipeline --memory flushed -s 10 good.txt": "lacks 30 bytes",
-    "pipeline partition --method pipedream -n 2 --memory flushed -s 10 --schedule 1f1b good.txt": "lacks",
-    "pipeline partition --method pipedream -n 2 -s nan --memory flushed good.txt": "memory of nan bytes",
-    "pipeline partition --method pipedream -n 2 vast.txt": "times or bytes of all layers add up to more than",
-    "pipeline convert -f none.txt -n Net -a net -o out": "none.txt: cannot read: No such file or directory",
-    "pipeline convert -f folder -n Net -a net -o out": "folder: cannot read: Is a directory",
-    "pipeline convert -f good.txt -n Net -a net -o good.txt": "good.txt: cannot make the folder: Not a directory",
-    "pipeline convert -f odd.txt -n Net -a net -o out": "b (Mine(4)): cannot be converted: torch.nn has no Mine",
-    "pipeline profile none.py -o folder": "folder: cannot write: Is a directory",
-    "pipeline profile none.py -o none/graph.txt": "none/graph.txt: cannot write: No such file or directory",
-    "pipeline profile none.txt": "none.txt: cannot read: No such file or directory",
-}
-
-
-@pytest.mark.parametrize(("words", "wanted"), ELSEWHERE.items())
+@pytest.mark.parametrize(("words", "wanted"), golden.table("commands/misplaced"))
 def test_misplaced_and_surplus_members(
-    words: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
@@ -160,6 +133,6 @@ def test_misplaced_and_surplus_members(
     Path("odd.txt").write_text(f"{A}{B}\ta -- b".replace("ReLU()", "Mine(4)"))
     Path("vast.txt").write_text(f"{A}{B}".replace("=1.0", "=1e308").replace("=2.0", "=1e308"))
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    assert wanted in refused(words.split(), capsys)
+    assert wanted in refused(words.split())
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
     assert not any(Path("folder").iterdir()) and not Path("out").exists()

@@ -16,11 +16,10 @@ from xml.etree import ElementTree
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
 from fastdispatch.cli.pipeline.pipeline_optimize import _between
 from fastdispatch.pipeline import Graph, Node, optimize
 from fastdispatch.pipeline.optimize import SYNCHRONOUS, chunks_of
-from tests import models, schemas
+from tests import commands, golden, models, schemas
 from tests.oracle import pipedream
 
 ROOT = Path(__file__).parents[3]
@@ -92,22 +91,7 @@ def test_plans_match_their_figures(graph: Graph) -> None:
 
 
 #: Results of the published optimizer for its own profiles: T in seconds.
-KNOWN = [
-    ("vgg16", [4], {"compression": 1.0}, 0.205520896),
-    ("vgg16", [8], {"compression": 1.0}, 0.10383317028571429),
-    ("vgg16", [8], {}, 0.09351323),
-    ("vgg16", [4, 4], {"compression": 1.0}, 0.06974994146666666),
-    ("vgg16", [4, 4], {}, 0.04434587146666666),
-    ("vgg16", [4], {"compression": 1.0, "straight": True}, 0.411041792),
-    ("resnet18", [8], {"compression": 1.0}, 0.05078332704),
-    ("resnet18", [16], {"compression": 1.0}, 0.025690112),
-    ("resnet18", [4, 4], {}, 0.01709254),
-    ("gnmt", [4], {}, 0.025868),
-    ("gnmt", [8], {"compression": 1.0}, 0.019285),
-    ("gnmt", [16], {}, 0.018379575537190083),
-    ("gnmt", [16], {"compression": 1.0, "straight": True}, 0.024641536),
-    ("gnmt", [16], {"compression": 1.0, "straight": True, "cut": "true"}, 0.019285),
-]
+KNOWN = golden.document("pipeline/known")
 
 
 @pytest.mark.parametrize(("name", "machines", "options", "wanted"), KNOWN)
@@ -166,7 +150,7 @@ def test_the_order_of_lines_does_not_matter() -> None:
         }
 
 
-def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_schedule_of_these_stages(tmp_path: Path) -> None:
     nodes = [Node(f"n{index}", "Linear()", 1, 2) for index in range(4)]
     graph = Graph(nodes, [(f"n{index}", f"n{index + 1}") for index in range(3)])
     found = optimize(graph, 4, 1e9, straight=True)
@@ -177,8 +161,8 @@ def test_a_schedule_of_these_stages(tmp_path: Path, capsys: pytest.CaptureFixtur
         optimize(graph, 3, 1e9, straight=True).replay("interleaved", 6)
     graph.write(tmp_path / "graph.txt")
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "4", "--straight_pipeline", "--schedule", "1f1b"]
-    assert run([*words, str(tmp_path / "graph.txt")]) == 0
-    assert "1f1b           33 ms, 2.91 times one machine, bubble 27.3%" in capsys.readouterr().out
+    printed = commands.out(*words, tmp_path / "graph.txt")
+    assert "1f1b           33 ms, 2.91 times one machine, bubble 27.3%" in printed
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -279,62 +263,24 @@ def test_data_parallelism_is_always_a_plan(machines: int) -> None:
     assert scheduled["ranks"] == 1 and same(scheduled["step_s"], 4 * plain.data_parallel_s)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("-n 9 --straight_pipeline {graph}", "9 stages of at least one layer: the graph has 8 layers"),
-        ("-n 2 2 {graph}", "2 numbers of machines and 1 bandwidths: give one of each per level"),
-        ("-n 2 -b 0 {graph}", "bandwidth 0 at level 1: bytes per second, above 0"),
-        ("-n 0 {graph}", "-n '0': write a whole number from 1 to 2147483647"),
-        ("-n 5000 {graph}", "5000 machines at level 1: from 1 on, and at most 4096 over all levels"),
-        ("-n two {graph}", "expected one INPUT, got 2: two {graph}"),
-        ("-n 2.5 {graph}", "-n '2.5': write a whole number from 1 to 2147483647"),
-        ("{graph}", "-n is missing: give the number of machines"),
-        ("-n 2", "INPUT is missing"),
-        ("-n 2 --activation_compression_ratio -1 {graph}", "compression -1.0: must be above 0"),
-        (
-            "-n 2 --schedule deepspeed-dp {graph}",
-            "schedule 'deepspeed-dp': one of gpipe, 1f1b, interleaved, zb-h1, zb-v",
-        ),
-        (
-            "-n 2 --schedule 1f1b --micro-batches 0 {graph}",
-            "argument --micro-batches: '0': write a whole number from 1 to 2147483647 "
-            "(see fastdispatch pipeline optimize --help)",
-        ),
-        ("-n 2 2 -b 1 1 --schedule 1f1b {graph}", "1f1b: planned for one level of machines, not 2"),
-        ("-n 2 none.txt", "none.txt: cannot read: No such file or directory"),
-    ],
-)
-def test_bad_requests(
-    arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(("arguments", "message"), golden.table("commands/pipedream"))
+def test_bad_requests(arguments: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     models.chain(8).write(tmp_path / "graph.txt")
     monkeypatch.chdir(tmp_path)
-    words = ["pipeline", "partition", "--method", "pipedream", *arguments.format(graph="graph.txt").split()]
-    assert run(words) == 2
-    assert capsys.readouterr().err == f"fastdispatch: {message.format(graph='graph.txt')}\n"
+    words = ["pipeline", "partition", "--method", "pipedream", *arguments.split()]
+    assert commands.error(*words) == f"fastdispatch: {message}\n"
 
 
-def run(words: list[str]) -> int:
-    try:
-        return main(words) or 0
-    except SystemExit as done:
-        return int(done.code or 0)
-
-
-def test_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output(tmp_path: Path) -> None:
     path = tmp_path / "graph.txt"
     models.residual(2).write(path)
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", "2", "-b", "1e10", "1e9", str(path)]
-    assert run([*words, "--json"]) == 0
-    schemas.valid(json.loads(capsys.readouterr().out), "pipeline-optimize")
+    schemas.valid(commands.document(*words), "pipeline-optimize")
     words[2:4] = ["--method=pipedream"]
-    assert run(["pipeline", "optimize", "-n", "2", str(path), "--json", "--schedule", "zb-v"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = commands.document("pipeline", "optimize", "-n", 2, path, "--schedule", "zb-v")
     schemas.valid(document, "pipeline-optimize")
     assert document["schedule"]["rank_of_stage"] in ([0, 0], [0, 1, 1, 0])
-    assert run([*words, "-o", str(tmp_path / "out"), "--svg", str(tmp_path / "graph.dot")]) == 0
-    text = capsys.readouterr().out
+    text = commands.out(*words, "-o", tmp_path / "out", "--svg", tmp_path / "graph.dot")
     assert "the slowest" in text and "bound by" in text
     saved = Graph.read(tmp_path / "out" / "gpus=4.txt")
     assert None not in {node.stage for node in saved.nodes}
@@ -358,9 +304,7 @@ def test_a_search_can_be_watched() -> None:
         models.chain(3)._core.optimize([2], [1e9], watch=bytearray(8))  # type: ignore[arg-type]
 
 
-def test_ctrl_c_ends_a_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_ends_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forever = threading.Event()
 
     def search(*arguments: object, **options: object) -> None:
@@ -372,11 +316,10 @@ def test_ctrl_c_ends_a_search(
     words = ["pipeline", "partition", "--method", "pipedream", "-n", "2", str(tmp_path / "graph.txt")]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     try:
-        assert run(words) == 130
+        assert commands.error(*words, status=130) == "fastdispatch: interrupted\n"
     finally:
         signal.signal(signal.SIGINT, before)
         forever.set()
-    assert capsys.readouterr().err == "fastdispatch: interrupted\n"
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz draws it")

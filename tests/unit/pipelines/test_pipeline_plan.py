@@ -22,37 +22,10 @@ import pytest
 import fastdispatch
 from fastdispatch import cli
 from fastdispatch.pipeline import SCHEDULES, Plan, Replay, plan
-from tests import processes, schemas
+from tests import commands, golden, processes, schemas
 
 ROOT = Path(__file__).parents[3]
 GRID = [(stages, micro_batches) for stages in range(1, 9) for micro_batches in (*range(1, 10), 12, 15, 16)]
-
-TRAIN = """
-2.0 b2  LM0 F0|SA0|LM1 F1|RG0 SA1 B0|LM0 F0|RG1 SA0 B1|LM1 F1|RG0 SA1 B0|-|RG1 B1 RT RD OPT
-2.1 b2  -|RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RT RD OPT
-3.0 b3  LM0 F0|SA0|LM1 F1|SA1|LM2 F2|RG0 SA2 B0|LM0 F0|RG1 SA0 B1|-|RG2 B2|-|RG0 B0 RT RD OPT
-3.1 b2  -|RA0 F0|SA0|RA1 F1|RG0 SA1 B0|SG0 RA0 F0|RG1 SA0 B1|SG1 RA1 F1|RG0 SA1 B0|SG0|RG1 B1|SG1 RT RD OPT
-3.2 b2  -|-|RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1|RT RD OPT
-4.0 b4  LM0 F0|SA0|LM1 F1|SA1|LM2 F2|SA2|LM3 F3|RG0 SA3 B0|-|RG1 B1|-|RG2 B2|-|RG3 B3 RT RD OPT
-4.1 b3  -|RA0 F0|SA0|RA1 F1|SA1|RA2 F2|RG0 SA2 B0|SG0 RA0 F0|RG1 SA0 B1|SG1|RG2 B2|SG2|RG0 B0|SG0 RT RD OPT
-4.2 b2  -|-|RA0 F0|SA0|RA1 F1|RG0 SA1 B0|SG0 RA0 F0|RG1 SA0 B1|SG1 RA1 F1|RG0 SA1 B0|SG0|RG1 B1|SG1|RT RD OPT
-4.3 b2  -|-|-|RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1 RA0 LM0 F0|B0|SG0 RA1 LM1 F1|B1|SG1|-|RT RD OPT
-"""
-INFERENCE = """
-2.0 b2  LM0 F0|LM1 SA0 F1|LM0 SA1 F0|LM1 SA0 F1|SA1
-2.1 b2  -|LM0 RA0 F0|LM1 RA1 F1|LM0 RA0 F0|LM1 RA1 F1
-3.0 b2  LM0 F0|LM1 SA0 F1|LM0 SA1 F0|LM1 SA0 F1|SA1|-
-3.1 b2  -|RA0 F0|RA1 SA0 F1|RA0 SA1 F0|RA1 SA0 F1|SA1
-3.2 b2  -|-|LM0 RA0 F0|LM1 RA1 F1|LM0 RA0 F0|LM1 RA1 F1
-4.0 b2  LM0 F0|LM1 SA0 F1|LM0 SA1 F0|LM1 SA0 F1|SA1|-|-
-4.1 b2  -|RA0 F0|RA1 SA0 F1|RA0 SA1 F0|RA1 SA0 F1|SA1|-
-4.2 b2  -|-|RA0 F0|SA0 RA1 F1|SA1 RA0 F0|SA0 RA1 F1|SA1
-4.3 b2  -|-|-|LM0 RA0 F0|LM1 RA1 F1|LM0 RA0 F0|LM1 RA1 F1
-"""
-MEGATRON = """
-r0 0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3
-r1 1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3
-"""
 
 
 def all_plans(only: Sequence[str] = SCHEDULES) -> Iterator[Plan]:
@@ -72,17 +45,17 @@ def computed(made: Plan) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize(("schedule", "lines"), [("deepspeed-train", TRAIN), ("deepspeed-inference", INFERENCE)])
-def test_tables_of_deepspeed(schedule: str, lines: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("schedule", ["deepspeed-train", "deepspeed-inference"])
+def test_tables_of_deepspeed(schedule: str) -> None:
     for stages in (2, 3, 4):
-        cli.main(["pipeline", "plan", schedule, "--stages", str(stages), "--micro-batches", "4"])
-        rows = capsys.readouterr().out.partition("\n\n")[0].splitlines()
-        assert rows == [line for line in lines.split("\n") if line.startswith(str(stages))]
+        printed = commands.out("pipeline", "plan", schedule, "--stages", stages, "--micro-batches", 4)
+        rows = printed.partition("\n\n")[0].splitlines()
+        assert rows == [line for line in golden.text(f"plan/{schedule}").splitlines() if line.startswith(str(stages))]
 
 
-def test_tables_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    cli.main(["pipeline", "plan", "interleaved", "--stages", "2", "--micro-batches", "4", "--chunks", "2"])
-    assert capsys.readouterr().out.startswith(MEGATRON.lstrip())
+def test_tables_of_the_others() -> None:
+    interleaved = commands.out("pipeline", "plan", "interleaved", "--stages=2", "--micro-batches=4", "--chunks=2")
+    assert interleaved.startswith(golden.text("plan/interleaved"))
     assert plan("deepspeed-dp", 2, 2).table(1) == "LM0 F0 B0|LM0 F0 B0 RD OPT"
     assert plan("deepspeed-dp", 2, 2).buffers(1) == 1
     assert plan("gpipe", 2, 3).table(1) == "F0 F1 F2 B0 B1 B2"
@@ -90,9 +63,9 @@ def test_tables_of_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan("zb-h1", 3, 4).table(1) == "F0 F1 I0 F2 I1 W0 F3 I2 W1 I3 W2 W3"
 
 
-def test_steps_of_deepspeed(capsys: pytest.CaptureFixture[str]) -> None:
-    cli.main(["pipeline", "plan", "deepspeed-train", "--stages=2", "--micro-batches=32", "--stage=0", "--steps"])
-    rows = capsys.readouterr().out.splitlines()
+def test_steps_of_deepspeed() -> None:
+    words = ("deepspeed-train", "--stages=2", "--micro-batches=32", "--stage=0", "--steps")
+    rows = commands.out("pipeline", "plan", *words).splitlines()
     assert len(rows) == 1 + 66
     assert rows[1:7] == [
         "0 True True 0 True",
@@ -424,37 +397,9 @@ def test_times() -> None:
     assert abs(replay.makespan / (5 * Fraction("1000000000000.4")) - 1) < 1e-9
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("foo --stages 2 --micro-batches 4", "invalid choice: 'foo'"),
-        ("1f1b --stages 0 --micro-batches 4", "'0': write a whole number from 1 to 2147483647"),
-        ("1f1b --stages two --micro-batches 4", "'two': write a whole number from 1 to 2147483647"),
-        ("1f1b --stages 2", "--micro-batches"),
-        ("1f1b --stages 2 --micro-batches 99999999999", "'99999999999': write a whole number from 1 to 2147483647"),
-        ("gpipe --stages 4000 --micro-batches 40000", "too many"),
-        ("interleaved --stages 40000 --micro-batches 40000", "at most 32767 chunks"),
-        ("1f1b --stages 2 --micro-batches 4 --chunks 2", "1f1b has 1 chunk per stage, not 2"),
-        ("zb-v --stages 2 --micro-batches 4 --chunks 3", "zb-v has 2 chunks per stage, not 3"),
-        ("interleaved --stages 2 --micro-batches 4 --chunks 1", "at least 2 chunks"),
-        ("interleaved --stages 3 --micro-batches 7", "not a multiple of the 2 rounds"),
-        ("1f1b --stages 3 --micro-batches 7 --stage 3", "stages 0 to 2"),
-        ("1f1b --stages 3 --micro-batches 7 --steps", "use deepspeed-train"),
-        ("1f1b --stages 3 --micro-batches 7 --forward 1,2", "forward: 2 times; give 1, or 3: one per stage"),
-        ("1f1b --stages 3 --micro-batches 7 --forward=-1", "a number from 0"),
-        ("1f1b --stages 3 --micro-batches 7 --forward 1e400", "a number from 0"),
-        ("1f1b --stages 3 --micro-batches 7 --forward 1/0", "a number, or numbers"),
-        ("zb-v --stages 3 --micro-batches 7 --blocking", "no blocking transfers"),
-        ("1f1b --stages 64 --micro-batches 1024 --svg x.svg", "at most 50000"),
-        ("1f1b --stages 3 --micro-batches 7 --svg /nowhere/x.svg", "/nowhere/x.svg: cannot write"),
-    ],
-)
-def test_bad_input_is_one_line(arguments: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        status = cli.main(["pipeline", "plan", *arguments.split()])
-    except SystemExit as stopped:
-        status = stopped.code  # type: ignore[assignment]
-    out, err = capsys.readouterr()
+@pytest.mark.parametrize(("arguments", "words"), golden.table("commands/plan"))
+def test_bad_input_is_one_line(arguments: str, words: str) -> None:
+    status, out, err = commands.run("pipeline", "plan", *arguments.split())
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert words in err and err.startswith("fastdispatch: ")
 
@@ -490,12 +435,11 @@ def test_bad_calls() -> None:
         made._core.replay({"F": [1, 1 << 62]})
 
 
-def test_the_document_shows_the_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_shows_the_output() -> None:
     page = (ROOT / "docs" / "guides" / "pipeline-plan.md").read_text()
     shown = re.search(r"^```\n\$ fastdispatch (.*)\n((?:.*\n)*?)```$", page, re.M)
     assert shown is not None
-    cli.main(shown[1].split())
-    assert capsys.readouterr().out == shown[2]
+    assert commands.out(*shown[1].split()) == shown[2]
     assert all(f"| `{schedule}` |" in page for schedule in SCHEDULES)
 
 

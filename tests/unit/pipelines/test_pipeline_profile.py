@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +15,10 @@ from torch.nn import functional as F  # noqa: E402
 
 import fastdispatch  # noqa: E402
 from fastdispatch import Error  # noqa: E402
-from fastdispatch.cli import main  # noqa: E402
 from fastdispatch.pipeline import Graph, Node, optimize  # noqa: E402
 from fastdispatch.pipeline.measure import profile  # noqa: E402
 from fastdispatch.pipeline.recorded import profile_recording  # noqa: E402
+from tests import commands  # noqa: E402
 
 SETUP = """
 import torch
@@ -207,15 +206,12 @@ print("never stopped")
 """
 
 
-def test_a_script_becomes_a_graph_that_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_becomes_a_graph_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("train.py").write_text(SCRIPT)
     before = list(sys.path), sys.argv
-    assert not main(["pipeline", "profile", "train.py", "-o", "graph.json", "--steps", "2", "--args", "0.1"])
+    shown = commands.out("pipeline", "profile", "train.py", "-o", "graph.json", "--steps", 2, "--args", "0.1")
     assert (sys.path, sys.argv) == before
-    shown = capsys.readouterr().out
     assert "a step" in shown and "medians of 2 steps" in shown and "never stopped" not in shown
     graph = Graph.read("graph.json")
     calls = [node.about.get("call", "") for node in graph.nodes]
@@ -228,12 +224,10 @@ def test_a_script_becomes_a_graph_that_runs(
     graph.with_stages(stages).write("parted.json")
     attention = "MultiheadAttention=torch.nn:MultiheadAttention(out_proj.in_features, 2, batch_first=True)"
     options = ["-n", "Small", "-a", "small", "-o", str(tmp_path / "package"), "--import", attention, "--verify"]
-    assert not main(["pipeline", "convert", "-f", "parted.json", *options]), capsys.readouterr().err
+    commands.out("pipeline", "convert", "-f", "parted.json", *options)
 
 
-def test_recordings_without_a_model(
-    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_recordings_without_a_model(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with fastdispatch.CallGraph("plain"):
         torch.ones(2).sum()
@@ -251,15 +245,10 @@ def test_recordings_without_a_model(
         "nothing:model": "nothing:model: ModuleNotFoundError",
     }
     for path, message in reported.items():
-        assert main(["pipeline", "profile", path]) == 2
-        error = capsys.readouterr().err
+        error = commands.error("pipeline", "profile", path)
         assert message in error and error.count("\n") == 1
-    with pytest.raises(SystemExit) as stopped:
-        main(["pipeline", "profile", str(run), "--rank", "0", "--steps", "0"])
-    assert stopped.value.code == 2
-    assert "'0': write a whole number from 1" in capsys.readouterr().err
-    assert not main(["pipeline", "profile", str(run)])
-    assert "medians of 2 steps" in capsys.readouterr().out
+    assert "'0': write a whole number from 1" in commands.error("pipeline", "profile", run, "--rank", 0, "--steps", 0)
+    assert "medians of 2 steps" in commands.out("pipeline", "profile", run)
 
 
 def test_the_model_is_unchanged() -> None:
@@ -313,16 +302,15 @@ def test_unmeasurable_models() -> None:
         profile(nn.Identity(), (torch.ones(1, 2),), steps=0)
 
 
-def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "to_profile.py").write_text(SETUP)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    assert not main(["pipeline", "profile", "to_profile:setup", "-o", "graph.txt", "--steps", "2"])
-    assert "4 layers and operations, 3 edges" in capsys.readouterr().out
+    printed = commands.out("pipeline", "profile", "to_profile:setup", "-o", "graph.txt", "--steps", 2)
+    assert "4 layers and operations, 3 edges" in printed
     graph = Graph.read("graph.txt")
     assert [node.name.split("(")[0] for node in graph.nodes] == ["Input0", "Linear", "ReLU", "Linear"]
-    assert not main(["pipeline", "profile", "to_profile:setup", "--json", "--steps", "1"])
-    assert json.loads(capsys.readouterr().out)["schema"] == "fastdispatch-graph/1"
+    made = commands.document("pipeline", "profile", "to_profile:setup", "--steps", 1)
+    assert made["schema"] == "fastdispatch-graph/1"
     for name, message in (("wrong", "return the model and a tuple"), ("none", "has no attribute 'none'")):
-        assert main(["pipeline", "profile", f"to_profile:{name}"]) == 2
-        assert message in capsys.readouterr().err
+        assert message in commands.error("pipeline", "profile", f"to_profile:{name}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from fastdispatch.cli import main
 from fastdispatch.record import doctor
+from tests import commands, processes
 
 IDS = [
     "python",
@@ -35,17 +35,15 @@ def check(name: str, folder: Path) -> doctor.Check:
     return found
 
 
-def test_one_line_per_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--out", str(tmp_path)]) == 0
-    head, *lines = capsys.readouterr().out.splitlines()
+def test_one_line_per_check(tmp_path: Path) -> None:
+    head, *lines = commands.out("doctor", "--out", tmp_path).splitlines()
     assert head.split() == ["check", "status", "details"]
     assert [line.split()[0] for line in lines] == IDS
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_cost_of_a_call_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--json", "--out", str(tmp_path / "not yet there")]) == 0
-    checks = {each["id"]: each for each in json.loads(capsys.readouterr().out)["checks"]}
+def test_the_cost_of_a_call_is_measured(tmp_path: Path) -> None:
+    checks = {each["id"]: each for each in commands.document("doctor", "--out", tmp_path / "not yet there")["checks"]}
     assert checks["call-cost"]["ns"] > 0
     assert all(each["ns"] is None for name, each in checks.items() if not name.endswith("-cost"))
     assert str(tmp_path) in checks["output"]["text"]
@@ -79,7 +77,7 @@ def test_no_startup_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_limits_of_the_process(tmp_path: Path) -> None:
     program = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
     program += "from fastdispatch.cli import main; raise SystemExit(main(['doctor', '--json']))"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = processes.python_program("-c", program, folder=tmp_path)
     (limits,) = [each for each in json.loads(done.stdout)["checks"] if each["id"] == "limits"]
     assert limits["status"] == "limited"
     assert "1 MB" in limits["text"]

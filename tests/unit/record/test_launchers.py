@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -126,7 +125,6 @@ def test_a_launcher_without_permission_is_one_line(tmp_path: Path) -> None:
 
 def test_a_launcher_is_not_recorded(tmp_path: Path) -> None:
     (tmp_path / "torchrun").write_text("print('ran')\n")
-    environment = processes.environment(FASTDISPATCH="1", PYTHONPATH=in_path(tmp_path))
-    done = subprocess.run([sys.executable, "torchrun"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = processes.python("torchrun", folder=tmp_path, FASTDISPATCH="1", PYTHONPATH=in_path(tmp_path))
     assert (done.stdout, done.stderr) == ("ran\n", "")
     assert not (tmp_path / "fastdispatch-out").exists()

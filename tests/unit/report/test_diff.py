@@ -15,7 +15,7 @@ from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.diff_verdict import DiffVerdict
 from fastdispatch.compare.gate import Budget, matches, noise
 from fastdispatch.compare.ranks import RankTimes, judge
-from tests import processes, schemas
+from tests import commands, processes, schemas
 from tests.unit.report.call_trees import STEP_COLUMNS, Dump
 
 MS = 1_000_000
@@ -115,8 +115,7 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
 
 def test_json_by_its_schema(paths: tuple[Path, Path]) -> None:
     for options in ([], ["--all"], ["--by", "package"], ["--by", "module"]):
-        result = processes.fastdispatch("diff", *paths, "--json", *options)
-        schemas.valid(json.loads(result.stdout), "diff")
+        schemas.valid(json.loads(commands.out("diff", *paths, "--json", *options)), "diff")
     everything = json.loads(processes.fastdispatch("diff", *paths, "--json", "--all").stdout)
     assert len(everything["rows"]) == 6
 
@@ -223,9 +222,8 @@ def test_a_gate_on_times_states_its_noise(tmp_path: Path) -> None:
 )
 def test_invalid_budgets(paths: tuple[Path, Path], tmp_path: Path, text: str, changes: str) -> None:
     (tmp_path / "budget.toml").write_text(text)
-    result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.count("\n") == 1 and changes in result.stderr
+    errors = commands.error("diff", *paths, "--gate", tmp_path / "budget.toml")
+    assert errors.count("\n") == 1 and changes in errors
 
 
 def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> None:
@@ -240,9 +238,8 @@ def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> 
         ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "--html requires two ranks"),
         ([paths[0], tmp_path / "none.json"], "none.json"),
     ):
-        result = processes.fastdispatch("diff", *arguments)
-        assert result.returncode == 2, arguments
-        assert result.stderr.count("\n") == 1 and changes in result.stderr
+        errors = commands.error("diff", *arguments)
+        assert errors.count("\n") == 1 and changes in errors
 
 
 def test_brackets_of_keys_are_literal() -> None:

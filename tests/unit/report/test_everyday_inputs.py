@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch import cli
 from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow, Unfollowed
 from fastdispatch.record import attach
 from fastdispatch.report.memory_text import print_memory
+from tests import commands
 
 
 def renamed(name: str, folder: Path) -> str:
@@ -24,15 +24,12 @@ def renamed(name: str, folder: Path) -> str:
     return str(folder)
 
 
-def test_a_difference_of_functions_that_are_open_in_all_steps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_difference_of_functions_that_are_open_in_all_steps(tmp_path: Path) -> None:
     before, after = renamed("main_v1", tmp_path / "a"), renamed("main_v2", tmp_path / "b")
-    assert cli.main(["diff", before, after, "--all"]) == 0
-    assert "main_v2" in capsys.readouterr().out
+    assert "main_v2" in commands.out("diff", before, after, "--all")
 
 
-def test_stacks_of_a_merge(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stacks_of_a_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = []
     for rank in range(2):
         for name, value in (("RANK", str(rank)), ("WORLD_SIZE", "2"), ("TORCHELASTIC_RUN_ID", "one")):
@@ -41,8 +38,7 @@ def test_stacks_of_a_merge(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
             graph.dump(tmp_path / f"{rank}.json")  # this call is open
         paths.append(tmp_path / f"{rank}.json")
     fastdispatch.merge(paths, tmp_path / "merge.json")
-    assert cli.main(["stacks", str(tmp_path / "merge.json")]) == 0
-    assert "rank" in capsys.readouterr().out
+    assert "rank" in commands.out("stacks", tmp_path / "merge.json")
 
 
 @pytest.mark.parametrize("kind", ["fifo", "text", "deep", "folder", "list", "number", "link"])

@@ -17,7 +17,7 @@ from fastdispatch.cli import main
 from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.ranks import times
 from fastdispatch.text.formats import seconds
-from tests import processes
+from tests import commands, processes
 
 #: Recursion, a generator, a second thread, and time before the first step, which is not time of a step.
 PROGRAM = """
@@ -57,15 +57,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    capsys.readouterr()
-    assert main([str(word) for word in words]) == 0
-    return capsys.readouterr().out
-
-
 @pytest.fixture
-def report(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(printed(capsys, "report", run, "--json", "--all"))
+def report(run: Path) -> dict[str, Any]:
+    made: dict[str, Any] = commands.document("report", run, "--all")
     return made
 
 
@@ -127,7 +121,7 @@ def test_the_page_has_the_figures_of_the_report(
     assert next(weight["whole"] for weight in core["values"]["weights"] if weight["id"] == "time") == report["whole"]
 
 
-def test_step_time(run: Path, report: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_time(run: Path, report: dict[str, Any]) -> None:
     """The median of the settled steps of the main thread, everywhere; step 0, which includes set-up, is not one."""
     rank = fastdispatch.load(run).ranks[0]
     steps, first = rank["latest_steps"], rank["settled"]["steps"]["first"]
@@ -136,20 +130,18 @@ def test_step_time(run: Path, report: dict[str, Any], capsys: pytest.CaptureFixt
     middle = median(sum(steps[phase["phase"]][i] for phase in report["phases"]) for i in range(first, 5))
     assert report["step"] == pytest.approx(middle, abs=1)
     assert report["step"] == sum(phase["per_step"] for phase in report["phases"])
-    assert f"a step of {seconds(report['step'])}" in printed(capsys, "report", run)
+    assert f"a step of {seconds(report['step'])}" in commands.out("report", run)
     trace = fastdispatch.load(run)
     assert [side.whole for side in Diff(trace, trace).sides] == [report["step"]] * 2
-    assert f"{seconds(report['step'])} per step" in printed(capsys, "diff", run, run)
+    assert f"{seconds(report['step'])} per step" in commands.out("diff", run, run)
     assert [each.whole for each in times(trace)] == [report["step"]]
 
 
-def test_shares(
-    run: Path, report: dict[str, Any], rows: dict[str, dict[str, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shares(run: Path, report: dict[str, Any], rows: dict[str, dict[str, Any]]) -> None:
     """100 % is the time of main threads, also in `top`."""
-    top = json.loads(printed(capsys, "top", run, "--once", "--total", "--json"))
+    top = commands.document("top", run, "--once", "--total")
     found = {row["key"]: row for row in top["rows"]}
-    all_time = json.loads(printed(capsys, "report", run, "--json", "--all", "--steps", "all"))
+    all_time = commands.document("report", run, "--all", "--steps", "all")
     for row in all_time["rows"]:
         if row["where"] in FUNCTIONS:
             key = row["where"]
@@ -157,14 +149,14 @@ def test_shares(
             assert found[key]["self"] == pytest.approx(row["self"] / all_time["whole"])
             assert found[key]["calls"] * all_time["ranks"][0]["recorded"] / 1e9 == pytest.approx(row["calls"])
     share = f"{100 * rows[FUNCTIONS[0]]['total'] / report['whole']:.1f} %"
-    line = next(line for line in printed(capsys, "report", run, "--top", 100).splitlines() if FUNCTIONS[0] in line)
+    line = next(line for line in commands.out("report", run, "--top", 100).splitlines() if FUNCTIONS[0] in line)
     assert f" {share} " in line
 
 
-def test_the_end_message(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_end_message(run: Path) -> None:
     from fastdispatch.read.summary import summary_lines
 
-    rank = json.loads(printed(capsys, "report", run, "--json", "--steps", "all"))["ranks"][0]
+    rank = commands.document("report", run, "--steps", "all")["ranks"][0]
     line = summary_lines(str(run / "rank00000.fd"))[0]
     assert line.startswith(f"{rank['steps']} steps, rank 0 of 1")
     share = 100 * rank["overhead"] / rank["recorded"]

@@ -24,7 +24,7 @@ from fastdispatch.report.report_lines import _DROPPED, _MISSES
 from fastdispatch.report.report_model import Report, ReportOptions, report
 from fastdispatch.report.report_text import print_report
 from fastdispatch.text.formats import aligned, grouped, module_pattern, seconds
-from tests import processes, programs, schemas
+from tests import commands, processes, programs, schemas
 from tests.unit.report.timed import MS, timed
 
 THIS = "test_report.py"
@@ -404,7 +404,7 @@ def rank_of_two(folder: Path, rank: int) -> None:
     processes.python_program("-c", command, **changes)
 
 
-def test_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ranks(tmp_path: Path) -> None:
     for rank in range(2):
         rank_of_two(tmp_path, rank)
     both, one = made(tmp_path), made(tmp_path, rank=1)
@@ -413,8 +413,7 @@ def test_ranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [rank.rank for rank in one.facts.ranks] == [1]
     assert 0 < one.facts.whole < both.facts.whole
     assert "ranks 0-1 of 2" in printed(tmp_path)
-    assert main(["report", str(tmp_path), "--rank", "5"]) == 2
-    assert "rank 5 is not in this trace" in capsys.readouterr().err
+    assert "rank 5 is not in this trace" in commands.error("report", tmp_path, "--rank", "5")
 
 
 def test_ranks_that_ended_differently(tmp_path: Path) -> None:
@@ -428,11 +427,10 @@ def test_ranks_that_ended_differently(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", ([], ["--tree"], ["--json"], ["--by", "package"], ["--time"]), ids=str)
-def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recording_of_nothing(arguments: list[str], tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off", steps="5:6"):
         program()
-    assert main(["report", str(tmp_path), *arguments]) == 0
-    text = capsys.readouterr().out
+    text = commands.out("report", tmp_path, *arguments)
     if arguments == ["--json"]:
         assert json.loads(text)["rows"] == []
     else:
@@ -512,18 +510,16 @@ def test_module_patterns() -> None:
     ),
     ids=str,
 )
-def test_json_fits_its_schema(arguments: list[str], recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_fits_its_schema(arguments: list[str], recording: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    assert main(["report", str(recording), "--json", *arguments]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = commands.document("report", recording, *arguments)
     schema = schemas.schema("report")
     assert set(found) == set(schema["properties"])
     jsonschema.Draft202012Validator(schema).validate(found)
 
 
-def test_json_has_every_row(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(recording), "--json", "--steps", "all"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+def test_json_has_every_row(recording: Path) -> None:
+    rows = commands.document("report", recording, "--steps", "all")["rows"]
     table = fastdispatch.load(recording).table("function")
     assert {row["where"]: row["total"] for row in rows} == dict(zip(table["where"], table["total"], strict=True))
 

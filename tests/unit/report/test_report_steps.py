@@ -1,8 +1,7 @@
-"""Which steps a report covers, and its lines about the run and its threads."""
+"""Which steps a report covers, and its lines about the run and its threads; intervals of slow steps."""
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 import threading
@@ -14,10 +13,10 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.cli import main
+from fastdispatch.detectors.slow_times import slow_steps
 from fastdispatch.read import steps
 from fastdispatch.text.formats import seconds
-from tests import programs, schemas
+from tests import commands, programs, schemas
 
 
 @pytest.fixture(scope="module")
@@ -46,89 +45,78 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    capsys.readouterr()
-    assert main([str(word) for word in words]) == 0
-    return capsys.readouterr().out
-
-
-def rows(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, int]:
-    document = json.loads(printed(capsys, "report", *words, "--json"))
-    return {row["where"]: row["calls"] for row in document["rows"]}
+def rows(*words: object) -> dict[str, int]:
+    return {row["where"]: row["calls"] for row in commands.document("report", *words)["rows"]}
 
 
 LEAF = "tests/programs.py:[]:leaf"
 
 
-def test_the_settled_steps_are_the_default(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_settled_steps_are_the_default(recording: Path) -> None:
     window = fastdispatch.load(recording, steps="settled").window
     assert window is not None and window.settled
-    text = printed(capsys, "report", recording)
+    text = commands.out("report", recording)
     (line,) = (line for line in text.splitlines() if line.startswith("steps "))
     assert line == f"{window.text}; --steps all: the whole recording"
     assert line.startswith(f"steps {window.first} to 19 of 20 (the first")
-    assert rows(capsys, recording)[LEAF] == 2 * window.steps
+    assert rows(recording)[LEAF] == 2 * window.steps
 
 
-def test_other_steps(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert rows(capsys, recording, "--steps", "4:12")[LEAF] == 16
-    assert "\nsteps 4 to 11 of 20; " in printed(capsys, "report", recording, "--steps", "4:12")
-    assert "\nsteps 6 to 11 of 20; " in printed(capsys, "report", recording, "--steps", "6:13")
-    assert "\nsteps 16 to 19 of 20; " in printed(capsys, "report", recording, "--steps", "17:")
-    assert rows(capsys, recording, "--steps", "all")[LEAF] > 42
-    assert "\nthe whole recording, with start-up and first steps\n" in printed(
-        capsys, "report", recording, "--steps", "all"
+def test_other_steps(recording: Path) -> None:
+    assert rows(recording, "--steps", "4:12")[LEAF] == 16
+    assert "\nsteps 4 to 11 of 20; " in commands.out("report", recording, "--steps", "4:12")
+    assert "\nsteps 6 to 11 of 20; " in commands.out("report", recording, "--steps", "6:13")
+    assert "\nsteps 16 to 19 of 20; " in commands.out("report", recording, "--steps", "17:")
+    assert rows(recording, "--steps", "all")[LEAF] > 42
+    assert "\nthe whole recording, with start-up and first steps\n" in commands.out(
+        "report", recording, "--steps", "all"
     )
 
 
-def test_exports_have_the_same_steps(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, count in (((), rows(capsys, recording)[LEAF]), (("--steps", "4:12"), 16)):
-        printed(capsys, "export", "sqlite", recording, "-o", tmp_path / "x.sqlite", *words)
+def test_exports_have_the_same_steps(recording: Path, tmp_path: Path) -> None:
+    for words, count in (((), rows(recording)[LEAF]), (("--steps", "4:12"), 16)):
+        commands.out("export", "sqlite", recording, "-o", tmp_path / "x.sqlite", *words)
         with closing(sqlite3.connect(tmp_path / "x.sqlite")) as base:
             assert base.execute("SELECT calls FROM functions WHERE place = ?", (LEAF,)).fetchall() == [(count,)]
-        printed(capsys, "svg", recording, "-o", tmp_path / "x.dot", "--all", "--weight", "calls", *words)
+        commands.out("svg", recording, "-o", tmp_path / "x.dot", "--all", "--weight", "calls", *words)
         assert "classes" not in (tmp_path / "x.dot").read_text()
-    printed(capsys, "svg", recording, "-o", tmp_path / "x.dot", "--all", "--weight", "calls", "--steps", "all")
+    commands.out("svg", recording, "-o", tmp_path / "x.dot", "--all", "--weight", "calls", "--steps", "all")
     assert "classes" in (tmp_path / "x.dot").read_text()
 
 
-def test_the_parts_of_the_run(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_parts_of_the_run(recording: Path) -> None:
     parts = steps.parts(fastdispatch.load(recording).ranks)
-    text = printed(capsys, "report", recording)
+    text = commands.out("report", recording)
     (line,) = (line for line in text.splitlines() if line.startswith("run: "))
     for part in parts:
         assert f"{part.name}{f' ({part.steps})' if part.steps else ''} {seconds(part.time)}" in line or not part.time
-    document = json.loads(printed(capsys, "report", recording, "--json"))
+    document = commands.document("report", recording)
     schemas.valid(document, "report")
     assert [part["time"] for part in document["parts"]] == [part.time for part in parts]
     assert document["step_low"] <= document["step"] <= document["step_high"]
     assert document["step_count"] == document["window"]["steps"]
 
 
-def test_idle_threads_are_one_line(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(capsys, "report", recording)
+def test_idle_threads_are_one_line(recording: Path) -> None:
+    text = commands.out("report", recording)
     assert "\nidle, less than 1 % on the CPU: 2 threads (idle-*)\n" in text
     assert "threading.py" not in text and re.search(r"hidden: .*\d+ of idle threads", text)
     assert re.search(r"the main thread, [\d.]+ % of it off the CPU", text)
     assert all(float(share) <= 100 for share in re.findall(r"([\d.]+) %", text))
-    assert "threading.py:[Thread]:run" in printed(capsys, "report", recording, "--all")
+    assert "threading.py:[Thread]:run" in commands.out("report", recording, "--all")
 
 
-def test_merged_ranks(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merged_ranks(recording: Path, tmp_path: Path) -> None:
     fastdispatch.merge([recording], tmp_path / "merged.json")
-    whole, merged = (printed(capsys, "report", path) for path in (recording, tmp_path / "merged.json"))
+    whole, merged = (commands.out("report", path) for path in (recording, tmp_path / "merged.json"))
     assert merged.splitlines()[1:] == whole.splitlines()[1:]
-    assert main(["report", str(tmp_path / "merged.json"), "--steps", "4:8"]) == 2
-    error = capsys.readouterr().err
+    error = commands.error("report", tmp_path / "merged.json", "--steps", "4:8")
     assert error.count("\n") == 1 and "a dump has all steps and the settled ones" in error
 
 
 @pytest.mark.parametrize("words", [("--steps", "x"), ("--steps", "4:4"), ("--steps", "ten")], ids=str)
-def test_wrong_options(recording: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["report", str(recording), *words])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+def test_wrong_options(recording: Path, words: tuple[str, ...]) -> None:
+    assert commands.error("report", recording, *words).count("\n") == 1
 
 
 def test_times_that_vary() -> None:
@@ -142,3 +130,45 @@ def test_times_that_vary() -> None:
     assert text(**usual | {"slower": 1.04, "skipped": 3}).endswith("(the first 3 are skipped: their times differ)")
     assert text(**usual | {"varying": True, "skipped": 20}).endswith("(the first 20 are skipped: times vary)")
     assert text(**usual | {"settled": False, "last": 1}) == "step 1 of 41"
+
+
+CONTEXT, USUAL, EXTRA = 5, 10.0, 100.0
+MINUTE = 60 * 10**9
+NOON = 1_795_435_200 * 10**9
+
+
+def rank(slow: set[int], steps: int = 20) -> dict[str, Any]:
+    """Steps of a minute from number 100 on. ``slow``: numbers of steps in which the context takes long."""
+    numbers = list(range(100, 100 + steps))
+    return {
+        "start_realtime": NOON,
+        "latest_steps": {
+            "number": numbers,
+            "begin": [row * MINUTE for row in range(steps)],
+            "end": [(row + 1) * MINUTE for row in range(steps)],
+        },
+        "step_tops": {
+            "step": [number for number in numbers for _ in range(2)],
+            "context": [3, CONTEXT] * steps,
+            "self": [self for number in numbers for self in (1000, 110 if number in slow else 10)],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("slow", "text"),
+    [
+        ({105, 106, 107}, "in steps 105 to 107, 12:05:00 to 12:08:00 UTC"),
+        ({105, 106, 108, 109}, "in steps 105 to 109 (4 of them), 12:05:00 to 12:10:00 UTC"),
+        ({119}, "in step 119, 12:19:00 to 12:20:00 UTC"),
+        (set(range(100, 120)), "in 20 of the latest 20 steps"),
+        ({100, 110, 119}, "None"),
+        (set(), "None"),
+    ],
+)
+def test_interval(slow: set[int], text: str) -> None:
+    assert str(slow_steps(rank(slow), CONTEXT, USUAL, EXTRA)) == text
+
+
+def test_other_contexts_are_usual() -> None:
+    assert slow_steps(rank({105}), CONTEXT + 1, USUAL, EXTRA) is None

@@ -11,10 +11,9 @@ import pytest
 from referencing import Registry, Resource
 
 import fastdispatch
-from fastdispatch.cli import main
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.run_summary import PREFIX, run_summary
-from tests import many_ranks
+from tests import commands, many_ranks
 from tests.conftest import ROOT
 from tests.unit.report.test_diff import Dump
 
@@ -97,12 +96,10 @@ def test_absent_figures(tmp_path: Path) -> None:
     assert not [name for name in figures if "seconds" in name or "share" in name or "flops" in name]
 
 
-def test_command(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(run), "--summary", "--json", "--peak", "1e9"]) == 0
-    figures = json.loads(capsys.readouterr().out)
+def test_command(run: Path) -> None:
+    figures = commands.document("report", run, "--summary", "--peak", "1e9")
     assert figures == fastdispatch.load(run, steps="settled").summary(peak=1e9)
-    assert main(["report", str(run), "--summary"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = commands.out("report", run, "--summary").splitlines()
     assert len(lines) == len(figures) - 2  # without mfu and hfu
     assert f"fastdispatch/steps {STEPS}" in [" ".join(line.split()) for line in lines]
 
@@ -115,20 +112,14 @@ def test_command(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--summary", "--peak", "0"], "'0'"),
     ],
 )
-def test_wrong_options(options: list[str], message: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        status = main(["report", str(run), *options])
-    except SystemExit as done:
-        status = int(done.code or 0)
-    assert status == 2
-    assert message in capsys.readouterr().err
+def test_wrong_options(options: list[str], message: str, run: Path) -> None:
+    assert message in commands.error("report", run, *options)
 
 
-def test_many_ranks(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_ranks(run: Path, tmp_path: Path) -> None:
     """More ranks than tables show: they are read as a sum of ranks, and all are counted."""
     many_ranks.write(run / "rank00000.fd", tmp_path / "many", 20)
-    assert main(["report", str(tmp_path / "many"), "--summary", "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)
+    figures = commands.document("report", tmp_path / "many", "--summary")
     assert (figures["fastdispatch/ranks"], figures["fastdispatch/world"]) == (20, 20)
     assert (figures["fastdispatch/ranks_incomplete"], figures["fastdispatch/steps"]) == (0, STEPS)
     assert figures["fastdispatch/step_seconds"] > 0

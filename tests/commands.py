@@ -1,0 +1,41 @@
+"""The command line in this process: what a command prints."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from typing import Any
+
+from fastdispatch import cli
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    """The status, standard output and standard error."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+    with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
+        try:
+            status = cli.main([str(word) for word in words]) or 0
+        except SystemExit as done:
+            status = int(done.code or 0)
+    output, errors = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+    return status, output, errors
+
+
+def out(*words: object) -> str:
+    """The standard output of a command that must succeed."""
+    status, output, errors = run(*words)
+    assert status == 0, errors
+    return output
+
+
+def document(*words: object) -> Any:
+    """What such a command prints with ``--json``."""
+    return json.loads(out(*words, "--json"))
+
+
+def error(*words: object, status: int = 2) -> str:
+    """The standard error of a command that must end with this status; with 2, nothing else is printed."""
+    found, output, errors = run(*words)
+    assert found == status and (status != 2 or not output), (output, errors)
+    return errors
