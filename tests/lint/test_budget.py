@@ -72,9 +72,9 @@ BUDGET: dict[str, int] = {
     "tests/consumers": 400,
     "tests/corpus": 650,
     "tests/cpython": 700,
-    "tests/frameworks": 1500,
+    "tests/frameworks": 1450,
     "tests/gpu": 450,
-    "tests/integration": 15400,
+    "tests/integration": 15350,
     "tests/isolated": 3400,
     "tests/lint": 900,
     "tests/matrix": 350,
@@ -82,7 +82,7 @@ BUDGET: dict[str, int] = {
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 850,
-    "tests/unit": 12800,
+    "tests/unit": 12700,
     "tests/wheels": 200,
 }
 
