@@ -122,7 +122,7 @@ def test_the_document_explains_only_existing_tests() -> None:
         return any(
             row.covers(module, version, setting)
             for module in listed
-            for version in ("3.11", "3.12", "3.13")
+            for version in ("3.11", "3.12", "3.13", "3.14", "3.15")
             for setting in settings
         )
 

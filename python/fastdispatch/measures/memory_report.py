@@ -11,6 +11,7 @@ from fastdispatch.measures.memory_figures import PARTS, DeviceMemory, PathMemory
 from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.source_calls import Sources, called
 from fastdispatch.read.steps import number_of_ranks
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import module_pattern
 
@@ -63,6 +64,7 @@ class MemoryReport:
     ranks: int
     devices: list[DeviceReport]
     unfollowed: Unfollowed
+    kept: bool  # the recorder kept arguments alive until the end of their call (calls="frame")
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of ``docs/reference/schemas/memory.schema.json``."""
@@ -82,7 +84,8 @@ def memory_report(trace: Trace, rank: int | None = None) -> MemoryReport:
         raise Error(f"--memory: {trace.name}: no blocks were allocated")
     places = Places(trace, sites)
     ranks = number_of_ranks(trace.ranks)
-    return MemoryReport(trace.name, devices[0].rank, ranks, [_device(places, d) for d in devices], missing)
+    kept = any(mapping(entry["meta"].get("options")).get("calls") == "frame" for entry in entries)
+    return MemoryReport(trace.name, devices[0].rank, ranks, [_device(places, d) for d in devices], missing, kept)
 
 
 def _device(places: Places, device: DeviceMemory) -> DeviceReport:

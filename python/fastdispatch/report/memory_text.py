@@ -12,6 +12,8 @@ from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, Memo
 from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, section, table, width_of
 from fastdispatch.text.formats import counted, grouped, printable, size
 
+_KEPT = "the recorder (calls=frame) keeps arguments until their call ends: without it, the peak can be lower"
+
 
 def print_memory(report: MemoryReport, file: IO[str], top: int | None) -> None:
     """Print ``top`` rows of each device (None: all)."""
@@ -44,6 +46,8 @@ def _parts(report: MemoryReport, top: int | None) -> Iterator[Text | Table]:
     if missing.frees:
         frees = counted(missing.frees, "free")
         yield Text(f"not included: blocks from before the recording, or without room: {frees} of them", style="dim")
+    if report.kept:
+        yield Text(_KEPT, style="dim")
 
 
 def _device(device: DeviceReport, top: int | None) -> Iterator[Text | Table]:

@@ -272,5 +272,6 @@ def test_a_reduced_merge_has_the_memory_of_the_rank_with_the_highest_peak(
     assert len(texts) == 1
     made = memory_report(fastdispatch.load(tmp_path / "made.json"))
     assert (made.rank, made.ranks, made.devices[0].peak) == (1, 4, 3 * LEAK)
-    assert made.devices == memory_report(fastdispatch.load(ranks[1])).devices
+    one = memory_report(fastdispatch.load(ranks[1]))
+    assert made.devices == one.devices and one.kept == (sys.version_info < (3, 12))
     assert "rank 1, the highest of 4 ranks; " in commands.out("report", tmp_path / "made.json", "--memory")

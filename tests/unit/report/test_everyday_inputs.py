@@ -65,5 +65,5 @@ def test_the_memory_of_a_device_without_a_peak() -> None:
     row = MemoryRow("train.py:step", "train.py", 3, "", "aten::add", {}, 0, 0, 0, 64, 1, 0, 0, 0)
     device = DeviceReport("cpu", 0, "", 0, 0, 0, 12, {"activations": 0}, [row])
     printed = io.StringIO()
-    print_memory(MemoryReport("run", 0, 1, [device], Unfollowed(0, 0, 1)), printed, None)
-    assert "peak 0 B on cpu" in printed.getvalue()
+    print_memory(MemoryReport("run", 0, 1, [device], Unfollowed(0, 0, 1), kept=True), printed, None)
+    assert "peak 0 B on cpu" in printed.getvalue() and "(calls=frame) keeps arguments" in printed.getvalue()
