@@ -15,7 +15,7 @@ export MKL_NUM_THREADS = 1
 
 CHAKRA := $(VENV)/chakra
 
-.PHONY: help demo gallery check check-python check-c test test-consumers test-frameworks test-findings test-integration test-unit test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak corpus lint format bench bench-peers clean corpus-hta test-gpu bench-gpu
+.PHONY: help demo gallery check check-python check-c test test-consumers test-frameworks test-findings test-integration test-unit test-c test-aarch64 test-versions test-matrix test-matrix-short test-cpython test-sanitized test-soak test-wheels wheel soak lint format bench bench-peers clean test-gpu bench-gpu
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -84,12 +84,6 @@ test-matrix: $(VENV)/bin/python ## Tests on newer Pythons and other PyTorches, i
 test-matrix-short: $(VENV)/bin/python ## The tests that differ most between versions, on Python 3.14, with and without PyTorch 2.14, of Debian (root)
 	@sh docs/examples/system-packages.sh $(PYTHON) debootstrap
 	$(BIN)/python -m tests.matrix $(VENV)/matrix --short --only sid-python3.14 --only sid-python3.14-torch
-
-corpus: $(VENV)/.install ## Run every reader over the traces in DIR, which other programs wrote, and print a table
-	$(BIN)/python -m tests.corpus $(DIR)
-
-corpus-hta: $(VENV)/.install ## Compare timeline stats with HolisticTraceAnalysis (an interpreter HTA that has it) over the traces in DIR
-	$(BIN)/python -m tests.corpus.against_hta $(DIR) $(HTA)
 
 test-cpython: $(VENV)/bin/python ## CPython's own tests under the recorder, on every version; all of the list with ALL=1
 	$(BIN)/python -m tests.cpython 3.11 3.12 3.13 --jobs 2 $(if $(ALL),,--short)

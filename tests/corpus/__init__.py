@@ -1,1 +1,0 @@
-"""The readers on a folder of files that other programs wrote."""
