@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-const char *const fd_if_names[FD_IF_CHANGES] = {"stage_faster", "balanced",
-                                                "overlapped_transfers",
-                                                "schedule", "move_layer"};
+const char *const fd_if_names[FD_IF_CHANGES] = {
+    "stage_faster",         "balanced", "overlapped_transfers",
+    "double_micro_batches", "schedule", "move_layer"};
 
 /* Kinds of jobs in every schedule: computations and transfers. */
 static const int common[] = {FD_JOB_F, FD_JOB_B,  FD_JOB_I,
@@ -168,6 +168,42 @@ simulate_priced(fd_pipe_theory *simulated, const fd_plan *plan,
     fd_free(times);
     fd_free(posted);
     return status;
+}
+
+static fd_status
+add_doubled(study *s)
+{
+    const fd_pipe_schedule *found = s->found;
+    fd_plan_request request = {.schedule = found->plan.schedule,
+                               .stages = found->plan.stages,
+                               .micro_batches = 2 * found->micro_batches,
+                               .chunks = found->plan.chunks,
+                               .group = 0};
+    fd_replay_prices prices = {.of_kind = {NULL}};
+    for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
+        prices.of_kind[kind] = found->prices[kind];
+    }
+    fd_plan plan;
+    fd_pipe_theory one;
+    fd_pipe_theory two;
+    fd_status status = fd_plan_make(&plan, &request, NULL);
+    if (status == FD_OK) {
+        status = simulate_priced(&two, &plan, &prices, found);
+    }
+    if (status == FD_OK) {
+        status = simulate_priced(&one, &found->plan, &prices, found);
+    }
+    if (status == FD_OK) {
+        status = add_change(
+            s, &(fd_pipe_if){.change = FD_IF_DOUBLED,
+                             .stage = -1,
+                             .to = -1,
+                             .layer = -1,
+                             .saves = one.makespan - two.makespan / 2});
+    }
+    fd_plan_clear(&plan);
+    /* the plan is out of bounds */
+    return status == FD_EINVAL ? FD_OK : status;
 }
 
 /* Set the times of a position for a micro-batch in all its chunks, by kind. B is
@@ -351,6 +387,9 @@ add_changes(study *s, const fd_pipe_layers *layers)
                                             .to = -1,
                                             .layer = -1},
                                NULL);
+    }
+    if (status == FD_OK) {
+        status = add_doubled(s);
     }
     if (status == FD_OK) {
         status = add_schedules(s);

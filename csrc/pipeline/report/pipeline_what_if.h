@@ -9,6 +9,8 @@ typedef enum fd_if_change {
     FD_IF_FASTER,   /* the computations of a position take 9/10 of the time */
     FD_IF_BALANCED, /* all global stages compute equally long */
     FD_IF_OVERLAPPED, /* transfers run in parallel to the work */
+    FD_IF_DOUBLED,    /* twice the micro-batches; the result is half of such a
+                       * step */
     FD_IF_SCHEDULE,   /* another schedule, computations and transfers only */
     FD_IF_MOVED,      /* a layer moves to a neighbouring stage */
     FD_IF_CHANGES

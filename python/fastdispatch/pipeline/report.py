@@ -501,6 +501,8 @@ def _words(row: Row) -> str:
             return "all stages compute for the same time"
         case "overlapped_transfers":
             return "transfers overlap with computation"
+        case "double_micro_batches":
+            return "twice the micro-batches per step (time per micro-batch)"
         case "move_layer":
             return f"layer {row['layer']} moves from stage {row['stage']} to stage {row['to']}"
     return f"schedule {row['schedule']}"

@@ -49,16 +49,17 @@ unbalanced(void)
     CHECK(find(&r, FD_IF_MOVED, -1) == NULL);
 }
 
-/* Four stages, eight micro-batches: 33; interleaved 28.5 of F = B / 2 = 1 a
- * whole stage. */
+/* Four stages, eight micro-batches: 33; sixteen take 57, half of it 28.5;
+ * interleaved 28.5 of F = B / 2 = 1 a whole stage. */
 static void
-other_schedules(void)
+schedules_and_micro_batches(void)
 {
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     pipeline_spec spec = {
         .schedule = "gpipe", .stages = 4, .micro_batches = 8};
     OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
     EQUAL(r.ifs.base.makespan, 330 * PIPELINE_UNIT);
+    EQUAL(find(&r, FD_IF_DOUBLED, -1)->saves, 45 * PIPELINE_UNIT);
     EQUAL(find_schedule(&r, FD_SCHEDULE_1F1B)->saves, 0);
     EQUAL(find_schedule(&r, FD_SCHEDULE_INTERLEAVED)->saves,
           45 * PIPELINE_UNIT);
@@ -167,5 +168,5 @@ layers(void)
     }
 }
 
-RUN(TEST(unbalanced), TEST(other_schedules), TEST(overlapped), TEST(posted),
-    TEST(mixed), TEST(layers))
+RUN(TEST(unbalanced), TEST(schedules_and_micro_batches), TEST(overlapped),
+    TEST(posted), TEST(mixed), TEST(layers))
