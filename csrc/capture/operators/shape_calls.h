@@ -8,8 +8,8 @@
 #include "capture/state/session_state.h"
 
 /* Maximum number of different operands recorded per call path; further ones
- * are counted together. */
-enum { FD_SHAPES_PER_PATH = 32 };
+ * are counted together. Batches of text may have a length of their own each. */
+enum { FD_SHAPES_PER_PATH = 1024 };
 
 /* Count a call of the operator of `record` with its operands, after its entry
  * was pushed, in a measured step. */

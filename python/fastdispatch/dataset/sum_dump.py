@@ -96,8 +96,8 @@ _THREADS = f"""
 
 _RANGE = ("ranks", "range_min", "range_max", "range_min_rank", "range_max_rank")
 
-#: Different shapes of a call path in a sum: they would grow with the number of ranks.
-_SHAPES = 64
+#: Different shapes of a call path in a sum, as in a recording: they would grow with the number of ranks.
+_SHAPES = 1024
 
 #: The sums of counts, with the range over ranks, and the memory of the rank with the highest peak. Calls with further
 #: shapes of a path are in its row without detail, which has no range.

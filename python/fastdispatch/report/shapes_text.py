@@ -43,7 +43,7 @@ def _parts(report: ShapeReport) -> Iterator[Text | Table]:
     yield Text(printable(sentence(report)), style="bold")
     line = f"{grouped(report.changing)} of {counted(report.operators, 'call path')} of operators have several shapes"
     if report.beyond:
-        line += f"; {counted(report.beyond, 'call')} with further shapes, of which a path lists 32"
+        line += f"; {counted(report.beyond, 'call')} with further shapes, of which a path lists 1 024"
     yield Text(line, style="dim")
     if report.rows:
         yield Text("")

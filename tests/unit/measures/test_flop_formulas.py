@@ -113,10 +113,10 @@ def test_more_shapes_than_a_path_lists_remain_unknown(
     product: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fastdispatch.flop_formula("fd_formulas::product")(lambda a, *rest: 1)
-    sizes = tuple(range(1, 40))
+    sizes = tuple(range(1, 1032))
     found = run(product, tmp_path, sizes)
     assert found.unknown["fd_formulas::product"].calls == len(sizes)
-    assert forward(found) == 2 * sum(sizes[:32]) * 12
+    assert forward(found) == 2 * sum(sizes[:1024]) * 12
     assert (found.unknown["aten::mm"].calls, found.unknown["aten::mm"].beyond) == (7, 7)
     assert main(["report", str(tmp_path), "--flops"]) == 0
     assert "aten::mm               7 calls: more shapes than a call path lists" in capsys.readouterr().out

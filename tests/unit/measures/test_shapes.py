@@ -17,7 +17,7 @@ from tests import commands
 torch = pytest.importorskip("torch")
 
 #: Operands that a path lists.
-LISTED = 32
+LISTED = 1024
 
 
 class Model(torch.nn.Module):  # type: ignore[name-defined, misc]
