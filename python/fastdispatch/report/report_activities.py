@@ -73,10 +73,16 @@ def _is_saving(steps: MeasuredSteps, path: int) -> bool:
 
 
 def _is_evaluation(steps: MeasuredSteps, path: int) -> bool:
-    """Whether a function of a few steps runs modules without a backward pass, and no other part of training."""
+    """Whether a function of a few steps, which is not part of a training forward pass, runs modules without a backward
+    pass, and no other part of training."""
     if not steps.is_python(path) or not 0 < steps.activity(path) < 0.5 or steps.phase(path) in (BACKWARD, DATA):
         return False
-    phases = {steps.phase(row) for row in range(path, steps.end[path])}
-    if FORWARD not in phases or phases & {BACKWARD, OPTIMIZER}:
+    above = steps.paths["parent"][path]
+    if above >= 0 and steps.phase(above) == FORWARD:
         return False
-    return not any(steps.paths["backward"][row] for row in range(path, steps.end[path]))
+    rows = range(path, steps.end[path])
+    if all(steps.paths["module"][row] < 0 for row in rows):
+        return False
+    if any(steps.phase(row) in (BACKWARD, OPTIMIZER) for row in rows):
+        return False
+    return not any(steps.paths["backward"][row] for row in rows)

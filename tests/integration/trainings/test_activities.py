@@ -81,6 +81,32 @@ def test_the_report_has_them(out: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert [each["name"] for each in document["activities"]] == ["evaluation", "checkpoint saving", "recomputation"]
 
 
+def test_rare_parts_of_the_forward_pass_are_no_evaluation(tmp_path: Path) -> None:
+    """Such as lazy initialisation in the first step, of a module or around it."""
+
+    class Lazy(torch.nn.Linear):
+        built = False
+
+        def build(self) -> None:
+            self.built = True
+            with torch.no_grad():
+                torch.nn.Linear(8, 8)(torch.ones(8))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if not self.built:
+                self.build()
+            return super().forward(x)
+
+    net = Lazy(8, 8)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with fastdispatch.CallGraph(tmp_path):
+        for _ in range(8):
+            net(torch.ones(4, 8)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert activities(fastdispatch.load(tmp_path)) == []
+
+
 @pytest.mark.parametrize("passes", [1, 4])
 def test_gradient_accumulation(passes: int, tmp_path: Path) -> None:
     net = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(8)])
