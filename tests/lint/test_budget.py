@@ -73,7 +73,7 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 450,
-    "tests/integration": 15350,
+    "tests/integration": 15400,
     "tests/isolated": 3400,
     "tests/lint": 900,
     "tests/matrix": 350,

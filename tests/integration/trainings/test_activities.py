@@ -81,7 +81,7 @@ def test_the_report_has_them(out: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert [each["name"] for each in document["activities"]] == ["evaluation", "checkpoint saving", "recomputation"]
 
 
-def test_rare_parts_of_the_forward_pass_are_no_evaluation(tmp_path: Path) -> None:
+def test_rare_parts_of_the_forward_pass_do_not_count_as_evaluation(tmp_path: Path) -> None:
     """Such as lazy initialisation in the first step, of a module or around it."""
 
     class Lazy(torch.nn.Linear):
