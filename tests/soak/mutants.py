@@ -254,7 +254,8 @@ def prepare(folder: Path) -> Path:
 def check(base: Path, seed: str, number: int) -> tuple[str, int, list[str]]:
     """Mutate one file of the inputs; return its name, the number of commands, and what is wrong with them."""
     chance = random.Random(f"{seed}:{number}")
-    name, text = chance.choice([(name, text) for names, text in LINES.items() for name in names.split()])
+    inputs = [(name, text) for names, text in LINES.items() for name in names.split()]
+    name, text = chance.choice([each for each in inputs if (base / each[0]).exists()])  # a data set needs DuckDB
     with tempfile.TemporaryDirectory(prefix="mutant-") as made:
         folder = Path(made)
         for each in base.iterdir():

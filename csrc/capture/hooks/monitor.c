@@ -29,13 +29,15 @@ count_start(fd_tree *tree, uint32_t depth)
     }
 }
 
-/* Undo the resume that fd_calls_enter has counted. */
+/* Count the entry at `depth`, a resume for fd_calls_enter, as a call. */
 static void
-uncount_resume(fd_tree *tree, uint32_t depth)
+count_as_call(fd_tree *tree, uint32_t depth)
 {
     const fd_entry *entry = &tree->stack[depth];
     if ((entry->flags & FD_ENTRY_CONTRACTED) == 0) {
-        fd_tree_context(tree, entry->context)->resumes--;
+        fd_context *context = fd_tree_context(tree, entry->context);
+        context->resumes--;
+        context->calls++;
     }
 }
 
@@ -108,8 +110,7 @@ count_unstarted(fd_frame *frame)
         uint32_t depth = fd_calls_enter(thread, code, known, frame);
         if (fd_process_generation() == generation) {
             if (depth != FD_NO_ENTRY) {
-                uncount_resume(thread->tree, depth);
-                count_start(thread->tree, depth);
+                count_as_call(thread->tree, depth);
             }
             fd_calls_leave(thread, depth, frame, caller);
         }
