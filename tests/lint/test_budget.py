@@ -31,7 +31,7 @@ BUDGET: dict[str, int] = {
     "csrc/profile": 2050,
     "csrc/recording": 5900,
     "csrc/streams": 700,
-    "csrc/trace": 8600,
+    "csrc/trace": 8650,
     "docs": 800,
     "pages": 50,
     "python": 100,
