@@ -1,13 +1,11 @@
-#include "capture/python/pyframe.h"
-
 #include "capture/hooks/unstarted_generators.h"
 
 static PyTypeObject *const types[] = {&PyGen_Type, &PyCoro_Type,
                                       &PyAsyncGen_Type};
 enum { TYPES = sizeof types / sizeof *types };
 
-static destructor previous[TYPES]; /* kept after the end: another tool may
-                                      * call the finalizer below */
+/* Kept after the end: another tool may call the finalizer below. */
+static destructor previous[TYPES];
 static fd_unstarted_call *count_call;
 
 static destructor

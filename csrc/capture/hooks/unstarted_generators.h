@@ -6,6 +6,8 @@
 #ifndef FD_UNSTARTED_GENERATORS_H
 #define FD_UNSTARTED_GENERATORS_H
 
+#include "capture/python/pyframe.h"
+
 /* Called with the frame of such a generator. */
 typedef void fd_unstarted_call(fd_frame *frame);
 
