@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -98,7 +97,7 @@ not_regular_files(void)
             STATUS(fd_folder_file(&folder, names[i], flags, &fd, &error),
                    FD_EFORMAT);
             EQUAL(fd, -1);
-            CHECK(strstr(error.text, "not a regular file") != NULL);
+            HAS(error.text, "not a regular file");
         }
         STATUS(fd_folder_create(&folder, names[i], true, &fd, NULL),
                FD_ECONFLICT);

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
 
 static void
@@ -35,9 +34,9 @@ wildcard_addresses_are_refused(void)
         uint16_t port;
         STATUS(fd_ping_socket_bind(&fd, all[i], &port, &error), FD_EINVAL);
         EQUAL(fd, -1);
-        CHECK(strstr(error.text, "every address of this host") != NULL);
+        HAS(error.text, "every address of this host");
         STATUS(fd_ping_socket_bind(&fd, none[i], &port, &error), FD_EINVAL);
-        CHECK(strstr(error.text, "a numeric address is needed") != NULL);
+        HAS(error.text, "a numeric address is needed");
         STATUS(fd_ping_socket_connect(&fd, none[i], 9, &error), FD_EINVAL);
         EQUAL(fd, -1);
     }
@@ -51,7 +50,7 @@ an_address_of_another_host(void)
     int fd = 0;
     uint16_t port;
     STATUS(fd_ping_socket_bind(&fd, "192.0.2.1", &port, &error), FD_EIO);
-    CHECK(strstr(error.text, "cannot serve the clock at 192.0.2.1: ") != NULL);
+    HAS(error.text, "cannot serve the clock at 192.0.2.1: ");
     EQUAL(fd, -1);
 }
 

@@ -20,12 +20,11 @@ next(struct ArrowArrayStream *stream, struct ArrowArray *array)
 static void
 one_batch(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(arrows_drop_stream)
     struct ArrowArrayStream stream = {.release = NULL};
     CLEAN(arrows_drop_array) struct ArrowArray batch = {.release = NULL};
     struct ArrowArray end = {.release = NULL};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(fd_arrow_stream(&stream, trace, fd_arrow_table_of("contexts"), NULL,
                        NULL));
     OK(next(&stream, &batch));
@@ -37,15 +36,12 @@ one_batch(void)
 static void
 one_batch_per_rank(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    CLEAN(fixture_trace_free) fd_trace *first = NULL;
-    CLEAN(fixture_trace_free) fd_trace *second = NULL;
+    NEW_TRACE(trace);
+    TRAINED_TRACE(first, 0, NULL);
+    TRAINED_TRACE(second, 1, NULL);
     CLEAN(arrows_drop_stream)
     struct ArrowArrayStream stream = {.release = NULL};
     CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
-    OK(fixture_trace(&first, 0, NULL));
-    OK(fixture_trace(&second, 1, NULL));
     OK(fd_merge_add(trace, first, "first", NULL));
     OK(fd_merge_add(trace, second, "second", NULL));
     OK(fd_arrow_stream(&stream, trace, fd_arrow_table_of("steps"), NULL,
@@ -66,10 +62,9 @@ one_batch_per_rank(void)
 static void
 the_owner_is_dropped(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     struct ArrowArrayStream stream = {.release = NULL};
     int dropped = 0;
-    OK(fixture_trace(&trace, 0, NULL));
     OK(fd_arrow_stream(&stream, trace, fd_arrow_table_of("nodes"), count,
                        &dropped));
     EQUAL(dropped, 0);

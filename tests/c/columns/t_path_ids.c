@@ -14,14 +14,12 @@ drop(uint64_t **ids)
 static void
 same_in_every_trace(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *alone = NULL;
-    CLEAN(fixture_trace_free) fd_trace *merged = fd_trace_new();
+    TRAINED_TRACE(alone, 1, NULL);
+    NEW_TRACE(merged);
     CLEAN(drop) uint64_t *of_alone = NULL;
     CLEAN(drop) uint64_t *of_merged = NULL;
-    OK(merged != NULL ? FD_OK : FD_ENOMEM);
     uint32_t id;
     OK(fixture_add(merged, 0, FD_NODE_PYTHON, "unrelated", 1, 0, &id));
-    OK(fixture_trace(&alone, 1, NULL));
     of_alone = fd_path_ids(alone);
     OK(of_alone != NULL ? FD_OK : FD_ENOMEM);
     OK(fd_merge_add(merged, alone, "alone", NULL));
@@ -41,9 +39,8 @@ same_in_every_trace(void)
 static void
 origins_count(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(drop) uint64_t *ids = NULL;
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t first;
     uint32_t second;
     uint32_t backward;

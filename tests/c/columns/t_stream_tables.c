@@ -30,9 +30,8 @@ value(const fd_arrow_table *table, const fd_table_rows *rows, uint32_t row,
 static void
 all_tables(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(drop) uint64_t *paths = NULL;
-    OK(fixture_trace(&trace, 0, NULL));
     paths = fd_path_ids(trace);
     OK(paths != NULL ? FD_OK : FD_ENOMEM);
     for (size_t i = 0; fd_arrow_table_name(i) != NULL; i++) {
@@ -50,11 +49,10 @@ all_tables(void)
 static void
 figures_of_a_rank(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(drop) uint64_t *paths = NULL;
     CLEAN(fd_table_rows_clear) fd_table_rows rows = {.list = NULL};
     const fd_arrow_table *table = fd_arrow_table_of("figures");
-    OK(fixture_trace(&trace, 0, NULL));
     paths = fd_path_ids(trace);
     OK(paths != NULL ? FD_OK : FD_ENOMEM);
     OK(table->fill(&rows, trace, paths, 0));

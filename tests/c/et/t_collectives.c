@@ -5,8 +5,7 @@
 static void
 of_gloo(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
-    OK(traces_loaded(&et));
+    LOADED(et);
     EQUAL(traces_find(&et, 8)->type,
           FD_ET_COMP); /* described by the work in it */
     const fd_et_node *work = traces_find(&et, 9);

@@ -5,9 +5,8 @@
 static void
 counted(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     uint64_t counts[FD_ET_KINDS];
-    OK(traces_loaded(&et));
     fd_et_count_edges(&et, counts);
     EQUAL(counts[FD_ET_ORDER],
           8); /* all below the thread, one after another */

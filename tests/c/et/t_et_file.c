@@ -1,17 +1,14 @@
 #include "traces.h"
 
-#include <string.h>
-
 static void
 by_name(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     CLEAN(fd_et_clear) fd_et again = {.rank = -1};
     fd_et_format format;
     fd_error error;
     static const char *const names[] = {"a.et", "a.et.gz", "a.json",
                                         "a.json.gz"};
-    OK(traces_loaded(&et));
     for (int i = 0; i < 4; i++) {
         fd_et_clear(&again);
         OK(fd_et_save(&et, names[i], NULL));
@@ -44,8 +41,7 @@ late_keys(void)
                           "\"a\",\"cat\":\"cpu_op\",\"ts\":1,\"dur\":1}]}");
     STATUS(traces_load(&et, "a.json", &text, FD_ET_ALL_KINDS, &error),
            FD_EFORMAT);
-    CHECK(strstr(error.text, "a Kineto trace, not an execution trace")
-          != NULL);
+    HAS(error.text, "a Kineto trace, not an execution trace");
 }
 
 RUN(TEST(by_name), TEST(late_keys))

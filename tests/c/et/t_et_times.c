@@ -33,8 +33,7 @@ filled(void)
 static void
 untimed(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
-    OK(traces_loaded(&et));
+    LOADED(et);
     for (uint32_t i = 0; i < et.nodes.count; i++) {
         EQUAL(et.nodes.list[i].flags & FD_ET_TIMED, 0);
     }

@@ -7,8 +7,7 @@
 static void
 listed(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
-    OK(traces_loaded(&et));
+    LOADED(et);
     EQUAL(et.groups.count, 1);
     SAME(fd_et_text(&et, et.groups.list[0].name), "0");
     SAME(fd_et_text(&et, et.groups.list[0].about), "default_pg");

@@ -78,12 +78,10 @@ threads(void)
     EQUAL(tid_of(&ids, 3, "7"), FD_TIMELINE_FIRST_TID + 4);
     ids.threads.list[4].named = true;
     OK(fd_timeline_ids_rows(&ids, &rows));
-    fd_buffer_bytes(&rows, "", 1);
-    OK(rows.status);
 #define ROW ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":2,\"tid\":"
-    SAME(rows.bytes, ROW "3000000000,\"args\":{\"name\":\"tid 7\"}}" ROW
-                         "3000000001,\"args\":{\"name\":\"a\\\"b\"}}" ROW
-                         "3000000002,\"args\":{\"name\":\"-1\"}}");
+    WRITTEN(&rows, ROW "3000000000,\"args\":{\"name\":\"tid 7\"}}" ROW
+                       "3000000001,\"args\":{\"name\":\"a\\\"b\"}}" ROW
+                       "3000000002,\"args\":{\"name\":\"-1\"}}");
 }
 
 static void
@@ -92,9 +90,7 @@ flow_is(const char *id, uint64_t index, const char *wanted)
     fd_timeline_ids ids = {.input = index, .inputs = 8};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_ids_flow(&ids, span(id), &to);
-    fd_buffer_bytes(&to, "", 1);
-    OK(to.status);
-    SAME(to.bytes, wanted);
+    WRITTEN(&to, wanted);
 }
 
 static void
@@ -150,17 +146,16 @@ rows_of_processes(void)
     ids.processes.list[process].sorted = true;
     ids.processes.list[process].sort_index = 9;
     OK(fd_timeline_ids_rows(&ids, &rows));
-    fd_buffer_bytes(&rows, "", 1);
-    OK(rows.status);
-    SAME(rows.bytes,
-         ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1027,\"tid\":0,"
-         "\"args\":{\"name\":\"rank 1 | python\"}}"
-         ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1027,"
-         "\"tid\":0,\"args\":{\"sort_index\":1024}}"
-         ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1026,\"tid\":0,"
-         "\"args\":{\"name\":\"rank 1 | GPU\"}}"
-         ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1026,"
-         "\"tid\":0,\"args\":{\"sort_index\":1025}}");
+    WRITTEN(
+        &rows,
+        ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1027,\"tid\":0,"
+        "\"args\":{\"name\":\"rank 1 | python\"}}"
+        ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1027,"
+        "\"tid\":0,\"args\":{\"sort_index\":1024}}"
+        ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1026,\"tid\":0,"
+        "\"args\":{\"name\":\"rank 1 | GPU\"}}"
+        ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1026,"
+        "\"tid\":0,\"args\":{\"sort_index\":1025}}");
 }
 
 RUN(TEST(processes), TEST(very_many_processes), ABSORBS(threads), TEST(flows),

@@ -21,12 +21,10 @@ formats_append(void)
 {
     static const char *const names[] = {"callgraph", "dot"};
     static const char *const starts[] = {"#{\"nodes\":[", "#digraph "};
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    CLEAN(fixture_trace_free) fd_trace *kept = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
+    TRAINED_TRACE(kept, 0, NULL);
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
     bool same = false;
-    OK(fixture_trace(&trace, 0, NULL));
-    OK(fixture_trace(&kept, 0, NULL));
     for (int i = 0; i < 2; i++) {
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
         fd_buffer_text(&to, "#");

@@ -11,8 +11,7 @@ static const picture_call run[] = {
 static void
 one_line_per_stack(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     OK(picture_write(&p, "folded"));
     SAME(p.text.bytes, "main 5\n"
                        "main;a.py:[]:step;aten::mm 20\n"
@@ -22,8 +21,7 @@ one_line_per_stack(void)
 static void
 by_calls(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.weight = FD_WEIGHT_CALLS;
     OK(picture_write(&p, "folded"));
     SAME(p.text.bytes, "main;a.py:[]:step 2\n"
@@ -53,8 +51,7 @@ weights_and_order(void)
     };
     static const fd_export_weight weights[] = {FD_WEIGHT_TIME, FD_WEIGHT_GPU};
     for (int i = 0; i < 2; i++) {
-        CLEAN(picture_clear) picture p = {.trace = NULL};
-        OK(PICTURE(&p, threads));
+        PICTURE(p, threads);
         p.options.weight = weights[i];
         OK(picture_write(&p, "folded"));
         SAME(p.text.bytes, lines[i]);

@@ -28,9 +28,8 @@ count_fields(const picture *p, int counts[MOST])
 static void
 a_sample_a_context(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, run);
     int counts[MOST] = {0};
-    OK(PICTURE(&p, run));
     OK(picture_write(&p, "pprof"));
     count_fields(&p, counts);
     EQUAL(counts[1], 6); /* types of values */

@@ -13,6 +13,11 @@ clear(fd_gpu_anchors *anchors)
     fd_gpu_anchors_clear(anchors, true);
 }
 
+#define ANCHORS(anchors, runtime) \
+    fd_gpu_runtime runtime; \
+    OK(fd_gpu_runtime_find(&runtime, NULL)); \
+    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime}
+
 static double
 worst_of_a_day(fd_gpu_anchors *anchors, double first_after)
 {
@@ -50,9 +55,7 @@ a_day_within_a_microsecond(void)
 {
     standin_reset();
     standin_clock(SECOND);
-    fd_gpu_runtime runtime;
-    OK(fd_gpu_runtime_find(&runtime, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
+    ANCHORS(anchors, runtime);
     EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 0);
     CHECK(worst_of_a_day(&anchors, 0) < 1000);
     CHECK(anchors.count > 24 * 3600 / 4);
@@ -66,9 +69,7 @@ drift_is_measured(void)
     standin_reset();
     standin_clock(SECOND);
     standin_drift(0, 40);
-    fd_gpu_runtime runtime;
-    OK(fd_gpu_runtime_find(&runtime, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
+    ANCHORS(anchors, runtime);
     EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 0);
     CHECK(worst_of_a_day(&anchors, 10) < 1000);
     CHECK(fabs(anchors.rate * (1 + 40e-6) - 1) < 1e-7);
@@ -82,9 +83,7 @@ gives_up_soon(void)
     standin_reset();
     standin_clock(SECOND);
     standin_latency(SECOND);
-    fd_gpu_runtime runtime;
-    OK(fd_gpu_runtime_find(&runtime, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
+    ANCHORS(anchors, runtime);
     EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 0);
     uint64_t before = standin_now();
     EQUAL(fd_gpu_anchors_take(&anchors), 0);
@@ -104,9 +103,7 @@ static void
 reports_errors(void)
 {
     standin_reset();
-    fd_gpu_runtime runtime;
-    OK(fd_gpu_runtime_find(&runtime, NULL));
-    CLEAN(clear) fd_gpu_anchors anchors = {.runtime = &runtime};
+    ANCHORS(anchors, runtime);
     standin_fail("cudaStreamCreateWithFlags", 1, 2, 0);
     EQUAL(fd_gpu_anchors_open(&anchors, &runtime, standin_now, 1.0), 2);
     fd_gpu_anchors_clear(&anchors, true);

@@ -14,6 +14,13 @@ free_gpu(fd_gpu **gpu)
     }
 }
 
+/* A recording with the devices of the stand-in. */
+#define OPEN_GPU(f, gpu) \
+    standin_reset(); \
+    FIXTURE(f, NULL, 8); \
+    CLEAN(free_gpu) fd_gpu *gpu = NULL; \
+    OK(fd_gpu_open(&gpu, f.recording, NULL))
+
 static uint32_t
 run(fd_gpu *gpu)
 {
@@ -43,11 +50,7 @@ note(const fixture *f)
 static void
 two_devices(void)
 {
-    standin_reset();
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 8));
-    CLEAN(free_gpu) fd_gpu *gpu = NULL;
-    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
     CHECK(cudaSetDevice(1) == 0);
     CHECK(run(gpu) != 0);
@@ -62,8 +65,8 @@ two_devices(void)
     EQUAL(gpu->devices[0]->error, 0);
     EQUAL(gpu->devices[0]->timestamps, 4);
     EQUAL(gpu->devices[1]->timestamps, 2);
-    CHECK(strstr(note(&f), "{\"device\":0,\"streams\":1,\"marks\":4") != NULL);
-    CHECK(strstr(note(&f), "cudaEventRecord failed with error 719") != NULL);
+    HAS(note(&f), "{\"device\":0,\"streams\":1,\"marks\":4");
+    HAS(note(&f), "cudaEventRecord failed with error 719");
     EQUAL(cudaPeekAtLastError(), 0);
 }
 
@@ -71,11 +74,7 @@ two_devices(void)
 static void
 no_device(void)
 {
-    standin_reset();
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 8));
-    CLEAN(free_gpu) fd_gpu *gpu = NULL;
-    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    OPEN_GPU(f, gpu);
     standin_devices(0);
     CHECK(fd_gpu_current(gpu) == NULL);
     fd_gpu_drain(gpu, true);
@@ -91,11 +90,7 @@ no_device(void)
 static void
 gives_up(void)
 {
-    standin_reset();
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 8));
-    CLEAN(free_gpu) fd_gpu *gpu = NULL;
-    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
     standin_launch(NULL, UINT64_C(3600000000000));
     CHECK(run(gpu) != 0);
@@ -116,11 +111,7 @@ gives_up(void)
 static void
 does_not_wait_behind_an_error(void)
 {
-    standin_reset();
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 8));
-    CLEAN(free_gpu) fd_gpu *gpu = NULL;
-    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
     standin_launch(NULL, UINT64_C(3600000000000));
     CHECK(run(gpu) != 0);
@@ -138,11 +129,7 @@ does_not_wait_behind_an_error(void)
 static void
 closes_beside_a_thread_inside_cuda(void)
 {
-    standin_reset();
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 8));
-    CLEAN(free_gpu) fd_gpu *gpu = NULL;
-    OK(fd_gpu_open(&gpu, f.recording, NULL));
+    OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
     fd_gpu_device *device = fd_gpu_current(gpu);
     if (device != NULL) {

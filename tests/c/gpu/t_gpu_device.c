@@ -13,7 +13,7 @@ typedef struct bench {
 } bench;
 
 static fd_status
-bench_open(bench *b, int number)
+bench_open(bench *b)
 {
     standin_reset();
     standin_clock(1000000000);
@@ -25,7 +25,7 @@ bench_open(bench *b, int number)
     }
     status = fd_gpu_runtime_find(&b->runtime, NULL);
     fd_gpu_figures_init(&b->figures, b->f.recording);
-    fd_gpu_device_init(&b->device, &b->runtime, &b->figures, number);
+    fd_gpu_device_init(&b->device, &b->runtime, &b->figures, 0);
     b->device.now = standin_now;
     b->device.ticks_per_ns = 1;
     b->device.starves = true;
@@ -42,6 +42,10 @@ bench_clear(bench *b)
     }
     fixture_clear(&b->f);
 }
+
+#define BENCH(b) \
+    CLEAN(bench_clear) bench b; \
+    OK(bench_open(&b))
 
 static uint64_t
 counter(const bench *b, int which)
@@ -102,8 +106,7 @@ never_synchronised(void)
 static void
 measures(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     uint32_t outer = begin(&b, NULL, 0);
     standin_launch(NULL, 10000);
     uint32_t inner = begin_inside(&b, NULL, outer);
@@ -132,8 +135,7 @@ measures(void)
 static void
 streams_are_apart(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     void *side;
     EQUAL(cudaStreamCreateWithFlags(&side, 1), 0);
     uint32_t outer = begin(&b, NULL, 0);
@@ -157,8 +159,7 @@ streams_are_apart(void)
 static void
 starves(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 10000);
     standin_pass(101000); /* the mark is passed 11 us from now */
     uint32_t slot = begin(&b, NULL, 48);
@@ -183,8 +184,7 @@ starves(void)
 static void
 gaps_do_not_starve(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 10000);
     standin_pass(101000);
     fd_gpu_call call = {.stream = NULL, .caller = 48, .window = 1};
@@ -201,8 +201,7 @@ gaps_do_not_starve(void)
 static void
 busy_streams_do_not_starve(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     for (int i = 0; i < 100; i++) {
         run(&b, NULL, 16, 50000);
         standin_pass(10000);
@@ -219,8 +218,7 @@ busy_streams_do_not_starve(void)
 static void
 a_million_timestamps(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     uint64_t made = 0;
     for (int step = 0; step < 500; step++) {
         for (int i = 0; i < 1000; i++) {
@@ -246,8 +244,7 @@ a_million_timestamps(void)
 static void
 a_dry_pool_loses(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 100);
     settle(&b);
     uint64_t made = standin_calls("cudaEventCreateWithFlags");
@@ -265,8 +262,7 @@ a_dry_pool_loses(void)
 static void
 captured_streams_are_left_alone(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 100);
     uint64_t recorded = standin_calls("cudaEventRecord");
     void *side;
@@ -289,8 +285,7 @@ captured_streams_are_left_alone(void)
 static void
 capture_in_between(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     uint32_t slot = begin(&b, NULL, 0);
     if (slot == 0) {
         CHECK(check_refused());
@@ -310,8 +305,7 @@ capture_in_between(void)
 static void
 user_errors_stay(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 100);
     standin_leave_error(9);
     EQUAL(begin(&b, NULL, 0), 0);
@@ -327,8 +321,7 @@ user_errors_stay(void)
 static void
 sticky_errors_end_it(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 100);
     standin_fail("cudaEventRecord", 1, 700, 1);
     EQUAL(begin(&b, NULL, 0), 0);
@@ -346,8 +339,7 @@ sticky_errors_end_it(void)
 static void
 lost_gpu(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 100);
     settle(&b);
     run(&b, NULL, 16, 100);
@@ -401,8 +393,7 @@ work(void *argument)
 static void
 several_threads_at_once(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     worker workers[THREADS];
     for (uint32_t i = 0; i < THREADS; i++) {
         workers[i] = (worker){.b = &b, .context = i + 1};
@@ -440,8 +431,7 @@ several_threads_at_once(void)
 static void
 drops_unfinished_anchors(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     uint32_t outer = begin(&b, NULL, 0);
     uint32_t inner = outer == 0 ? 0 : begin_inside(&b, NULL, outer);
     if (inner == 0) {
@@ -470,8 +460,7 @@ drops_unfinished_anchors(void)
 static void
 no_start_before_its_launch(void)
 {
-    CLEAN(bench_clear) bench b;
-    OK(bench_open(&b, 0));
+    BENCH(b);
     run(&b, NULL, 16, 100); /* measures the anchor */
     settle(&b);
     if (b.device.anchors.count == 0) {

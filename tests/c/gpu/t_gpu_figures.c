@@ -14,8 +14,7 @@ record(const fd_gpu_figures *figures, uint32_t at)
 static void
 adds_up(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
     fd_gpu_figures_init(&figures, f.recording);
     fd_gpu_figures_starve(&figures, 200, 40);
@@ -43,8 +42,7 @@ adds_up(void)
 static void
 stores_the_call(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
     fd_gpu_figures_init(&figures, f.recording);
     const fd_op_call what = {.start = 5};
@@ -69,9 +67,7 @@ stores_the_call(void)
 static void
 events_are_bounded(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    fd_timeline timeline = {.on = true};
-    OK(fixture_open_timeline(&f, &timeline));
+    FIXTURE_TIMELINE(f, .on = true);
     f.recording->timeline.max_bytes = f.recording->timeline.bytes + 8192;
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
     fd_gpu_figures_init(&figures, f.recording);
@@ -93,9 +89,7 @@ events_are_bounded(void)
 static void
 or_the_oldest_are_overwritten(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    fd_timeline timeline = {.on = true, .overwrites = true};
-    OK(fixture_open_timeline(&f, &timeline));
+    FIXTURE_TIMELINE(f, .on = true, .overwrites = true);
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
     fd_gpu_figures_init(&figures, f.recording);
     uint32_t capacity = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);

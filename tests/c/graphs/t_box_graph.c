@@ -21,8 +21,7 @@ static const picture_call run[] = {
 static void
 contraction_keeps_sums(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     OK(picture_graph(&p));
     EQUAL(p.graph.boxes.count, 3);
     EQUAL(p.graph.edges.count, 3);
@@ -45,8 +44,7 @@ contraction_keeps_sums(void)
 static void
 all_time_is_somewhere(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     OK(picture_graph(&p));
     EQUAL(picture_box(&p, "train.py:[]:main")->own, 1100);
     EQUAL(picture_box(&p, "model.py:[GPT]:forward")->own, 1100);
@@ -66,8 +64,7 @@ static void
 deleted_with_their_edges(void)
 {
     static const char *const forward[] = {"model.py:[GPT]:forward"};
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.hide = (fd_export_globs){forward, 1};
     OK(picture_graph(&p));
     EQUAL(p.graph.edges.count, 1);
@@ -88,8 +85,7 @@ deleted_with_their_edges(void)
 static void
 operators_that_python_calls(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.ops = FD_OPS_ALL;
     OK(picture_graph(&p));
     EQUAL(picture_calls(&p, "aten::mm"), 18);
@@ -114,8 +110,7 @@ python_below_operators(void)
         {OP(2, "aten::mm", 1, 10)},
         {USER(3, "a.py::hook", 1, 10)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, hooks));
+    PICTURE(p, hooks);
     p.options.ops = FD_OPS_TOP;
     OK(picture_graph(&p));
     EQUAL(p.graph.boxes.count, 3);
@@ -133,15 +128,14 @@ modules_of_a_forward(void)
         {USER(1, "m.py:Head:forward", 1, 10), .module = "head"},
         {USER(2, "m.py:Head:forward", 1, 10), .module = "head"},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, run);
     CLEAN(picture_clear) picture q = {.trace = NULL};
-    OK(PICTURE(&p, run));
     OK(picture_graph(&p));
     const fd_box *box = picture_box(&p, "model.py:[Block]:forward");
     EQUAL(box->instances, 2);
     SAME(fd_groups_label(&p.graph.modules, box->pattern), "blocks.*");
     EQUAL(picture_box(&p, "train.py:[]:main")->instances, 0);
-    OK(PICTURE(&q, mixed));
+    OK(PICTURE_OF(&q, mixed));
     OK(picture_graph(&q));
     EQUAL(picture_box(&q, "m.py:[Norm]:forward")->instances, 2);
     EQUAL(picture_box(&q, "m.py:[Norm]:forward")->pattern, 0);
@@ -159,8 +153,7 @@ without_times(void)
         {TORCH(3, "torch/a.py::_x", 60, 0)},
         {TORCH(3, "torch/a.py::_y", 40, 0)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, counted));
+    PICTURE(p, counted);
     OK(picture_graph(&p));
     CHECK(!p.graph.timed);
     EQUAL(picture_edge(&p, "m.py:[]:main", "m.py:[]:step").total, 115);
@@ -177,8 +170,7 @@ whole_without_a_main_thread(void)
         {USER(1, "m.py::main", 1, 10)},
         {USER(0, "m.py::main", 1, 5)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, other));
+    PICTURE(p, other);
     OK(picture_graph(&p));
     EQUAL(p.graph.whole, 45);
     EQUAL(p.graph.outside, 30);
@@ -197,8 +189,7 @@ whole_of_the_thread_that_optimizes(void)
         {OTHER(0, FD_NODE_THREAD, "autograd:0", 0, 0)},
         {OP(1, "Optimizer.step", 1, 70), .flags = FD_PHASE_OPTIMIZER},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, training));
+    PICTURE(p, training);
     OK(picture_graph(&p));
     EQUAL(p.graph.whole, 45);
 }
@@ -212,8 +203,7 @@ one_rank_of_two(void)
         {USER(0, "t.py::both", 4, 50), .rank = 1},
         {USER(1, "t.py::one", 2, 20), .rank = 1},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, ranks));
+    PICTURE(p, ranks);
     OK(picture_graph(&p));
     EQUAL(picture_calls(&p, "t.py:[]:both"), 5);
     EQUAL(p.graph.whole, 90);
@@ -236,8 +226,7 @@ present_without_calls(void)
         {USER(1, "t.py::generator", 0, 0), .resumes = 1},
         {USER(0, "t.py::never", 0, 0)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, early));
+    PICTURE(p, early);
     p.options.all = true;
     OK(picture_graph(&p));
     EQUAL(picture_calls(&p, "t.py:[]:part"), 0);

@@ -16,8 +16,7 @@ static const picture_call run[] = {
 static void
 two_sorted_lists(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     OK(picture_write(&p, "callgraph"));
     SAME(p.text.bytes,
          "{\"nodes\":[\n"
@@ -37,8 +36,7 @@ two_sorted_lists(void)
 static void
 operators_on_request(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.ops = FD_OPS_ALL;
     OK(picture_write(&p, "callgraph"));
     CHECK(picture_has(&p, "\"a.py:[]:_\",\n\"aten::linear\",\n\"hook.py"));
@@ -51,10 +49,9 @@ operators_on_request(void)
 static void
 requested_parts_are_omitted(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, run);
     static const char *const hooks[] = {"hook*"};
     static const char *const steps[] = {"*_call_impl"};
-    OK(PICTURE(&p, run));
     p.options.hide = (fd_export_globs){hooks, 1};
     p.options.contract = (fd_export_globs){steps, 1};
     OK(picture_write(&p, "callgraph"));

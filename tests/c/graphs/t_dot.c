@@ -21,9 +21,8 @@ static const picture_call run[] = {
 static void
 equal_traces_are_equal_bytes(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, run);
     CLEAN(picture_clear) picture q = {.trace = NULL};
-    OK(PICTURE(&p, run));
     OK(picture_make(&q, run, sizeof run / sizeof *run, true));
     for (int style = 0; style < 2; style++) {
         p.options.style = q.options.style = (fd_export_style)style;

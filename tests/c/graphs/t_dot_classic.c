@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #define TWENTY "12345678901234567890"
-#define FIGURES(calls, percent) \
-    "\\n" calls "\\ntotal 100 ns (100 ns, " percent ")" \
-    "\\nself 100 ns (100 ns, " percent ")" \
-    "\\nself and what is folded into it 100 ns (100 ns, " percent ")\"]\n"
+#define TOTAL "\\ntotal 100 ns (100 ns, 10.0 %)"
+#define FIGURES \
+    TOTAL "\\nself 100 ns (100 ns, 10.0 %)" \
+          "\\nself and what is folded into it 100 ns (100 ns, 10.0 %)\"]\n"
 
 static fd_status
 classic(picture *p, const picture_call *calls, uint32_t count)
@@ -45,43 +45,19 @@ small_picture(void)
          "\\nself and what is folded into it 700 ns (700 ns, 70.0 %)\"]\n"
          "n2 [fillcolor=\"#FA8D89\", label=\"deepspeed\\nruntime\\nengine.py"
          "\\n[Engine]\\nstep\", "
-         "tooltip=\"deepspeed/runtime/engine.py:[Engine]:step" FIGURES(
-             "1 call",
-             "10.0 %") "n3 [fillcolor=\"#73FBFD\", "
-                       "label=\"megatron\\nmodel.py\\n[GPT]"
-                       "\\nforward\", "
-                       "tooltip=\"megatron/model.py:[GPT]:forward" FIGURES(
-                           "2 calls",
-                           "10.0 %") "n4 [fillcolor=\"#C0C0C0\", "
-                                     "label=\"torch\\n_x.py\\n[]\\n_y\", "
-                                     "tooltip=\"torch/_x.py:[]:_y" FIGURES(
-                                         "3 calls",
-                                         "10.0 %") "n1 -> n2 "
-                                                   "[color=\"#3CB44B\", "
-                                                   "tooltip=\"train.py:[]:"
-                                                   "main -&gt; "
-                                                   "deepspeed/runtime/"
-                                                   "engine.py:[Engine]:"
-                                                   "step\\n1 call"
-                                                   "\\ntotal 100 ns (100 ns, "
-                                                   "10.0 %)\"]\n"
-                                                   "n1 -> n3 "
-                                                   "[color=\"#3CB44B\", "
-                                                   "tooltip=\"train.py:[]:"
-                                                   "main -&gt; "
-                                                   "megatron/"
-                                                   "model.py:[GPT]:"
-                                                   "forward\\n2 calls"
-                                                   "\\ntotal 100 ns (100 ns, "
-                                                   "10.0 %)\"]\n"
-                                                   "n1 -> n4 "
-                                                   "[color=\"#3CB44B\", "
-                                                   "tooltip=\"train.py:[]:"
-                                                   "main -&gt; "
-                                                   "torch/_x.py:[]:_y\\n3 "
-                                                   "calls\\ntotal 100 ns (100 "
-                                                   "ns, 10.0 %)\"]\n"
-                                                   "}\n");
+         "tooltip=\"deepspeed/runtime/engine.py:[Engine]:step\\n1 call" FIGURES
+         "n3 [fillcolor=\"#73FBFD\", label=\"megatron\\nmodel.py\\n[GPT]"
+         "\\nforward\", "
+         "tooltip=\"megatron/model.py:[GPT]:forward\\n2 calls" FIGURES
+         "n4 [fillcolor=\"#C0C0C0\", label=\"torch\\n_x.py\\n[]\\n_y\", "
+         "tooltip=\"torch/_x.py:[]:_y\\n3 calls" FIGURES
+         "n1 -> n2 [color=\"#3CB44B\", tooltip=\"train.py:[]:main -&gt; "
+         "deepspeed/runtime/engine.py:[Engine]:step\\n1 call" TOTAL "\"]\n"
+         "n1 -> n3 [color=\"#3CB44B\", tooltip=\"train.py:[]:main -&gt; "
+         "megatron/model.py:[GPT]:forward\\n2 calls" TOTAL "\"]\n"
+         "n1 -> n4 [color=\"#3CB44B\", tooltip=\"train.py:[]:main -&gt; "
+         "torch/_x.py:[]:_y\\n3 calls" TOTAL "\"]\n"
+         "}\n");
 }
 
 /* By a folder of that name, wherever it lies. */

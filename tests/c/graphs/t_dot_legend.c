@@ -43,8 +43,7 @@ hidden_by_reason(void)
 {
     static const char *const hide[] = {"*deleted"};
     static const char *const contract[] = {"*joined"};
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.ops = FD_OPS_ALL;
     p.options.hide = (fd_export_globs){hide, 1};
     p.options.contract = (fd_export_globs){contract, 1};
@@ -68,8 +67,7 @@ hidden_by_reason(void)
 static void
 nothing_hidden(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.all = true;
     OK(legend(&p));
     SAME(p.text.bytes, START "1 rank, 10.0 \xC2\xB5s" TIMED "time." END);
@@ -84,8 +82,7 @@ ranks(void)
         {TORCH(1, "torch/a.py::_two", 1, 50)},
         {USER(0, "a.py::main", 1, 30), .rank = 1},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, two));
+    PICTURE(p, two);
     p.trace->ranks.list[1].rank = 7;
     OK(legend(&p));
     SAME(p.text.bytes, START "2 ranks, 140 ns" TIMED "time." BREAK
@@ -102,8 +99,7 @@ static void
 without_times(void)
 {
     static const picture_call counted[] = {{USER(0, "a.py::main", 1, 0)}};
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, counted));
+    PICTURE(p, counted);
     OK(legend(&p));
     SAME(p.text.bytes, START "1 rank Width of lines: calls." END);
 }
@@ -120,8 +116,7 @@ the_threshold_that_was_used(void)
         snprintf(names[i], sizeof names[i], "a.py::f%u", i);
         calls[1 + i] = (picture_call){USER(1, names[i], 1, 100 + i)};
     }
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, calls));
+    PICTURE(p, calls);
     OK(legend(&p));
     /* The largest of them takes 140 of 14 951 ns: 0.936 %. */
     EQUAL(p.graph.selection.small, 140);

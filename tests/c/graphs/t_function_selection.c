@@ -33,8 +33,7 @@ selected_functions_are_drawn(void)
                                         "torch/data.py:[Loader]:__next__",
                                         "stdlib/json/__init__.py:[]:dumps",
                                         "train.py:[]:<lambda>"};
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     OK(picture_graph(&p));
     for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
         EQUAL(picture_visibility(&p, drawn[i]), FD_DRAWN);
@@ -46,8 +45,7 @@ selected_functions_are_drawn(void)
 static void
 the_rest_is_counted_by_reason(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     OK(picture_graph(&p));
     EQUAL(picture_visibility(&p, "torch/optim/adam.py:[]:adam"),
           FD_FOLDED_TORCH);
@@ -92,8 +90,7 @@ a_framework_alone_is_folded(void)
          .calls = 1,
          .self = 10},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, alone));
+    PICTURE(p, alone);
     OK(picture_graph(&p));
     EQUAL(p.graph.boxes.count, 0);
     EQUAL(p.graph.selection.functions[FD_FOLDED_TORCH], 1);
@@ -111,8 +108,7 @@ drawn_for_one_path(void)
         {TORCH(1, "torch/a.py::second", 1, 100)},
         {TORCH(1, "torch/a.py::<lambda>", 1, 100)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, paths));
+    PICTURE(p, paths);
     OK(picture_graph(&p));
     EQUAL(picture_visibility(&p, "torch/a.py:[]:second"), FD_DRAWN);
     EQUAL(picture_visibility(&p, "torch/a.py:[]:<lambda>"), FD_FOLDED_TORCH);
@@ -133,8 +129,7 @@ wrappers_of_decorators(void)
         {USER(1, "a.py::inner", 1, 100), .qualified = "timed.<locals>.inner"},
         {USER(1, "a.py::step", 1, 100), .qualified = "timed.<locals>.step"},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, wrapped));
+    PICTURE(p, wrapped);
     OK(picture_graph(&p));
     EQUAL(picture_visibility(&p, "a.py:[]:wrapper"), FD_FOLDED_INNER);
     EQUAL(picture_visibility(&p, "a.py:[]:inner"), FD_FOLDED_INNER);
@@ -153,8 +148,7 @@ ranges_of_a_reader(void)
         {OTHER(2, FD_NODE_RANGE, "Optimizer.step#Adam", 1, 100)},
         {OTHER(3, FD_NODE_RANGE, "nested", 1, 100)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, ranges));
+    PICTURE(p, ranges);
     OK(picture_graph(&p));
     EQUAL(picture_visibility(&p, "outer"), FD_DRAWN);
     EQUAL(picture_visibility(&p, "inner"), FD_DRAWN);
@@ -171,8 +165,7 @@ ranges_of_a_reader(void)
 static void
 all_and_classic_fold_nothing(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     for (int classic = 0; classic < 2; classic++) {
         p.options.all = !classic;
         p.options.style = classic ? FD_STYLE_CLASSIC : FD_STYLE_DEFAULT;
@@ -194,8 +187,7 @@ instants_are_drawn(void)
         {USER(0, "train.py::main", 1, 100)},
         {USER(1, "train.py::instant", 1, 0)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, instant));
+    PICTURE(p, instant);
     p.options.min_percent = 0;
     OK(picture_graph(&p));
     EQUAL(picture_visibility(&p, "train.py:[]:instant"), FD_DRAWN);
@@ -207,8 +199,7 @@ instants_are_drawn(void)
 static void
 threshold_in_percent(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.min_percent = 0;
     OK(picture_graph(&p));
     EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_DRAWN);
@@ -269,8 +260,7 @@ globs_decide_last(void)
 {
     static const char *const hide[] = {"*:[]:gelu", "stdlib", "aten::*"};
     static const char *const contract[] = {"*gelu", "megatron", "*tiny"};
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     p.options.hide = (fd_export_globs){hide, 3};
     p.options.contract = (fd_export_globs){contract, 3};
     OK(picture_graph(&p));
@@ -300,8 +290,7 @@ only_calls_of_the_rank(void)
         {USER(0, "t.py::both", 1, 10), .rank = 1},
         {STDLIB(1, "stdlib/a.py::_one", 1, 10), .rank = 1},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, ranks));
+    PICTURE(p, ranks);
     p.options.rank = 1;
     OK(picture_graph(&p));
     EQUAL(p.graph.selection.functions[FD_FOLDED_TORCH], 0);

@@ -26,8 +26,7 @@ static const picture_call run[] = {
 static void
 packages_are_left_and_entered(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, run));
+    PICTURE(p, run);
     OK(picture_graph(&p));
     EQUAL(p.graph.regions, 5);
     uint32_t train = region_of(&p, "train.py:[]:main");
@@ -56,7 +55,7 @@ together(uint64_t direct, uint64_t through, bool *same)
         {SITE(2, "lib", "zlib.py::used", 9, direct)},
     };
     CLEAN(picture_clear) picture p = {.trace = NULL};
-    fd_status status = PICTURE(&p, two);
+    fd_status status = PICTURE_OF(&p, two);
     p.options.all = true;
     status = status == FD_OK ? picture_graph(&p) : status;
     if (status == FD_OK) {
@@ -90,8 +89,7 @@ recursion_has_no_end_of_regions(void)
         {USER(2, "a.py::f", 1, 90)},
         {USER(3, "a.py::f", 1, 90)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, round));
+    PICTURE(p, round);
     OK(picture_graph(&p));
     EQUAL(p.graph.regions, 2);
     EQUAL(picture_box(&p, "a.py:[]:f")->depth, 0);
@@ -108,8 +106,7 @@ depth_is_the_longest_path(void)
         {USER(2, "a.py::c", 1, 10)}, {USER(3, "a.py::d", 1, 10)},
         {USER(1, "a.py::d", 1, 10)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, calls));
+    PICTURE(p, calls);
     OK(picture_graph(&p));
     EQUAL(picture_box(&p, "a.py:[]:a")->depth, 0);
     EQUAL(picture_box(&p, "a.py:[]:c")->depth, 2);
@@ -167,8 +164,7 @@ leaves_without_callers(void)
         {USER(0, "a.py::c", 1, 10)}, {USER(0, "a.py::d", 1, 10)},
         {USER(0, "a.py::e", 1, 10)}, {USER(0, "a.py::f", 1, 10)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(PICTURE(&p, roots));
+    PICTURE(p, roots);
     OK(picture_graph(&p));
     EQUAL(picture_box(&p, "a.py:[]:d")->above, 1);
     EQUAL(picture_box(&p, "a.py:[]:f")->above, 3);
@@ -203,9 +199,8 @@ leaves_at_many_heights(void)
 static void
 depths_of_regions(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, run);
     uint32_t depths[16] = {0};
-    OK(PICTURE(&p, run));
     OK(picture_graph(&p));
     CHECK(p.graph.regions < 16);
     fd_regions_depths(&p.graph, depths);

@@ -13,8 +13,7 @@ static const char FACTS[] =
 static fd_status
 add_job(fd_trace *trace, const char *kind, fd_trace_job job)
 {
-    fd_status status =
-        fd_text_pool_add(&trace->texts, kind, strlen(kind), &job.kind);
+    fd_status status = fixture_text(trace, kind, &job.kind);
     job.iteration = 1;
     job.flags |= FD_JOB_ATTACHED;
     return status == FD_OK ? fd_vector_push(&trace->ranks.list[0].jobs, job)
@@ -65,8 +64,8 @@ an_iteration_follows_its_plan(void)
     OK(add_job(trace, "RG", job));
     OK(add_job(trace, "B", job));
     OK(fd_iterations_compare(trace));
-    CHECK(strstr(facts(trace), "\"schedule\":\"gpipe\"") != NULL);
-    CHECK(strstr(facts(trace), "\"difference\":null") != NULL);
+    HAS(facts(trace), "\"schedule\":\"gpipe\"");
+    HAS(facts(trace), "\"difference\":null");
     EQUAL(trace->ranks.list[0].iterations.count, 0);
     for (uint32_t i = 0; i < 5; i++) {
         CHECK((trace->ranks.list[0].jobs.list[i].flags & FD_JOB_UNPLANNED)
@@ -83,7 +82,7 @@ a_difference_is_flagged_and_named(void)
     OK(add_job(trace, "B", job));
     OK(add_job(trace, "F", job));
     OK(fd_iterations_compare(trace));
-    CHECK(strstr(facts(trace), "iteration 0, stage 0, job 1: ran B") != NULL);
+    HAS(facts(trace), "iteration 0, stage 0, job 1: ran B");
     CHECK((trace->ranks.list[0].jobs.list[1].flags & FD_JOB_UNPLANNED) != 0);
 }
 
@@ -103,12 +102,11 @@ without_plan_no_comparison(void)
         OK(begin(&trace, cases[i].schedule, 1, 2, 2, cases[i].flags));
         OK(add_job(trace, "B", (fd_trace_job){.micro_batch = 1, .stage = 1}));
         OK(fd_iterations_compare(trace));
-        CHECK(strstr(facts(trace), "\"difference\":null") != NULL);
+        HAS(facts(trace), "\"difference\":null");
         CHECK((trace->ranks.list[0].jobs.list[1].flags & FD_JOB_UNPLANNED)
               == 0);
         if (i != 2) {
-            CHECK(strstr(facts(trace), "no plan of X: jobs are not compared")
-                  != NULL);
+            HAS(facts(trace), "no plan of X: jobs are not compared");
         }
     }
 }

@@ -58,8 +58,7 @@ plans_match_their_names(void)
                                         "zb-h1",
                                         "zb-v"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
-        OK(plan_of(&plan, names[i], 3, 6));
+        PLAN(plan, names[i], 3, 6);
         for (uint32_t stage = 0; stage < 3; stage++) {
             CLEAN(clear) executed_list ran = {NULL, 0, 0};
             char text[100];
@@ -75,10 +74,9 @@ plans_match_their_names(void)
 static void
 an_instruction_too_many(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    PLAN(plan, "deepspeed-train", 2, 4);
     CLEAN(clear) executed_list ran = {NULL, 0, 0};
     char text[100];
-    OK(plan_of(&plan, "deepspeed-train", 2, 4));
     OK(push(&ran, FD_JOB_LM, 0, 0, 0));
     OK(push(&ran, FD_JOB_LM, 0, 1, 1));
     OK(carry_out(&ran, &plan, 0));
@@ -93,10 +91,9 @@ an_instruction_too_many(void)
 static void
 one_too_few(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    PLAN(plan, "deepspeed-train", 2, 4);
     CLEAN(clear) executed_list ran = {NULL, 0, 0};
     char text[100];
-    OK(plan_of(&plan, "deepspeed-train", 2, 4));
     OK(carry_out(&ran, &plan, 1));
     ran.count--;
     OK(fd_executed_compare(ran.list, ran.count, &plan, 1, text, sizeof text));
@@ -109,10 +106,9 @@ one_too_few(void)
 static void
 permitted_differences(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    PLAN(plan, "1f1b", 2, 2);
     CLEAN(clear) executed_list ran = {NULL, 0, 0};
     char text[100];
-    OK(plan_of(&plan, "1f1b", 2, 2));
     for (int32_t mb = 0; mb < 2; mb++) {
         OK(push(&ran, FD_JOB_RA, 1, mb, -1));
     }
@@ -132,10 +128,9 @@ permitted_differences(void)
 static void
 another_order(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    PLAN(plan, "1f1b", 1, 2);
     CLEAN(clear) executed_list ran = {NULL, 0, 0};
     char text[100];
-    OK(plan_of(&plan, "1f1b", 1, 2));
     OK(push(&ran, FD_JOB_F, 0, 0, -1));
     OK(push(&ran, FD_JOB_F, 0, 1, -1));
     OK(push(&ran, FD_JOB_B, 0, 0, -1));

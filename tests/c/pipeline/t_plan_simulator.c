@@ -4,8 +4,6 @@
 #include "base/alloc.h"
 #include "pipeline/plan_simulator.h"
 
-#include <string.h>
-
 enum { MOST_GLOBALS = 16 };
 
 static void
@@ -55,10 +53,9 @@ critical(void)
     static const fd_job_kind kinds[] = {FD_JOB_F,  FD_JOB_SA, FD_JOB_RA,
                                         FD_JOB_F,  FD_JOB_B,  FD_JOB_SG,
                                         FD_JOB_RG, FD_JOB_B};
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    PLAN(plan, "1f1b", 2, 1);
     CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
     CLEAN(list_clear) fd_job_list list = {NULL, 0, 0};
-    OK(plan_of(&plan, "1f1b", 2, 1));
     OK(play(&replay, &plan, 3, false, NULL));
     EQUAL(replay.makespan, 66);
     OK(fd_replay_critical(&list, &replay));
@@ -74,11 +71,9 @@ critical(void)
 static void
 refused(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
-    CLEAN(fd_plan_clear) fd_plan v = {.first = NULL};
+    PLAN(plan, "deepspeed-train", 2, 4);
+    PLAN(v, "zb-v", 2, 4);
     fd_error error = {""};
-    OK(plan_of(&plan, "deepspeed-train", 2, 4));
-    OK(plan_of(&v, "zb-v", 2, 4));
     CLEAN(fd_replay_clear) fd_replay blocking = {.begin = NULL};
     STATUS(play(&blocking, &v, 0, true, &error), FD_EINVAL);
     CLEAN(fd_replay_clear) fd_replay negative = {.begin = NULL};
@@ -97,7 +92,7 @@ refused(void)
     CLEAN(fd_replay_clear) fd_replay stuck = {.begin = NULL};
     STATUS(play(&stuck, &plan, 0, true, &error), FD_EINVAL);
     if (!check_refused()) {
-        CHECK(strstr(error.text, "deadlock") != NULL);
+        HAS(error.text, "deadlock");
     }
     CLEAN(fd_replay_clear) fd_replay lonely = {.begin = NULL};
     plan.jobs.list[plan.first[1]].kind = FD_JOB_OPT;
@@ -127,8 +122,7 @@ job_of(const fd_plan *plan, uint32_t stage, fd_job_kind kind, int32_t mb)
 static void
 each_has_one(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
-    OK(plan_of(&plan, "deepspeed-train", 3, 4));
+    PLAN(plan, "deepspeed-train", 3, 4);
     CLEAN(free_list)
     uint32_t *others = fd_malloc(plan.jobs.count * sizeof *others);
     OK(others != NULL ? FD_OK : FD_ENOMEM);
@@ -152,8 +146,7 @@ each_has_one(void)
 static void
 faults(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
-    OK(plan_of(&plan, "1f1b", 3, 4));
+    PLAN(plan, "1f1b", 3, 4);
     CLEAN(free_list)
     uint32_t *others = fd_malloc(plan.jobs.count * sizeof *others);
     OK(others != NULL ? FD_OK : FD_ENOMEM);
@@ -172,7 +165,7 @@ faults(void)
     job->micro_batch = 1;
     STATUS(fd_pairs_find(others, NONE, &plan, &error), FD_EINVAL);
     if (!check_refused()) {
-        CHECK(strstr(error.text, "its like") != NULL);
+        HAS(error.text, "its like");
     }
 }
 

@@ -38,8 +38,7 @@ labels_by_grouping(void)
         {FD_BY_MODULE, 2, {"GPT", "blocks.*", "GPT", "blocks.*"}},
         {FD_BY_PACKAGE, 5, {"train", "model", "aten::", "autograd"}},
     };
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_trace(&trace, 0, NULL));
+    TRAINED_TRACE(trace, 0, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
         OK(fd_groups_make(&groups, trace, cases[i].grouping));
@@ -53,9 +52,8 @@ labels_by_grouping(void)
 static void
 members_and_contexts(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(fd_groups_make(&groups, trace, FD_BY_MODULE));
     uint32_t blocks = group_of(&groups, "blocks.*");
     EQUAL(groups.list.list[blocks].members, 2);
@@ -75,15 +73,13 @@ module_patterns(void)
                                            {"12.0", "*.*"},
                                            {"a.1b.2", "a.1b.*"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+        NEW_TRACE(trace);
         CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
-        OK(trace != NULL ? FD_OK : FD_ENOMEM);
         uint32_t id;
         fd_trace_module root = {.parent = 0};
         fd_trace_module module = {.parent = 1};
         OK(fd_trace_add_module(trace, &root, &id));
-        OK(fd_text_pool_add(&trace->texts, names[i][0], strlen(names[i][0]),
-                            &module.name));
+        OK(fixture_text(trace, names[i][0], &module.name));
         OK(fd_trace_add_module(trace, &module, &id));
         OK(fixture_add(trace, 0, FD_NODE_OP, "op", 1, 1, &id));
         trace->contexts.list[id].module = 2;
@@ -98,9 +94,8 @@ module_patterns(void)
 static void
 labels_join(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t one;
     uint32_t two;
     uint32_t other;

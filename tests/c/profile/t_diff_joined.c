@@ -37,9 +37,9 @@ joining_clear(joining *j)
 static fd_status
 join(joining *j, int after_rank)
 {
-    fd_status status = PICTURE(&j->before, before);
+    fd_status status = PICTURE_OF(&j->before, before);
     if (status == FD_OK) {
-        status = PICTURE(&j->after, after);
+        status = PICTURE_OF(&j->after, after);
     }
     fd_diff_side sides[2] = {{j->before.trace, FD_ALL_RANKS},
                              {j->after.trace, after_rank}};
@@ -98,11 +98,10 @@ one_rank_of_a_side(void)
 static void
 sums_are_those_of_a_side(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *one = NULL;
+    TRAINED_TRACE(one, 0, "run");
     CLEAN(fixture_trace_free) fd_trace *both = NULL;
     CLEAN(fd_totals_clear) fd_totals alone = {.list = NULL};
     CLEAN(fd_totals_clear) fd_totals joined = {.list = NULL};
-    OK(fixture_trace(&one, 0, "run"));
     OK(fd_diff_joined(
         &both, (fd_diff_side[2]){{one, FD_ALL_RANKS}, {one, FD_ALL_RANKS}},
         2));
@@ -123,8 +122,8 @@ static void
 pairs_of_ranks(void)
 {
     CLEAN(joining_clear) joining j = {.trace = NULL};
-    OK(PICTURE(&j.before, before));
-    OK(PICTURE(&j.after, after));
+    OK(PICTURE_OF(&j.before, before));
+    OK(PICTURE_OF(&j.after, after));
     fd_diff_side sides[] = {{j.before.trace, FD_ALL_RANKS},
                             {j.after.trace, FD_ALL_RANKS},
                             {j.before.trace, 0},

@@ -14,10 +14,9 @@ lines_part_nothing(void)
         {USER(0, "a.py::<lambda>", 1, 10), .line = 7},
         {USER(0, "a.py::<lambda>", 2, 10), .line = 9},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, twins);
     CLEAN(picture_clear) picture q = {.trace = NULL};
     CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
-    OK(PICTURE(&p, twins));
     OK(picture_make(&q, twins, 1, false));
     fd_diff_request request = {
         .sides = {{p.trace, FD_ALL_RANKS}, {q.trace, FD_ALL_RANKS}}};
@@ -36,9 +35,8 @@ packages_have_no_kind(void)
         {USER(1, "b.py::g", 2, 30)},
         {OP(2, "aten::mm", 2, 5)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, two);
     CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
-    OK(PICTURE(&p, two));
     fd_diff_request request = {
         .sides = {{p.trace, FD_ALL_RANKS}, {p.trace, FD_ALL_RANKS}},
         .grouping = FD_BY_PACKAGE};
@@ -62,9 +60,8 @@ steps_of_all_ranks_or_one(void)
         {USER(0, "a.py::f", 4, 40)},
         {USER(0, "a.py::f", 8, 60), .rank = 1},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    PICTURE(p, two);
     CLEAN(fd_diff_clear) fd_diff diff = {.speed = 1};
-    OK(PICTURE(&p, two));
     p.trace->ranks.list[0].steps = 4;
     p.trace->ranks.list[1].steps = 2;
     fd_diff_request request = {.sides = {{p.trace, 0}, {p.trace, 1}},

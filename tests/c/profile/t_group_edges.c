@@ -47,10 +47,9 @@ edge_of(const fd_edges *edges, const fd_groups *groups, const char *caller,
 static void
 edges_of_a_recording(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
     CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(graph(trace, FD_BY_NODE, &groups, &edges));
     EQUAL(edges.count, 11);
     fd_edge edge = edge_of(&edges, &groups, "model.py:[GPT]:forward",
@@ -72,10 +71,9 @@ edges_of_a_recording(void)
 static void
 contraction(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
     CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t a;
     uint32_t op;
     uint32_t b;
@@ -95,10 +93,9 @@ contraction(void)
 static void
 nested_edges_count_once(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
     CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t at = 0;
     for (int i = 0; i < 4; i++) {
         OK(fixture_add(trace, at, FD_NODE_PYTHON, i % 2 == 0 ? "f" : "g", 1,
@@ -115,10 +112,9 @@ nested_edges_count_once(void)
 static void
 direct_recursion(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
     CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t at = 0;
     for (int i = 0; i < 4; i++) {
         OK(fixture_add(trace, at, FD_NODE_PYTHON, "f", 1, 10, &at));

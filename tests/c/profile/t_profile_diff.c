@@ -40,9 +40,9 @@ compared_clear(compared *c)
 static fd_status
 compare(compared *c, fd_grouping grouping, bool same_speed)
 {
-    fd_status status = PICTURE(&c->before, before);
+    fd_status status = PICTURE_OF(&c->before, before);
     if (status == FD_OK) {
-        status = PICTURE(&c->after, after);
+        status = PICTURE_OF(&c->after, after);
     }
     fd_diff_request request = {.sides = {{c->before.trace, FD_ALL_RANKS},
                                          {c->after.trace, FD_ALL_RANKS}},
@@ -100,8 +100,8 @@ one_step_is_not_enough(void)
 {
     for (uint32_t steps = 1; steps <= 2; steps++) {
         CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
-        OK(PICTURE(&c.before, before));
-        OK(PICTURE(&c.after, after));
+        OK(PICTURE_OF(&c.before, before));
+        OK(PICTURE_OF(&c.after, after));
         in_steps(c.before.trace, steps);
         in_steps(c.after.trace, steps);
         fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
@@ -132,8 +132,8 @@ slower_modules_are_not_the_machine(void)
         {USER(3, "a.py:Block:forward", 10, 2000), .module = "block"},
     };
     CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
-    OK(PICTURE(&c.before, fast));
-    OK(PICTURE(&c.after, slow));
+    OK(PICTURE_OF(&c.before, fast));
+    OK(PICTURE_OF(&c.after, slow));
     fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
                                          {c.after.trace, FD_ALL_RANKS}},
                                .grouping = FD_BY_MODULE,
@@ -158,8 +158,8 @@ collections_are_not_compared(void)
         {USER(3, "a.py::ended", 2, 10), .module = "block"},
     };
     CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
-    OK(PICTURE(&c.before, quiet));
-    OK(PICTURE(&c.after, collected));
+    OK(PICTURE_OF(&c.before, quiet));
+    OK(PICTURE_OF(&c.after, collected));
     fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
                                          {c.after.trace, FD_ALL_RANKS}},
                                .threshold = 0.1};
@@ -212,8 +212,8 @@ rare_calls_of_selected_steps(void)
 {
     for (uint64_t other = 20; other <= 40; other += 20) {
         CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
-        OK(PICTURE(&c.before, before));
-        OK(PICTURE(&c.after, after));
+        OK(PICTURE_OF(&c.before, before));
+        OK(PICTURE_OF(&c.after, after));
         c.before.trace->ranks.list[0].steps = 100;
         c.after.trace->ranks.list[0].steps = other;
         c.before.trace->ranks.list[0].window.applied = true;

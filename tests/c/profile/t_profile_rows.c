@@ -42,10 +42,9 @@ table(const fd_trace *trace, fd_grouping grouping, fd_groups *groups,
 static void
 rows_of_a_recording(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
     CLEAN(rows_clear) fd_rows rows = {NULL, 0, 0};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(table(trace, FD_BY_NODE, &groups, &rows));
     const fd_row *linear = row_of(&rows, &groups, "aten::linear");
     EQUAL(linear->calls, 4);
@@ -66,8 +65,7 @@ rows_of_a_recording(void)
 static void
 self_times_partition(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_trace(&trace, 0, NULL));
+    TRAINED_TRACE(trace, 0, NULL);
     for (fd_grouping by = FD_BY_NODE; by <= FD_BY_PACKAGE;
          by = by == FD_BY_NODE ? FD_BY_PACKAGE : by + 1) {
         CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
@@ -85,10 +83,9 @@ self_times_partition(void)
 static void
 recursion_counts_once(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
     CLEAN(rows_clear) fd_rows rows = {NULL, 0, 0};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t f;
     uint32_t g;
     uint32_t inner;
@@ -109,10 +106,9 @@ recursion_counts_once(void)
 static void
 quiet_steps_count(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
     CLEAN(rows_clear) fd_rows rows = {NULL, 0, 0};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t id;
     OK(fixture_add(trace, 0, FD_NODE_OP, "op", 2, 40, &id));
     fd_figure *figure = &trace->ranks.list[0].figures.list[0];

@@ -8,9 +8,8 @@
 static void
 sums_of_a_recording(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(fd_totals_sum(&totals, trace, FD_ALL_RANKS));
     const fd_total *train = &totals.list[fixture_find(trace, "train")];
     const fd_total *forward = &totals.list[fixture_find(trace, "forward")];
@@ -28,9 +27,8 @@ sums_of_a_recording(void)
 static void
 backward_attribution(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(fd_totals_sum(&totals, trace, 0));
     uint32_t linear = fixture_find(trace, "aten::linear");
     EQUAL(totals.list[linear].backward, 2 * (70 + 25));
@@ -48,9 +46,8 @@ backward_attribution(void)
 static void
 nested_backward(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t train;
     uint32_t outer;
     uint32_t inner;
@@ -76,9 +73,8 @@ nested_backward(void)
 static void
 asynchronous_is_apart(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t caller;
     uint32_t work;
     OK(fixture_add(trace, 0, FD_NODE_OP, "caller", 1, 7, &caller));
@@ -94,14 +90,11 @@ asynchronous_is_apart(void)
 static void
 ranks_one_or_all(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *one = NULL;
-    CLEAN(fixture_trace_free) fd_trace *two = NULL;
-    CLEAN(fixture_trace_free) fd_trace *both = fd_trace_new();
+    TRAINED_TRACE(one, 0, NULL);
+    TRAINED_TRACE(two, 1, NULL);
+    NEW_TRACE(both);
     CLEAN(fd_totals_clear) fd_totals all = {.list = NULL};
     CLEAN(fd_totals_clear) fd_totals second = {.list = NULL};
-    OK(both != NULL ? FD_OK : FD_ENOMEM);
-    OK(fixture_trace(&one, 0, NULL));
-    OK(fixture_trace(&two, 1, NULL));
     OK(fd_merge_add(both, one, "one", NULL));
     OK(fd_merge_add(both, two, "two", NULL));
     OK(fd_trace_sort(both));
@@ -120,9 +113,8 @@ ranks_one_or_all(void)
 static void
 steady_without_the_slowest_step(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t forward;
     uint32_t linear;
     uint32_t back;
@@ -155,9 +147,8 @@ steady_without_the_slowest_step(void)
 static void
 impossible_times(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     uint32_t origin;
     uint32_t back;
     OK(fixture_add(trace, 0, FD_NODE_OP, "op", 1, UINT64_MAX, &origin));

@@ -25,8 +25,7 @@ sum_of_self(const fixture *f, const fd_tree *tree)
 static void
 self_times_telescope(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t nodes[5];
     for (int i = 0; i < 5; i++) {
         char name[2] = {(char)('a' + i), '\0'};
@@ -55,16 +54,13 @@ self_times_telescope(void)
 static void
 self_time_of_the_running_call(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t outer = fixture_node(&f, FD_NODE_OP, "outer");
     uint32_t inner = fixture_node(&f, FD_NODE_OP, "inner");
     fixture_work(3);
     fd_context *a = fixture_enter_node(f.main, outer);
     fixture_work(10);
-    fd_context *b = fixture_enter_node(f.main, inner);
-    fixture_work(100);
-    fixture_leave(f.main);
+    fd_context *b = fixture_call(f.main, inner, 100);
     fixture_work(20);
     fixture_leave(f.main);
     EQUAL(f.main->root->self, 3);
@@ -80,8 +76,7 @@ self_time_of_the_running_call(void)
 static void
 clock_steps_back(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fixture_work(50);
     fd_tree_tick(f.main, check_clock_now());
     fd_tree_tick(f.main, check_clock_now() - 30);
@@ -93,8 +88,7 @@ clock_steps_back(void)
 static void
 one_context_per_path(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::mm");
     fd_callee callee = {node, 0, 0};
     fd_callee of_module = {node, 77, 0};
@@ -114,8 +108,7 @@ one_context_per_path(void)
 static void
 phases_of_a_closure(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_callee step = {fixture_function(&f, "step", FD_PHASE_OPTIMIZER), 0, 0};
     fd_callee back = {fixture_function(&f, "back", FD_PHASE_BACKWARD), 0, 0};
     fd_callee plain = {fixture_function(&f, "closure", 0), 0, 0};
@@ -138,8 +131,7 @@ phases_of_a_closure(void)
 static void
 recursion_folds_at_8(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_PYTHON, "fib");
     fd_context *path[20];
     for (int i = 0; i < 20; i++) {
@@ -168,8 +160,7 @@ recursion_folds_at_8(void)
 static void
 mutual_recursion_folds(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t nodes[2] = {fixture_node(&f, FD_NODE_PYTHON, "even"),
                          fixture_node(&f, FD_NODE_PYTHON, "odd")};
     for (int round = 0; round < 3; round++) {
@@ -188,8 +179,7 @@ mutual_recursion_folds(void)
 static void
 folding_nodes_absorb(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t import = fixture_function(&f, "import", FD_NODE_FOLD);
     uint32_t inner = fixture_function(&f, "inner", 0);
     fd_context *entry = fixture_enter_node(f.main, import);
@@ -210,8 +200,7 @@ folding_nodes_absorb(void)
 static void
 overflow_below_the_caller(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t parents[4];
     fd_context *callers[4];
     for (int i = 0; i < 4; i++) {
@@ -242,8 +231,7 @@ overflow_below_the_caller(void)
 static void
 no_node_overflows(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_callee none = {0, 0, 0};
     fd_context *context = fd_tree_child(f.main, f.main->root, &none);
     EQUAL(context->node, f.recording->overflow_node);
@@ -254,8 +242,7 @@ no_node_overflows(void)
 static void
 tiny_recording(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     uint64_t calls = 0;
     uint32_t last = 0;
     uint32_t max = f.recording->limits.max_contexts;
@@ -283,8 +270,7 @@ tiny_recording(void)
 static void
 slots_are_reused(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_tree *first = fixture_thread(&f, "worker");
     CHECK(first != NULL && first != f.main);
     uint64_t begin = check_clock_now();
@@ -310,8 +296,7 @@ slots_are_reused(void)
 static void
 tree_of_a_thread_that_ended_in_a_pause(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_tree *first = fixture_thread(&f, "worker");
     uint32_t node = fixture_node(&f, FD_NODE_OP, "op");
     CHECK(first != NULL && node != 0);
@@ -331,8 +316,7 @@ tree_of_a_thread_that_ended_in_a_pause(void)
 static void
 no_room_for_a_thread(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     int trees = 0;
     char role[16] = "role-aaaa";
     while (trees < 10000) {
@@ -352,8 +336,7 @@ no_room_for_a_thread(void)
 static void
 stack_grows_with_its_entries(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "deep");
     uint32_t capacity = f.main->record->capacity;
     for (uint32_t i = 0; i < capacity + 10; i++) {
@@ -372,8 +355,7 @@ stack_grows_with_its_entries(void)
 static void
 every_chunk_is_listed(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "op");
     if (node == 0) {
         OK(FD_ENOMEM);

@@ -14,22 +14,13 @@ event_at(const fd_tree *tree, uint32_t chunk, uint32_t at)
 }
 
 static void
-call(fd_tree *tree, uint32_t node, uint64_t ns)
-{
-    fixture_enter_node(tree, node);
-    fixture_work(ns);
-    fixture_leave(tree);
-}
-
-static void
 lines_in_the_order_of_their_ends(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    FIXTURE_TIMELINE(f, .on = true);
     fd_context *outer =
         fixture_enter_node(f.main, fixture_function(&f, "a", 0));
     fixture_work(10);
-    call(f.main, fixture_function(&f, "b", 0), 5);
+    fixture_call(f.main, fixture_function(&f, "b", 0), 5);
     fixture_work(1);
     fixture_leave(f.main);
     EQUAL(f.main->record->events, 2);
@@ -44,15 +35,14 @@ lines_in_the_order_of_their_ends(void)
 static void
 short_and_folded_calls_have_no_events(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true, .shortest = {7}}));
+    FIXTURE_TIMELINE(f, .on = true, .shortest = {7});
     uint32_t plain = fixture_function(&f, "plain", 0);
-    call(f.main, plain, 6);
-    call(f.main, plain, 7);
+    fixture_call(f.main, plain, 6);
+    fixture_call(f.main, plain, 7);
     EQUAL(f.main->record->events, 1);
     uint32_t fold = fixture_function(&f, "import", FD_NODE_FOLD);
     fixture_enter_node(f.main, fold);
-    call(f.main, plain, 20);
+    fixture_call(f.main, plain, 20);
     fixture_leave(f.main);
     EQUAL(f.main->record->events, 2);
     EQUAL(f.main->record->events_lost, 0);
@@ -61,11 +51,10 @@ short_and_folded_calls_have_no_events(void)
 static void
 without_room_the_newest_are_lost(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    FIXTURE_TIMELINE(f, .on = true);
     uint32_t node = fixture_function(&f, "a", 0);
     for (int i = 0; i < FIRST + 9; i++) {
-        call(f.main, node, 1);
+        fixture_call(f.main, node, 1);
     }
     EQUAL(f.main->events.ring.chunks.count, 1);
     EQUAL(f.main->record->events, FIRST + 9);
@@ -77,14 +66,12 @@ without_room_the_newest_are_lost(void)
 static void
 or_the_oldest_are_overwritten(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true,
-                                                .overwrites = true,
-                                                .max_bytes = 24 * 1024}));
+    FIXTURE_TIMELINE(f, .on = true, .overwrites = true,
+                     .max_bytes = 24 * 1024);
     uint32_t node = fixture_function(&f, "a", 0);
     uint32_t both = FIRST + (16 * 1024 - 64) / 24;
     for (uint32_t i = 0; i < both + 9; i++) {
-        call(f.main, node, 1);
+        fixture_call(f.main, node, 1);
     }
     EQUAL(f.main->events.ring.chunks.count, 2);
     EQUAL(f.main->events.ring.chunks.list[0]->first, both);
@@ -99,8 +86,7 @@ or_the_oldest_are_overwritten(void)
 static void
 entries_other_than_ends(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    FIXTURE_TIMELINE(f, .on = true);
     fd_context *context =
         fixture_enter_node(f.main, fixture_function(&f, "a", 0));
     uint32_t id = fd_tree_id(f.main, context);
@@ -118,8 +104,7 @@ entries_other_than_ends(void)
 static void
 steps_have_lines_too(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    FIXTURE_TIMELINE(f, .on = true);
     fixture_work(30);
     CHECK(fd_steps_end(&f.steps, f.main, FD_STEPS_ENGINE));
     const fd_event *event = event_at(f.main, 0, 0);

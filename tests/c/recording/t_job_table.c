@@ -35,8 +35,7 @@ line(const fixture *f, uint32_t at)
 static void
 a_record_from_its_beginning(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    FIXTURE_TIMELINE(f, .on = true);
     const fd_job *job = begin(&f, "forward", 4);
     CHECK(job != NULL);
     EQUAL(job->flags, FD_JOB_OPEN);
@@ -56,10 +55,7 @@ a_record_from_its_beginning(void)
 static void
 short_ones_have_a_record_and_no_line(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    fd_timeline timeline = {.on = true};
-    timeline.shortest[FD_TIMELINE_JOBS] = 6;
-    OK(fixture_open_timeline(&f, &timeline));
+    FIXTURE_TIMELINE(f, .on = true, .shortest = {[FD_TIMELINE_JOBS] = 6});
     const fd_job *job = begin(&f, "send", 1);
     fixture_work(5);
     end(&f, 0);
@@ -70,10 +66,8 @@ short_ones_have_a_record_and_no_line(void)
 static void
 without_jobs_in_the_timeline_a_range(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    fd_timeline timeline = {.on = true};
-    timeline.shortest[FD_TIMELINE_JOBS] = UINT64_MAX;
-    OK(fixture_open_timeline(&f, &timeline));
+    FIXTURE_TIMELINE(f, .on = true,
+                     .shortest = {[FD_TIMELINE_JOBS] = UINT64_MAX});
     CHECK(begin(&f, "send", 1) == NULL);
     end(&f, 0);
     EQUAL(f.main->record->events, 0);
@@ -84,8 +78,7 @@ without_jobs_in_the_timeline_a_range(void)
 static void
 overflow_is_counted(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    FIXTURE_TIMELINE(f, .on = true);
     f.recording->limits.max_jobs = 4 * 1024;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < 40; i++) {

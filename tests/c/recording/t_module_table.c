@@ -6,8 +6,7 @@
 static void
 named_by_position(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_modules *modules = &f.recording->modules;
     uint32_t root = fd_modules_add(modules, 0, "", "GPT");
     uint32_t block = fd_modules_add(modules, root, "blocks.0", "Block");
@@ -25,8 +24,7 @@ named_by_position(void)
 static void
 bound_is_counted(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_modules *modules = &f.recording->modules;
     modules->max_count = 2;
     uint32_t one = fd_modules_add(modules, 0, "", "A");
@@ -40,8 +38,7 @@ bound_is_counted(void)
 static void
 measured(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_modules *modules = &f.recording->modules;
     uint32_t root = fd_modules_add(modules, 0, "", "GPT");
     CHECK(root != 0);

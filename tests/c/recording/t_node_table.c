@@ -20,8 +20,7 @@ static const fd_node_spec METHOD = {
 static void
 identity_of_nodes(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_nodes *nodes = &f.recording->nodes;
     uint32_t id = fd_nodes_add(nodes, &METHOD, NULL);
     fd_node_spec other[5] = {METHOD, METHOD, METHOD, METHOD, METHOD};
@@ -46,8 +45,7 @@ identity_of_nodes(void)
 static void
 bound_is_counted(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     f.recording->nodes.max_count = f.recording->nodes.pool.count + 1;
     CHECK(fixture_node(&f, FD_NODE_OP, "aten::mm") != 0);
     EQUAL(fixture_node(&f, FD_NODE_OP, "aten::add"), 0);
@@ -59,9 +57,8 @@ bound_is_counted(void)
 static void
 key_texts(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_buffer_clear) fd_buffer key = {.bytes = NULL};
-    OK(fixture_open(&f, NULL, 4));
     const fd_file *file = &f.recording->file;
     uint32_t op = fixture_node(&f, FD_NODE_OP, "aten::mm");
     uint32_t method = fd_nodes_add(&f.recording->nodes, &METHOD, NULL);
@@ -69,16 +66,13 @@ key_texts(void)
     fd_node_key(file, fd_file_record(file, method), &key);
     fd_buffer_text(&key, " ");
     fd_node_key(file, fd_file_record(file, op), &key);
-    fd_buffer_bytes(&key, "", 1);
-    OK(key.status);
-    SAME(key.bytes, "model.py:[GPT]:forward aten::mm");
+    WRITTEN(&key, "model.py:[GPT]:forward aten::mm");
 }
 
 static void
 edges_are_a_set(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t before = f.recording->nodes.edges.count;
     fd_nodes_edge(&f.recording->nodes, 5, 6);
     fd_nodes_edge(&f.recording->nodes, 5, 6);

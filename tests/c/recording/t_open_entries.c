@@ -29,8 +29,7 @@ static const char owners[8];
 static void
 find_by_owner_and_kind(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     push(&f, "a", FD_ENTRY_FRAME, &owners[0]);
     push(&f, "b", FD_ENTRY_OP, &owners[1]);
     push(&f, "c", FD_ENTRY_FRAME, &owners[1]);
@@ -44,8 +43,7 @@ find_by_owner_and_kind(void)
 static void
 popped_entries_are_gone(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     push(&f, "a", FD_ENTRY_FRAME, &owners[0]);
     push(&f, "b", FD_ENTRY_FRAME, &owners[1]);
     push(&f, "c", FD_ENTRY_FRAME, &owners[2]);
@@ -61,8 +59,7 @@ popped_entries_are_gone(void)
 static void
 range_outlives_its_enter(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t range = fixture_node(&f, FD_NODE_RANGE, "range");
     push(&f, "pretrain", FD_ENTRY_FRAME, &owners[0]);
     push(&f, "__enter__", FD_ENTRY_FRAME | FD_ENTRY_ENTERS, &owners[1]);
@@ -90,8 +87,7 @@ range_outlives_its_enter(void)
 static void
 close_keeps_ranges(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t range = fixture_node(&f, FD_NODE_RANGE, "range");
     push(&f, "a", FD_ENTRY_FRAME, &owners[0]);
     push(&f, "b", FD_ENTRY_FRAME, &owners[1]);
@@ -113,8 +109,7 @@ close_keeps_ranges(void)
 static void
 empty_range_is_counted_once(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t outer = fixture_node(&f, FD_NODE_RANGE, "outer");
     uint32_t inner = fixture_node(&f, FD_NODE_RANGE, "inner");
     fd_stack_push_range(f.main, outer, &owners[0]);
@@ -134,8 +129,7 @@ empty_range_is_counted_once(void)
 static void
 pending_time(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t range = fixture_node(&f, FD_NODE_RANGE, "range");
     fd_context *below = push(&f, "a", FD_ENTRY_FRAME, &owners[0]);
     fd_stack_push_range(f.main, range, &owners[1]);
@@ -152,8 +146,7 @@ pending_time(void)
 static void
 room_ends(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 64));
+    FIXTURE(f, NULL, 64);
     uint32_t depth = 0;
     while (fd_stack_make_room(f.main) && depth < 1000000) {
         fd_tree_push(f.main, f.main->root, fd_tree_id(f.main, f.main->root),

@@ -31,8 +31,7 @@ counted(const fixture *f)
 static void
 calls_nest(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     const fd_file *file = &f.recording->file;
     const fd_op_call *outer = begin(&f, 1, 3);
     const fd_op_call *inner = begin(&f, 2, 0);
@@ -55,8 +54,7 @@ calls_nest(void)
 static void
 unseen_ends(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     const fd_op_call *outer = begin(&f, 1, 0);
     const fd_op_call *lost = begin(&f, 2, 0);
     end(&f, 9); /* of no call */
@@ -72,8 +70,7 @@ unseen_ends(void)
 static void
 asynchronous_calls_enclose_nothing(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_op_call what = {.start = check_clock_now(), .flags = FD_OP_CALL_ASYNC};
     fd_op_call *work = fd_op_calls_begin(f.main, &what, &what, 1);
     EQUAL(begin(&f, 1, 0)->parent, 0);
@@ -85,8 +82,7 @@ asynchronous_calls_enclose_nothing(void)
 static void
 overflow_is_counted(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     f.recording->limits.max_op_calls = 16 * 1024;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < 200; i++) {

@@ -28,8 +28,7 @@ limits_scale(void)
 static void
 starts_and_stops(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, "states.fd", 4));
+    FIXTURE(f, "states.fd", 4);
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->state, FD_STATE_RUNNING);
     EQUAL(header->start.ticks, check_clock_now());
@@ -81,7 +80,7 @@ no_room_to_start(void)
     fd_error error = {""};
     STATUS(fd_recording_open(&recording, "small.fd", &limits, &error),
            FD_EFULL);
-    CHECK(strstr(error.text, "small.fd: no room left") != NULL);
+    HAS(error.text, "small.fd: no room left");
     CHECK(access("small.fd", F_OK) != 0);
     STATUS(fd_recording_open(&recording, "absent/x.fd", &limits, &error),
            FD_EIO);
@@ -92,9 +91,8 @@ no_room_to_start(void)
 static void
 disk_fills_up(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, "filling.fd", 64);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, "filling.fd", 64));
     struct rlimit old;
     getrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_IGN);
@@ -103,9 +101,7 @@ disk_fills_up(void)
     for (int i = 0; i < 20000; i++) {
         char name[16];
         snprintf(name, sizeof name, "op_%d", i);
-        fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, name));
-        fixture_work(1);
-        fixture_leave(f.main);
+        fixture_call(f.main, fixture_node(&f, FD_NODE_OP, name), 1);
     }
     fixture_stop(&f);
     setrlimit(RLIMIT_FSIZE, &old);
@@ -124,9 +120,8 @@ disk_fills_up(void)
 static void
 in_a_child_it_is_forgotten(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, "detached.fd", 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, "detached.fd", 4));
     OK(fixture_train(&f, 0));
     fixture_stop(&f);
     fd_recording_detach(f.recording);
@@ -173,8 +168,7 @@ is_whole(const fd_trace *trace)
 static void
 complete_at_any_moment(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, "moving.fd", 16));
+    FIXTURE(f, "moving.fd", 16);
     race r = {&f, "grower", 1};
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, grow, &r) == 0);
@@ -197,8 +191,7 @@ complete_at_any_moment(void)
 static void
 threads_share_the_tables(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 32));
+    FIXTURE(f, NULL, 32);
     race races[3] = {{&f, "a", 1}, {&f, "b", 1}, {&f, "c", 1}};
     pthread_t threads[3];
     uint32_t before = f.recording->nodes.pool.count;

@@ -76,7 +76,7 @@ cannot_create(void)
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     fd_error error = {""};
     STATUS(fixture_file_create(&file, "absent/a.fd", MB, &error), FD_EIO);
-    CHECK(strstr(error.text, "absent/a.fd: cannot create") != NULL);
+    HAS(error.text, "absent/a.fd: cannot create");
     CHECK(file.base == NULL && file.path == NULL);
 }
 

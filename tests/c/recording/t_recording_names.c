@@ -271,8 +271,7 @@ answer(const char *path)
 static void
 one_call_is_enough(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, "none.fd", 4));
+    FIXTURE(f, "none.fd", 4);
     f.main->root->calls = 1;
     EQUAL(answer("none.fd"), false);
     fd_context *context =
@@ -288,14 +287,11 @@ one_call_is_enough(void)
 static void
 in_a_later_block(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, "later.fd", 4));
+    FIXTURE(f, "later.fd", 4);
     fd_context *last = NULL;
     for (int i = 0; i < 300; i++) {
-        char name[] = "op_000";
-        name[3] = (char)('0' + i / 100);
-        name[4] = (char)('0' + i / 10 % 10);
-        name[5] = (char)('0' + i % 10);
+        char name[16];
+        snprintf(name, sizeof name, "op_%d", i);
         fd_callee callee = {fixture_node(&f, FD_NODE_OP, name), 0, 0};
         last = fd_tree_child(f.main, f.main->root, &callee);
     }

@@ -6,8 +6,7 @@
 static void
 nodes_are_added_once(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_node_spec spec = {.kind = FD_NODE_RANGE, .name = "batch"};
     bool added = false;
     uint32_t node = fd_recording_node(f.recording, &spec, &added);

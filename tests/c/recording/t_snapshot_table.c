@@ -29,8 +29,7 @@ steps(fixture *f, int count)
 static void
 chosen_steps(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     static const uint64_t expected[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
     uint64_t begin = check_clock_now();
     steps(&f, 25);
@@ -53,17 +52,12 @@ chosen_steps(void)
 static void
 only_changes(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t once = fixture_node(&f, FD_NODE_OP, "once");
     uint32_t often = fixture_node(&f, FD_NODE_OP, "often");
-    const fd_context *first = fixture_enter_node(f.main, once);
-    fixture_work(5);
-    fixture_leave(f.main);
+    const fd_context *first = fixture_call(f.main, once, 5);
     for (int i = 0; i < 2; i++) {
-        const fd_context *called = fixture_enter_node(f.main, often);
-        fixture_work(7);
-        fixture_leave(f.main);
+        const fd_context *called = fixture_call(f.main, often, 7);
         fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
         const fd_snapshot *list = snapshots_of(&f);
         CHECK(list != NULL && f.steps.snapshots.figures.chunk != NULL);
@@ -83,8 +77,7 @@ only_changes(void)
 static void
 other_threads(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
     CHECK(other != NULL);
     const fd_context *wait =
@@ -107,8 +100,7 @@ other_threads(void)
 static void
 asynchronous(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_callee callee = {fixture_node(&f, FD_NODE_OP, "work"), 0, 0};
     fd_context *work = fd_tree_child(f.main, f.main->root, &callee);
     work->flags |= FD_CONTEXT_ASYNC;
@@ -128,8 +120,7 @@ asynchronous(void)
 static void
 other_source(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     for (int i = 0; i < 2; i++) {
         fixture_work(10);
         fd_steps_end(&f.steps, f.main, FD_STEPS_OPTIMIZER);
@@ -150,8 +141,7 @@ other_source(void)
 static void
 bounded(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     f.recording->limits.max_snapshots =
         3 * (sizeof(fd_snapshot_figure) + sizeof(fd_snapshot_thread));
     steps(&f, 8);

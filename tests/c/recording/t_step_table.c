@@ -24,9 +24,7 @@ play(fixture *f, uint32_t parent, uint32_t leaf, const uint64_t *ns, int count,
         contexts[0] = fixture_enter_node(f->main, parent);
         fixture_work(10);
         if (ns[i] > 0) {
-            contexts[1] = fixture_enter_node(f->main, leaf);
-            fixture_work(ns[i]);
-            fixture_leave(f->main);
+            contexts[1] = fixture_call(f->main, leaf, ns[i]);
         }
         fixture_leave(f->main);
         fd_steps_end(&f->steps, f->main, FD_STEPS_EXPLICIT);
@@ -36,8 +34,7 @@ play(fixture *f, uint32_t parent, uint32_t leaf, const uint64_t *ns, int count,
 static void
 spreads_over_steps(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t parent = fixture_function(&f, "parent", 0);
     uint32_t leaf = fixture_node(&f, FD_NODE_OP, "leaf");
     fd_context *contexts[2] = {NULL, NULL};
@@ -61,8 +58,7 @@ spreads_over_steps(void)
 static void
 open_calls_are_split(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "open");
     const fd_context *context = fixture_enter_node(f.main, node);
     fixture_work(70);
@@ -77,8 +73,7 @@ open_calls_are_split(void)
 static void
 ring_and_phases(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t forward = fixture_function(&f, "forward", FD_PHASE_FORWARD);
     uint32_t leaf = fixture_node(&f, FD_NODE_OP, "leaf");
     fd_context *contexts[2] = {NULL, NULL};
@@ -102,13 +97,11 @@ ring_and_phases(void)
 static void
 tops_and_laps(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     for (uint64_t i = 0; i < 12; i++) {
         char name[2] = {(char)('a' + i), '\0'};
-        fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, name));
-        fixture_work(i * 7 % 12 + 1);
-        fixture_leave(f.main);
+        fixture_call(f.main, fixture_node(&f, FD_NODE_OP, name),
+                     i * 7 % 12 + 1);
     }
     fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
     const fd_step *step = &f.recording->steps[0];
@@ -130,8 +123,7 @@ tops_and_laps(void)
 static void
 stronger_source_wins(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "op");
     const fd_context *context = fixture_enter_node(f.main, node);
     const fd_header *header = fd_file_header(&f.recording->file);
@@ -158,14 +150,11 @@ stronger_source_wins(void)
 static void
 other_threads(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
     uint32_t node = fixture_function(&f, "backward", FD_PHASE_BACKWARD);
     CHECK(other != NULL);
-    const fd_context *context = fixture_enter_node(other, node);
-    fixture_work(60);
-    fixture_leave(other);
+    const fd_context *context = fixture_call(other, node, 60);
     fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
     EQUAL(spread_of(&f, context)->steps, 1);
     CHECK(near(spread_of(&f, context)->self_max, 60));
@@ -177,8 +166,7 @@ other_threads(void)
 static void
 asynchronous_is_apart(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_context *parent =
         fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
     fd_callee callee = {fixture_node(&f, FD_NODE_OP, "work"), 0, 0};
@@ -195,8 +183,7 @@ asynchronous_is_apart(void)
 static void
 windows_keep_their_numbers(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_steps_begin(&f.steps, 10, check_clock_now());
     fixture_work(5);
     fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
@@ -215,8 +202,7 @@ windows_keep_their_numbers(void)
 static void
 measured_figures(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
     CHECK(other != NULL);
     f.main->measures.communicated = 1000; /* before the window */

@@ -9,4 +9,9 @@
 /* All states of a graph. */
 fd_status states_of(fd_states *states, const char *text);
 
+/* Declare them; the end of the test clears them. */
+#define STATES(states, text) \
+    CLEAN(fd_states_clear) fd_states states = {.count = 0}; \
+    OK(states_of(&states, text))
+
 #endif

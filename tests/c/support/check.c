@@ -157,6 +157,19 @@ check_same(const char *got, const char *expected, const char *what,
 }
 
 bool
+check_has(const char *text, const char *part, const char *what,
+          const char *file, int line)
+{
+    bool has = text != NULL && strstr(text, part) != NULL;
+    if (!has && !excused()) {
+        fail(file, line);
+        fprintf(stderr, "%s does not contain \"%s\": %s\n", what, part,
+                text != NULL ? text : "(null)");
+    }
+    return has;
+}
+
+bool
 check_status(fd_status got, fd_status expected, const char *what,
              const char *file, int line)
 {

@@ -22,6 +22,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include "base/buffer.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -81,6 +82,21 @@ void check_close(int *fd);
             return; \
         } \
     } while (0)
+/* Whether the text contains `part`. */
+#define HAS(text, part) \
+    do { \
+        if (!check_has((text), (part), #text, __FILE__, __LINE__)) { \
+            return; \
+        } \
+    } while (0)
+/* Append a NUL to a buffer, and compare its text. */
+#define WRITTEN(buffer, expected) \
+    do { \
+        fd_buffer *written_ = (buffer); \
+        fd_buffer_bytes(written_, "", 1); \
+        OK(written_->status); \
+        SAME(written_->bytes, (expected)); \
+    } while (0)
 #define STATUS(call, expected) \
     do { \
         if (!check_status((call), (expected), #call, __FILE__, __LINE__)) { \
@@ -94,6 +110,8 @@ bool check_equal(int64_t got, int64_t expected, const char *what,
                  const char *file, int line);
 bool check_same(const char *got, const char *expected, const char *what,
                 const char *file, int line);
+bool check_has(const char *text, const char *part, const char *what,
+               const char *file, int line);
 bool check_status(fd_status got, fd_status expected, const char *what,
                   const char *file, int line);
 

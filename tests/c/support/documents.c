@@ -61,3 +61,22 @@ document_load(const char *from, const char *to, fd_trace **trace,
     }
     return status;
 }
+
+size_t
+documents_accepted(const document_fault *faults, size_t count)
+{
+    size_t accepted = 0;
+    for (size_t i = 0; i < count; i++) {
+        fd_trace *trace = NULL;
+        fd_error error = {""};
+        const char *message = faults[i].message;
+        fd_status status =
+            document_load(faults[i].from, faults[i].to, &trace, &error);
+        bool refused = status == FD_EFORMAT && trace == NULL
+                    && strncmp(error.text, message, strlen(message)) == 0;
+        bool lost = status == FD_ENOMEM && check_refused();
+        accepted += !refused && !lost;
+        fd_trace_free(trace);
+    }
+    return accepted;
+}

@@ -127,6 +127,15 @@ fixture_leave(fd_tree *tree)
     fd_tree_close(tree, fd_tree_depth(tree) - 1);
 }
 
+fd_context *
+fixture_call(fd_tree *tree, uint32_t node, uint64_t ns)
+{
+    fd_context *context = fixture_enter_node(tree, node);
+    fixture_work(ns);
+    fixture_leave(tree);
+    return context;
+}
+
 void
 fixture_work(uint64_t ns)
 {
@@ -144,6 +153,13 @@ fixture_reload(const fixture *f, fd_trace **trace)
 {
     return fd_reader_read_memory(trace, f->recording->file.base,
                                  fixture_bytes(f), false, NULL);
+}
+
+fd_status
+fixture_reload_timeline(const fixture *f, fd_trace **trace)
+{
+    return fd_reader_read_memory(trace, f->recording->file.base,
+                                 fixture_bytes(f), true, NULL);
 }
 
 /* The callees of a training run. */
@@ -201,21 +217,13 @@ cast_of(fixture *f)
     return c;
 }
 
-static void
-leaf(fd_tree *tree, uint32_t node, uint64_t ns)
-{
-    fixture_enter_node(tree, node);
-    fixture_work(ns);
-    fixture_leave(tree);
-}
-
 /* The forward pass; returns the contexts of the two linear operators. */
 static void
 play_forward(fixture *f, const cast *c, uint32_t linears[2])
 {
     fixture_enter(f->main, (fd_callee){c->forward, c->gpt, 0});
     fixture_work(20);
-    leaf(f->main, c->embedding, 30);
+    fixture_call(f->main, c->embedding, 30);
     for (int i = 0; i < 2; i++) {
         fixture_enter(f->main, (fd_callee){c->block, c->blocks[i], 0});
         fixture_work(40);
@@ -233,12 +241,12 @@ play_backward(fd_tree *tree, const cast *c, const uint32_t linears[2])
 {
     fixture_enter(tree, (fd_callee){c->addmm_backward, 0, linears[0]});
     fixture_work(70);
-    leaf(tree, c->mm, 25);
+    fixture_call(tree, c->mm, 25);
     fixture_leave(tree);
     fixture_enter(tree, (fd_callee){c->addmm_backward, 0, linears[1]});
     fixture_work(80);
     fixture_leave(tree);
-    leaf(tree, c->accumulate, 15);
+    fixture_call(tree, c->accumulate, 15);
 }
 
 static void
@@ -266,9 +274,7 @@ fixture_train(fixture *f, uint32_t rank)
         fixture_work(10);
         play_forward(f, &c, linears);
         play_backward(engine, &c, linears);
-        fixture_enter_node(f->main, c.adam);
-        fixture_work(35);
-        fixture_leave(f->main);
+        fixture_call(f->main, c.adam, 35);
         fd_steps_end(&f->steps, f->main, FD_STEPS_EXPLICIT);
     }
     return check_refused() ? FD_ENOMEM : FD_OK;
@@ -336,10 +342,22 @@ fixture_trace_free(fd_trace **trace)
     *trace = NULL;
 }
 
-static fd_status
-text(fd_trace *trace, const char *from, size_t size, uint32_t *id)
+fd_status
+fixture_text(fd_trace *trace, const char *text, uint32_t *id)
 {
-    return fd_text_pool_add(&trace->texts, from, size, id);
+    return fd_text_pool_add(&trace->texts, text, strlen(text), id);
+}
+
+fd_status
+fixture_fact(fd_trace *trace, fd_trace_rank *rank, const char *key,
+             const char *json)
+{
+    fd_trace_meta fact;
+    fd_status status = fixture_text(trace, key, &fact.key);
+    if (status == FD_OK) {
+        status = fixture_text(trace, json, &fact.json);
+    }
+    return status == FD_OK ? fd_vector_push(&rank->meta, fact) : status;
 }
 
 fd_status
@@ -347,15 +365,16 @@ fixture_split_name(fd_trace *trace, const char *name, fd_trace_node *node)
 {
     const char *class_name = strchr(name, ':') + 1;
     const char *function = strchr(class_name, ':') + 1;
-    fd_status status =
-        text(trace, name, (size_t)(class_name - name) - 1, &node->file);
+    fd_text_pool *texts = &trace->texts;
+    fd_status status = fd_text_pool_add(
+        texts, name, (size_t)(class_name - name) - 1, &node->file);
     if (status == FD_OK) {
-        status = text(trace, class_name, (size_t)(function - class_name) - 1,
-                      &node->class_name);
+        status = fd_text_pool_add(texts, class_name,
+                                  (size_t)(function - class_name) - 1,
+                                  &node->class_name);
     }
-    return status == FD_OK
-             ? text(trace, function, strlen(function), &node->name)
-             : status;
+    return status == FD_OK ? fixture_text(trace, function, &node->name)
+                           : status;
 }
 
 fd_status
@@ -366,7 +385,7 @@ fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind, const char *name,
     fd_trace_context context = {.parent = parent};
     fd_status status = kind == FD_NODE_PYTHON && strchr(name, ':') != NULL
                          ? fixture_split_name(trace, name, &node)
-                         : text(trace, name, strlen(name), &node.name);
+                         : fixture_text(trace, name, &node.name);
     if (status == FD_OK) {
         status = fd_trace_add_node(trace, &node, &context.node);
     }

@@ -25,6 +25,14 @@ fd_status fixture_open_timeline(fixture *f, const fd_timeline *timeline);
 
 void fixture_clear(fixture *f);
 
+/* Declare such a recording, which the end of the test clears. */
+#define FIXTURE(f, path, max_mb) \
+    CLEAN(fixture_clear) fixture f; \
+    OK(fixture_open(&f, path, max_mb))
+#define FIXTURE_TIMELINE(f, ...) \
+    CLEAN(fixture_clear) fixture f; \
+    OK(fixture_open_timeline(&f, &(fd_timeline){__VA_ARGS__}))
+
 /* Stop the recording and close its file. */
 void fixture_stop(fixture *f);
 
@@ -39,14 +47,18 @@ fd_context *fixture_enter(fd_tree *tree, fd_callee callee);
 fd_context *fixture_enter_node(fd_tree *tree, uint32_t node);
 void fixture_leave(fd_tree *tree);
 
+/* A whole call of this duration. */
+fd_context *fixture_call(fd_tree *tree, uint32_t node, uint64_t ns);
+
 /* Advance the clock. */
 void fixture_work(uint64_t ns);
 
 /* The size of the file up to the end of the last chunk. */
 size_t fixture_bytes(const fixture *f);
 
-/* The recording, read from memory. */
+/* The recording, read from memory, without or with its timeline. */
 fd_status fixture_reload(const fixture *f, fd_trace **trace);
+fd_status fixture_reload_timeline(const fixture *f, fd_trace **trace);
 
 /* Record two steps of training on rank `rank` of 2, 475 ns each:
  *
@@ -69,7 +81,22 @@ fd_status fixture_recorded(const char *path, uint32_t rank, const char *run);
 
 /* The same as a trace. */
 fd_status fixture_trace(fd_trace **trace, uint32_t rank, const char *run);
+
+/* Declare such a trace, which the end of the test frees. */
+#define TRAINED_TRACE(trace, rank, run) \
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL; \
+    OK(fixture_trace(&trace, rank, run))
 void fixture_trace_free(fd_trace **trace);
+
+/* Declare an empty trace, which the end of the test frees. */
+#define NEW_TRACE(trace) \
+    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new(); \
+    OK(trace != NULL ? FD_OK : FD_ENOMEM)
+
+/* Add a text, and a fact of a rank with its JSON. */
+fd_status fixture_text(fd_trace *trace, const char *text, uint32_t *id);
+fd_status fixture_fact(fd_trace *trace, fd_trace_rank *rank, const char *key,
+                       const char *json);
 
 /* Set file, class and name of a node from "file:Class:name". */
 fd_status fixture_split_name(fd_trace *trace, const char *name,

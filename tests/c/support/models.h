@@ -9,6 +9,11 @@
 /* Read a model without a name from text. */
 fd_status model_of(fd_model *model, const char *text, fd_error *error);
 
+/* Declare such a model, which the end of the test clears. */
+#define MODEL(model, text) \
+    CLEAN(fd_model_clear) fd_model model = {.about = 0}; \
+    OK(model_of(&model, text, NULL))
+
 /* The figures of a node: forward and backward time in ms, bytes of output and
  * parameters. */
 #define FIGURES(forward, backward, activation, parameters) \

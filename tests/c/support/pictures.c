@@ -10,28 +10,20 @@
 enum { MOST_ROWS = 512, DEEPEST = 9 };
 
 static fd_status
-add_text(fd_trace *trace, const char *text, size_t size, uint32_t *id)
-{
-    return fd_text_pool_add(&trace->texts, text, size, id);
-}
-
-static fd_status
 add_node(fd_trace *trace, const picture_call *call, uint32_t *id)
 {
     fd_trace_node node = {
         .kind = call->kind, .from = call->from, .line = call->line};
     const char *package = call->package != NULL ? call->package : "";
     const char *qualified = call->qualified != NULL ? call->qualified : "";
-    fd_status status =
-        call->kind == FD_NODE_PYTHON
-            ? fixture_split_name(trace, call->name, &node)
-            : add_text(trace, call->name, strlen(call->name), &node.name);
+    fd_status status = call->kind == FD_NODE_PYTHON
+                         ? fixture_split_name(trace, call->name, &node)
+                         : fixture_text(trace, call->name, &node.name);
     if (status == FD_OK) {
-        status = add_text(trace, package, strlen(package), &node.package);
+        status = fixture_text(trace, package, &node.package);
     }
     if (status == FD_OK) {
-        status =
-            add_text(trace, qualified, strlen(qualified), &node.qualified);
+        status = fixture_text(trace, qualified, &node.qualified);
     }
     return status == FD_OK ? fd_trace_add_node(trace, &node, id) : status;
 }
@@ -41,12 +33,12 @@ add_module(fd_trace *trace, const char *name, uint32_t *id)
 {
     fd_trace_module root = {.parent = 0};
     fd_trace_module module = {.parent = 0};
-    fd_status status = add_text(trace, "GPT", 3, &root.class_name);
+    fd_status status = fixture_text(trace, "GPT", &root.class_name);
     if (status == FD_OK) {
         status = fd_trace_add_module(trace, &root, &module.parent);
     }
     if (status == FD_OK) {
-        status = add_text(trace, name, strlen(name), &module.name);
+        status = fixture_text(trace, name, &module.name);
     }
     return status == FD_OK ? fd_trace_add_module(trace, &module, id) : status;
 }

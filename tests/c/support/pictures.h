@@ -50,8 +50,13 @@ typedef struct picture {
 fd_status picture_make(picture *p, const picture_call *calls, uint32_t count,
                        bool turned);
 void picture_clear(picture *p);
-#define PICTURE(p, calls) \
+#define PICTURE_OF(p, calls) \
     picture_make(p, calls, sizeof(calls) / sizeof *(calls), false)
+
+/* Declare such a picture, which the end of the test clears. */
+#define PICTURE(p, calls) \
+    CLEAN(picture_clear) picture p; \
+    OK(PICTURE_OF(&p, calls))
 
 /* Create the graph, or the text in a format, by the options. Can be called
  * again. */

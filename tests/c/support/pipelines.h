@@ -32,6 +32,16 @@ fd_status pipeline_simulated(fd_pipe *p, const pipeline_spec *spec);
 fd_status pipeline_reported(fd_pipe_report *report, const pipeline_spec *spec,
                             fd_schedule named);
 
+/* Declare the report of such a pipeline, which the end of the test clears. */
+#define REPORTED(report, ...) \
+    CLEAN(fd_pipe_report_clear) fd_pipe_report report = {.drawn_line = 0}; \
+    OK(pipeline_reported(&report, &(pipeline_spec){__VA_ARGS__}, FD_SCHEDULES))
+
+/* Declare a report whose pipeline is simulated, and not settled. */
+#define SIMULATED(report, ...) \
+    CLEAN(fd_pipe_report_clear) fd_pipe_report report = {.drawn_line = 0}; \
+    OK(pipeline_simulated(&report.pipeline, &(pipeline_spec){__VA_ARGS__}))
+
 /* Add a single job. */
 fd_status pipeline_job(fd_pipe *p, const char *kind, int32_t stage,
                        int32_t micro_batch, int64_t start, int64_t end);

@@ -166,3 +166,30 @@ fixture_sync(fd_timeline_sync *sync, const char *const *texts, size_t count)
     }
     return status;
 }
+
+fd_status
+fixture_join(fd_buffer *to, const char *between, const char *const *texts,
+             size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fd_buffer_text(to, i == 0 ? "" : between);
+        fd_buffer_text(to, texts[i]);
+    }
+    fd_buffer_bytes(to, "", 1);
+    to->size -= to->status == FD_OK;
+    return to->status;
+}
+
+fd_status
+fixture_write_list(const char *path, const char *head,
+                   const char *const *texts, size_t count)
+{
+    fd_buffer text = {.bytes = NULL};
+    fd_buffer_text(&text, head);
+    fd_status status = fixture_join(&text, ",", texts, count);
+    if (status == FD_OK) {
+        status = fixture_write(path, text.bytes, text.size);
+    }
+    fd_buffer_clear(&text);
+    return status;
+}

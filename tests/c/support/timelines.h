@@ -18,6 +18,11 @@
  *   rank 1            the same, started 1000 ns later */
 fd_status fixture_timeline(fd_trace **trace, bool one_host);
 
+/* Declare such a trace, which the end of the test frees. */
+#define TIMELINE_TRACE(trace, one_host) \
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL; \
+    OK(fixture_timeline(&trace, one_host))
+
 /* One of those ranks as a file. */
 fd_status fixture_timeline_file(const char *path, uint32_t rank);
 
@@ -36,5 +41,21 @@ fd_status fixture_event(const char *text, fd_timeline_event *event);
 /* Pass such events to the search for sync events. */
 fd_status fixture_sync(fd_timeline_sync *sync, const char *const *texts,
                        size_t count);
+
+/* Append texts with `between` between them, and a NUL that is not part of the
+ * size. */
+fd_status fixture_join(fd_buffer *to, const char *between,
+                       const char *const *texts, size_t count);
+#define JOIN(to, between, ...) \
+    fixture_join(to, between, (const char *const[]){__VA_ARGS__}, \
+                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* Write a file: `head`, and texts with commas between them. */
+fd_status fixture_write_list(const char *path, const char *head,
+                             const char *const *texts, size_t count);
+#define WRITE(path, head, ...) \
+    fixture_write_list(path, head, (const char *const[]){__VA_ARGS__}, \
+                       sizeof((const char *const[]){__VA_ARGS__}) \
+                           / sizeof(char *))
 
 #endif

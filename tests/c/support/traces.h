@@ -35,6 +35,11 @@ fd_status traces_load(fd_et *et, const char *name, const fd_buffer *text,
 /* traces_small, loaded. */
 fd_status traces_loaded(fd_et *et);
 
+/* Declare such a trace, which the end of the test clears. */
+#define LOADED(et) \
+    CLEAN(fd_et_clear) fd_et et; \
+    OK(traces_loaded(&et))
+
 /* The node of an id; aborts the test if it is missing. */
 const fd_et_node *traces_find(const fd_et *et, uint64_t id);
 

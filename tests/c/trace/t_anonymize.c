@@ -19,8 +19,7 @@ has_text(const fd_trace *trace, const char *part)
 static void
 names_of_the_user_go(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_trace(&trace, 0, "run"));
+    TRAINED_TRACE(trace, 0, "run");
     uint32_t nodes = trace->nodes.count;
     uint32_t contexts = trace->contexts.count;
     CHECK(has_text(trace, "train") && has_text(trace, "GPT"));
@@ -47,15 +46,10 @@ facts_without_names_stay(void)
                  {"torch", "\"2.13\"", true},
                  {"command", "[\"train.py\"]", false}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-        fd_trace_meta fact;
-        OK(fixture_trace(&trace, 0, "run"));
+        TRAINED_TRACE(trace, 0, "run");
         trace->ranks.list[0].meta.count = 0;
-        OK(fd_text_pool_add(&trace->texts, facts[i].key, strlen(facts[i].key),
-                            &fact.key));
-        OK(fd_text_pool_add(&trace->texts, facts[i].json,
-                            strlen(facts[i].json), &fact.json));
-        OK(fd_vector_push(&trace->ranks.list[0].meta, fact));
+        OK(fixture_fact(trace, &trace->ranks.list[0], facts[i].key,
+                        facts[i].json));
         OK(fd_trace_anonymize(trace, "salt", 4));
         EQUAL(trace->ranks.list[0].meta.count, facts[i].stays ? 2 : 1);
         CHECK(has_text(trace, "anonymous"));
@@ -65,12 +59,9 @@ facts_without_names_stay(void)
 static void
 salts_part_and_join(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *one = NULL;
-    CLEAN(fixture_trace_free) fd_trace *same = NULL;
-    CLEAN(fixture_trace_free) fd_trace *other = NULL;
-    OK(fixture_trace(&one, 0, "run"));
-    OK(fixture_trace(&same, 0, "run"));
-    OK(fixture_trace(&other, 0, "run"));
+    TRAINED_TRACE(one, 0, "run");
+    TRAINED_TRACE(same, 0, "run");
+    TRAINED_TRACE(other, 0, "run");
     OK(fd_trace_anonymize(one, "salt", 4));
     OK(fd_trace_anonymize(same, "salt", 4));
     OK(fd_trace_anonymize(other, "pepper", 6));
@@ -84,8 +75,7 @@ salts_part_and_join(void)
 static void
 prefixes_are_cut(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     uint32_t id;
     OK(fixture_add(trace, 0, FD_NODE_PYTHON, "secret/a.py::f", 1, 1, &id));
     OK(fixture_add(trace, 0, FD_NODE_PYTHON, "b/secret/c.py::g", 1, 1, &id));

@@ -97,8 +97,7 @@ order_does_not_matter(void)
 static void
 everything_moves_along(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     uint32_t root;
     uint32_t z;
     uint32_t a;
@@ -129,19 +128,18 @@ everything_moves_along(void)
 static void
 unused_is_dropped(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     uint32_t id;
     fd_trace_node unused = {.kind = FD_NODE_OP};
     fd_trace_module outer = {.parent = 0};
     fd_trace_context context = {.flags = 0};
-    OK(fd_text_pool_add(&trace->texts, "unused", 6, &unused.name));
+    OK(fixture_text(trace, "unused", &unused.name));
     OK(fd_trace_add_node(trace, &unused, &id));
     OK(fixture_add(trace, 0, FD_NODE_OP, "op", 1, 1, &id));
     context.node = trace->contexts.list[id].node;
     outer.name = unused.name;
     OK(fd_trace_add_module(trace, &outer, &id));
-    OK(fd_text_pool_add(&trace->texts, "used", 4, &outer.name));
+    OK(fixture_text(trace, "used", &outer.name));
     OK(fd_trace_add_module(trace, &outer, &id));
     fd_trace_module inner = {.parent = id, .name = outer.name};
     OK(fd_trace_add_module(trace, &inner, &context.module));
@@ -156,8 +154,7 @@ unused_is_dropped(void)
 static void
 ambiguous_keys(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     uint32_t id;
     for (uint32_t line = 1; line <= 3; line++) {
         fd_trace_node node = {.kind = FD_NODE_PYTHON,
@@ -180,8 +177,7 @@ ambiguous_keys(void)
 static void
 ranks_in_order(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     for (uint32_t i = 0; i < 5; i++) {
         fd_trace_rank *rank = fd_trace_add_rank(trace);
         OK(rank != NULL ? FD_OK : FD_ENOMEM);

@@ -6,13 +6,12 @@
 static void
 by_their_bytes(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     static const char *const names[] = {"zeta", "\xC3\xA9", "a", "ab", "B"};
     static const char *const sorted[] = {"B", "a", "ab", "zeta", "\xC3\xA9"};
     uint32_t ids[5];
     uint32_t unused;
-    OK(fd_text_pool_add(&trace->texts, "aaa", 3, &unused));
+    OK(fixture_text(trace, "aaa", &unused));
     for (int i = 0; i < 5; i++) {
         OK(fixture_add(trace, 0, FD_NODE_OP, names[i], 1, 1, &ids[i]));
     }
@@ -30,8 +29,7 @@ by_their_bytes(void)
 static void
 all_references(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     uint32_t t[10];
     char name[2] = "j";
     for (int i = 0; i < 10; i++, name[0]--) {

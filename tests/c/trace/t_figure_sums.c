@@ -17,8 +17,7 @@ add_context(fd_trace *trace, const char *name, uint32_t *id)
 {
     fd_trace_node node = {.kind = FD_NODE_OP};
     fd_trace_context context = {.parent = 0};
-    fd_status status =
-        fd_text_pool_add(&trace->texts, name, strlen(name), &node.name);
+    fd_status status = fixture_text(trace, name, &node.name);
     if (status == FD_OK) {
         status = fd_trace_add_node(trace, &node, &context.node);
     }
@@ -31,11 +30,10 @@ add_context(fd_trace *trace, const char *name, uint32_t *id)
 static void
 sums_are_in_the_first_rank(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_figure_sums_clear) fd_figure_sums sums = {.ranks = 0};
     uint32_t first;
     uint32_t second;
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     OK(add_context(trace, "first", &first));
     OK(add_rank(trace, first, 3));
     OK(fd_figure_sums_add(&sums, trace));
@@ -58,9 +56,8 @@ sums_are_in_the_first_rank(void)
 static void
 no_ranks(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_figure_sums_clear) fd_figure_sums sums = {.ranks = 0};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     OK(fd_figure_sums_add(&sums, trace));
     fd_figure_sums_move(&sums, trace);
     EQUAL(sums.figures.count, 0);

@@ -8,16 +8,18 @@
 
 /* 8 of 10 calls of "op" are in the selected steps, all of "import" before. */
 static fd_status
-make(fd_trace **trace, uint32_t *import, uint32_t *op)
+make(fd_trace **trace)
 {
+    uint32_t import = 0;
+    uint32_t op = 0;
     fd_trace *made = fd_trace_new();
     *trace = made;
     fd_status status = made == NULL ? FD_ENOMEM : FD_OK;
     if (status == FD_OK) {
-        status = fixture_add(made, 0, FD_NODE_OP, "import", 1, 500, import);
+        status = fixture_add(made, 0, FD_NODE_OP, "import", 1, 500, &import);
     }
     if (status == FD_OK) {
-        status = fixture_add(made, 0, FD_NODE_OP, "op", 10, 100, op);
+        status = fixture_add(made, 0, FD_NODE_OP, "op", 10, 100, &op);
     }
     if (status != FD_OK) {
         return status;
@@ -35,15 +37,15 @@ make(fd_trace **trace, uint32_t *import, uint32_t *op)
             .number = 4, .steps = 5, .end = 610, .recorded = 600}));
     status |= fd_vector_push(
         &rank->window.figures_from,
-        ((fd_mark_figure){.context = *import, .calls = 1, .self = 500}));
+        ((fd_mark_figure){.context = import, .calls = 1, .self = 500}));
     status |= fd_vector_push(
         &rank->window.figures_from,
-        ((fd_mark_figure){.context = *op, .calls = 1, .self = 10}));
+        ((fd_mark_figure){.context = op, .calls = 1, .self = 10}));
     status |= fd_vector_push(
         &rank->window.figures_to,
-        ((fd_mark_figure){.context = *import, .calls = 1, .self = 500}));
+        ((fd_mark_figure){.context = import, .calls = 1, .self = 500}));
     status |= fd_vector_push(&rank->window.figures_to,
-                             ((fd_mark_figure){.context = *op,
+                             ((fd_mark_figure){.context = op,
                                                .steps = 4,
                                                .calls = 9,
                                                .self = 90,
@@ -68,9 +70,7 @@ static void
 differences(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    uint32_t import = 0;
-    uint32_t op = 0;
-    OK(make(&trace, &import, &op));
+    OK(make(&trace));
     trace->ranks.list[0].window.from = 1;
     trace->ranks.list[0].window.to = 2;
     OK(fd_window_apply(&trace));
@@ -99,9 +99,7 @@ static void
 from_the_start(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    uint32_t import = 0;
-    uint32_t op = 0;
-    OK(make(&trace, &import, &op));
+    OK(make(&trace));
     trace->ranks.list[0].window.figures_from.count = 0;
     trace->ranks.list[0].threads.list[0].covered_from = 0;
     trace->ranks.list[0].window.to = 2;
@@ -120,9 +118,7 @@ static void
 undecided_ranks(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    uint32_t import = 0;
-    uint32_t op = 0;
-    OK(make(&trace, &import, &op));
+    OK(make(&trace));
     trace->ranks.list[0].window.to = 2;
     CHECK(fd_trace_add_rank(trace) != NULL);
     OK(fd_window_apply(&trace));
@@ -137,10 +133,8 @@ settled_steps_and_all_steps(void)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fixture_trace_free) fd_trace *settled = NULL;
-    uint32_t import = 0;
-    uint32_t op = 0;
     bool same;
-    OK(make(&trace, &import, &op));
+    OK(make(&trace));
     trace->ranks.list[0].window.from = 1;
     trace->ranks.list[0].window.to = 2;
     OK(fd_window_settled(&settled, trace));

@@ -7,23 +7,12 @@
 
 #include <math.h>
 
-static fd_status
-add_text(fd_trace *trace, const char *text, uint32_t *id)
-{
-    size_t size = 0;
-    while (text[size] != '\0') {
-        size++;
-    }
-    return fd_text_pool_add(&trace->texts, text, size, id);
-}
-
 static void
 add_or_find(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     fd_trace_node node = {.kind = FD_NODE_PYTHON, .line = 3};
-    OK(add_text(trace, "f", &node.name));
+    OK(fixture_text(trace, "f", &node.name));
     uint32_t one;
     uint32_t two;
     OK(fd_trace_add_node(trace, &node, &one));
@@ -56,12 +45,11 @@ descriptions_settle(void)
 {
     uint32_t packages[2];
     for (int turn = 0; turn < 2; turn++) {
-        CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-        OK(trace != NULL ? FD_OK : FD_ENOMEM);
+        NEW_TRACE(trace);
         fd_trace_node nodes[2] = {{.kind = FD_NODE_PYTHON, .from = 1},
                                   {.kind = FD_NODE_PYTHON, .from = 0}};
-        OK(add_text(trace, "a", &nodes[0].package));
-        OK(add_text(trace, "b", &nodes[1].package));
+        OK(fixture_text(trace, "a", &nodes[0].package));
+        OK(fixture_text(trace, "b", &nodes[1].package));
         uint32_t id;
         OK(fd_trace_add_node(trace, &nodes[turn], &id));
         OK(fd_trace_add_node(trace, &nodes[1 - turn], &id));
@@ -114,9 +102,8 @@ figures_add_up(void)
 static void
 keys_and_module_names(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    OK(fixture_trace(&trace, 0, NULL));
     uint32_t forward = fixture_find(trace, "forward");
     uint32_t linear = fixture_find(trace, "aten::linear");
     const fd_trace_context *block =
@@ -129,20 +116,17 @@ keys_and_module_names(void)
     fd_buffer_text(&text, " ");
     trace->nodes.list[block->node].ambiguous = true;
     fd_trace_node_key(trace, block->node, &text);
-    fd_buffer_bytes(&text, "", 1);
-    OK(text.status);
-    SAME(text.bytes, "model.py:[GPT]:forward aten::linear blocks.0 "
-                     "model.py:[Block]:forward@40");
+    WRITTEN(&text, "model.py:[GPT]:forward aten::linear blocks.0 "
+                   "model.py:[Block]:forward@40");
 }
 
 /* The most of any rank counts, in any order. */
 static void
 parameters_settle(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     fd_trace_module module = {.parameters = 7, .parameter_bytes = 28};
-    OK(add_text(trace, "m", &module.name));
+    OK(fixture_text(trace, "m", &module.name));
     uint32_t id;
     uint32_t same;
     OK(fd_trace_add_module(trace, &module, &id));
@@ -158,11 +142,10 @@ parameters_settle(void)
 static void
 deep_modules(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_buffer_clear) fd_buffer name = {.bytes = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     fd_trace_module module = {.parent = 0};
-    OK(add_text(trace, "m", &module.name));
+    OK(fixture_text(trace, "m", &module.name));
     for (uint32_t i = 0; i < 200; i++) {
         uint32_t id;
         OK(fd_trace_add_module(trace, &module, &id));
@@ -176,27 +159,18 @@ deep_modules(void)
 static void
 labels_and_offsets_of_ranks(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer label = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     EQUAL(fd_rank_offset(trace, &trace->ranks.list[0]), 0);
     EQUAL(fd_rank_offset(trace, &trace->ranks.list[1]), 1000);
     EQUAL(fd_first_offset(trace), 0);
     trace->ranks.list[1].start.boottime_ns = 4200;
     EQUAL(fd_first_offset(trace), -800);
-    fd_trace_meta host = {.key = 0};
-    fd_trace_meta place = {.key = 0};
-    OK(fd_text_pool_add(&trace->texts, "host", 4, &host.key));
-    OK(fd_text_pool_add(&trace->texts, "\"node7\"", 7, &host.json));
-    OK(fd_vector_push(&trace->ranks.list[1].meta, host));
-    OK(fd_text_pool_add(&trace->texts, "coordinates", 11, &place.key));
-    OK(fd_text_pool_add(&trace->texts, "{\"pipe\":1,\"data\":0}", 19,
-                        &place.json));
-    OK(fd_vector_push(&trace->ranks.list[1].meta, place));
-    fd_rank_label(trace, &trace->ranks.list[1], &label);
-    fd_buffer_bytes(&label, "", 1);
-    OK(label.status);
-    SAME(label.bytes, "rank 1 | node7 | pipe 1, data 0");
+    fd_trace_rank *last = &trace->ranks.list[1];
+    OK(fixture_fact(trace, last, "host", "\"node7\""));
+    OK(fixture_fact(trace, last, "coordinates", "{\"pipe\":1,\"data\":0}"));
+    fd_rank_label(trace, last, &label);
+    WRITTEN(&label, "rank 1 | node7 | pipe 1, data 0");
 }
 
 RUN(TEST(add_or_find), TEST(descriptions_settle), TEST(figures_add_up),

@@ -102,11 +102,9 @@ figures_stay(void)
 static void
 same_rank_twice(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *one = NULL;
-    CLEAN(fixture_trace_free) fd_trace *into = fd_trace_new();
-    OK(into != NULL ? FD_OK : FD_ENOMEM);
+    TRAINED_TRACE(one, 4, NULL);
+    NEW_TRACE(into);
     fd_error error;
-    OK(fixture_trace(&one, 4, NULL));
     OK(fd_merge_add(into, one, "a.fd", &error));
     uint32_t contexts = into->contexts.count;
     STATUS(fd_merge_add(into, one, "b.fd", &error), FD_ECONFLICT);
@@ -120,15 +118,12 @@ same_rank_twice(void)
 static void
 taken(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *one = NULL;
-    CLEAN(fixture_trace_free) fd_trace *again = NULL;
-    CLEAN(fixture_trace_free) fd_trace *copied = fd_trace_new();
-    CLEAN(fixture_trace_free) fd_trace *moved = fd_trace_new();
-    OK(copied != NULL && moved != NULL ? FD_OK : FD_ENOMEM);
+    TRAINED_TRACE(one, 4, NULL);
+    TRAINED_TRACE(again, 4, NULL);
+    NEW_TRACE(copied);
+    NEW_TRACE(moved);
     fd_error error;
     bool same;
-    OK(fixture_trace(&one, 4, NULL));
-    OK(fixture_trace(&again, 4, NULL));
     OK(fd_merge_add(copied, one, "copied", &error));
     OK(fd_merge_take(moved, one, "moved", &error));
     EQUAL(one->ranks.count, 0);
@@ -143,15 +138,11 @@ taken(void)
 static void
 foreign_run(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *one = NULL;
-    CLEAN(fixture_trace_free) fd_trace *two = NULL;
-    CLEAN(fixture_trace_free) fd_trace *free_one = NULL;
-    CLEAN(fixture_trace_free) fd_trace *into = fd_trace_new();
-    OK(into != NULL ? FD_OK : FD_ENOMEM);
+    TRAINED_TRACE(one, 0, "monday");
+    TRAINED_TRACE(two, 1, "tuesday");
+    TRAINED_TRACE(free_one, 2, NULL);
+    NEW_TRACE(into);
     fd_error error;
-    OK(fixture_trace(&one, 0, "monday"));
-    OK(fixture_trace(&two, 1, "tuesday"));
-    OK(fixture_trace(&free_one, 2, NULL));
     OK(fd_merge_add(into, one, "a.fd", &error));
     STATUS(fd_merge_add(into, two, "b.fd", &error), FD_ECONFLICT);
     SAME(error.text, "b.fd: rank 1 belongs to run \"tuesday\", the others to "
@@ -163,12 +154,10 @@ foreign_run(void)
 static void
 nothing_and_something(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *one = NULL;
-    CLEAN(fixture_trace_free) fd_trace *into = fd_trace_new();
-    CLEAN(fixture_trace_free) fd_trace *none = fd_trace_new();
-    OK(into != NULL && none != NULL ? FD_OK : FD_ENOMEM);
+    TRAINED_TRACE(one, 0, NULL);
+    NEW_TRACE(into);
+    NEW_TRACE(none);
     bool same;
-    OK(fixture_trace(&one, 0, NULL));
     OK(fd_merge_add(into, none, "none", NULL));
     OK(fd_merge_add(into, one, "one", NULL));
     OK(fd_merge_add(into, none, "none", NULL));
@@ -177,16 +166,17 @@ nothing_and_something(void)
     CHECK(same);
 }
 
-static fd_trace *
-with_a_node(void)
+/* Merge contexts of one node into an empty trace. */
+static fd_status
+merge_contexts(fd_trace *trace, const fd_trace_context *contexts,
+               const bool *wanted, uint32_t count, uint32_t *map)
 {
-    fd_trace *trace = fd_trace_new();
-    fd_trace_node node = {.kind = FD_NODE_OP};
     uint32_t id;
-    if (trace != NULL && fd_trace_add_node(trace, &node, &id) != FD_OK) {
-        fixture_trace_free(&trace);
-    }
-    return trace;
+    fd_trace_node node = {.kind = FD_NODE_OP};
+    fd_status status = fd_trace_add_node(trace, &node, &id);
+    return status == FD_OK
+             ? fd_contexts_merge(trace, contexts, wanted, count, map)
+             : status;
 }
 
 /* Children before parents, origins far away: ids are in an order that a single
@@ -194,8 +184,7 @@ with_a_node(void)
 static void
 any_order(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = with_a_node();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     fd_trace_context contexts[] = {
         {.node = 0},
         {.parent = 3, .node = 1, .module = 1},
@@ -204,7 +193,7 @@ any_order(void)
         {.parent = 3, .node = 1, .module = 4},
     };
     uint32_t map[5];
-    OK(fd_contexts_merge(trace, contexts, NULL, 5, map));
+    OK(merge_contexts(trace, contexts, NULL, 5, map));
     EQUAL(trace->contexts.count, 5);
     for (uint32_t i = 1; i < 5; i++) {
         const fd_trace_context *made = &trace->contexts.list[map[i]];
@@ -218,8 +207,7 @@ any_order(void)
 static void
 only_selected_parts(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = with_a_node();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     fd_trace_context contexts[] = {
         {.node = 0},
         {.node = 1, .module = 1},
@@ -230,7 +218,7 @@ only_selected_parts(void)
     };
     bool wanted[] = {false, false, false, false, true, false};
     uint32_t map[6];
-    OK(fd_contexts_merge(trace, contexts, wanted, 6, map));
+    OK(merge_contexts(trace, contexts, wanted, 6, map));
     EQUAL(trace->contexts.count, 5);
     EQUAL(map[2], 0);
     CHECK(map[1] != 0 && map[3] != 0 && map[4] != 0 && map[5] != 0);
@@ -240,8 +228,7 @@ only_selected_parts(void)
 static void
 duplicates_join(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = with_a_node();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     fd_trace_context contexts[] = {
         {.node = 0},
         {.node = 1},
@@ -250,7 +237,7 @@ duplicates_join(void)
         {.parent = 1, .node = 1},
     };
     uint32_t map[5];
-    OK(fd_contexts_merge(trace, contexts, NULL, 5, map));
+    OK(merge_contexts(trace, contexts, NULL, 5, map));
     EQUAL(map[1], map[2]);
     EQUAL(map[3], map[4]);
     EQUAL(trace->contexts.count, 3);
@@ -260,8 +247,7 @@ duplicates_join(void)
 static void
 cycles_are_cut(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = with_a_node();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     fd_trace_context contexts[] = {
         {.node = 0},
         {.parent = 2, .node = 1, .module = 1},
@@ -273,7 +259,7 @@ cycles_are_cut(void)
         {.parent = 6, .node = 1, .module = 7},
     };
     uint32_t map[8];
-    OK(fd_contexts_merge(trace, contexts, NULL, 8, map));
+    OK(merge_contexts(trace, contexts, NULL, 8, map));
     EQUAL(trace->contexts.count, 8);
     for (uint32_t i = 1; i < 8; i++) {
         CHECK(map[i] != 0);
@@ -289,12 +275,11 @@ very_deep(void)
     enum { DEPTH = 100000 };
     static fd_trace_context contexts[DEPTH];
     static uint32_t map[DEPTH];
-    CLEAN(fixture_trace_free) fd_trace *trace = with_a_node();
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
+    NEW_TRACE(trace);
     for (uint32_t i = 1; i < DEPTH; i++) {
         contexts[i] = (fd_trace_context){.parent = (i + 1) % DEPTH, .node = 1};
     }
-    OK(fd_contexts_merge(trace, contexts, NULL, DEPTH, map));
+    OK(merge_contexts(trace, contexts, NULL, DEPTH, map));
     EQUAL(trace->contexts.count, DEPTH);
     EQUAL(map[1], DEPTH - 1);
 }

@@ -4,7 +4,6 @@
 #include "trace/trace_source.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const char *
@@ -102,9 +101,8 @@ directory_of_dumps(void)
     remove("dumps/rank00003.fd"); /* of an earlier run of the test */
     for (uint32_t rank = 0; rank < 2; rank++) {
         char path[32];
-        CLEAN(fixture_trace_free) fd_trace *one = NULL;
+        TRAINED_TRACE(one, rank, "run");
         CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-        OK(fixture_trace(&one, rank, "run"));
         OK(fixture_dump(one, &text));
         snprintf(path, sizeof path, "dumps/rank0000%u.json", (unsigned)rank);
         OK(fixture_write(path, text.bytes, text.size));
@@ -176,9 +174,8 @@ one_rank_twice(void)
     OK(fixture_recorded("twice/rank00000.fd", 0, NULL));
     OK(open_one(&trace, "twice", NULL));
     EQUAL(trace->ranks.count, 1);
-    CHECK(strstr(note(trace, 0), "skipped: twice/rank00000.4711.fd: rank 0 "
-                                 "is there already")
-          != NULL);
+    HAS(note(trace, 0), "skipped: twice/rank00000.4711.fd: rank 0 "
+                        "is there already");
 }
 
 static void

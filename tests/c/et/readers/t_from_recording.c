@@ -109,9 +109,8 @@ nodes_of_a_recording(void)
 static void
 kernels_of_a_recording(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, "g.fd", 4);
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    OK(fixture_open(&f, "g.fd", 4));
     tensor(&f, 0x100);
     fd_op_call *linear = begin(&f, "aten::linear", 0, 0);
     fd_op_call *mm = begin(&f, "aten::mm", 0, 0);
@@ -168,11 +167,10 @@ kernels_of_a_recording(void)
 static void
 unsuitable_recordings(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, "b.fd", 4);
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     CLEAN(fd_et_clear) fd_et none = {.rank = -1};
     fd_error error = {""};
-    OK(fixture_open(&f, "b.fd", 4));
     fixture_stop(&f);
     fd_status status = fd_et_from_recording(&et, "b.fd", &error);
     CHECK(status == FD_EFORMAT || check_refused());

@@ -5,8 +5,7 @@
 static void
 whole(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
-    OK(traces_loaded(&et));
+    LOADED(et);
     EQUAL(et.nodes.count, 10);
     EQUAL(et.pid, 7);
     EQUAL(et.start_ts, 5);

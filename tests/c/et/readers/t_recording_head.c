@@ -17,10 +17,9 @@ clear_et(fd_et *et)
 static void
 known_facts(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, "h.fd", 4);
     CLEAN(clear_et) fd_et et = {.rank = -1};
     CLEAN(close_chunks) fd_chunks file = {.base = NULL};
-    OK(fixture_open(&f, "h.fd", 4));
     /* The last fact of a name counts. */
     fd_recording_note(f.recording, "host", "\"first\"");
     fd_recording_note(f.recording, "host", "\"node\\u00371\"");

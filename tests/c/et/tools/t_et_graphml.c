@@ -7,9 +7,8 @@
 static void
 nodes_and_edges(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     fd_status status;
-    OK(traces_loaded(&et));
     fd_bytes_out *out = fd_bytes_out_open("a.graphml", &status, NULL);
     OK(status);
     status = fd_et_write_graphml(&et, out, NULL);

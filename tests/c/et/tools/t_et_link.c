@@ -3,8 +3,6 @@
 #include "et/tools/link_files.h"
 #include "fixtures.h"
 
-#include <string.h>
-
 #define OP(rf, name, ts, dur) \
     "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"tid\":50," \
     "\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{\"Record function id\":" #rf \
@@ -71,7 +69,7 @@ joined(void)
     EQUAL(link.kernels, 4);
     EQUAL(link.by_external, 1);
     EQUAL(link.alone, 1);
-    CHECK(strstr(link.example, "107 is aten::view in one") != NULL);
+    HAS(link.example, "107 is aten::view in one");
     EQUAL(et.nodes.count, 14);
     const fd_et_node *gemm = traces_named(&et, "gemm");
     const fd_et_node *addmm = traces_named(&et, "aten::addmm");

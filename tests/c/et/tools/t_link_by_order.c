@@ -20,9 +20,8 @@ found(void)
     static const char *const names[] = {"aten::linear", "aten::addmm",
                                         "aten::extra",  "aten::relu_",
                                         "aten::view",   "c10d::send"};
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
-    OK(traces_loaded(&et));
     OK(add_op(&et, &k, "elsewhere", 3, 1));
     for (int i = 5; i >= 0; i--) {
         OK(add_op(&et, &k, names[i], 9, i));
@@ -39,9 +38,8 @@ found(void)
 static void
 numbered(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
-    OK(traces_loaded(&et));
     OK(fd_et_link_by_order(&et, &k));
     OK(add_op(&et, &k, "aten::linear", 3, 1));
     OK(add_op(&et, &k, "aten::addmm", 3, 2));

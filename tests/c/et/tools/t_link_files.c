@@ -39,7 +39,7 @@ compared(void)
         STATUS(fd_et_compare_identity(&cases[i].et, &cases[i].kineto, "k.json",
                                       &error),
                cases[i].said[0] == '\0' ? FD_OK : FD_EFORMAT);
-        CHECK(strstr(error.text, cases[i].said) != NULL);
+        HAS(error.text, cases[i].said);
     }
 }
 

@@ -50,9 +50,8 @@ next_message(const char **at, const char *end, fd_proto_field *message)
 static void
 typed(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
-    OK(traces_loaded(&et));
     et.rank = 3;
     OK(fd_et_save(&et, "a.et", NULL));
     OK(fixture_read("a.et", &file));
@@ -85,9 +84,8 @@ typed(void)
 static void
 refused(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     fd_error error;
-    OK(traces_loaded(&et));
     STATUS(fd_et_save(&et, "nowhere/a.et", &error), FD_EIO);
     STATUS(fd_et_save(&et, "a.txt", &error), FD_EINVAL);
     SAME(error.text,

@@ -7,10 +7,9 @@
 static void
 round_trip(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     CLEAN(fd_et_clear) fd_et again = {.rank = -1};
     fd_et_format format;
-    OK(traces_loaded(&et));
     fd_et_node *node = &et.nodes.list[5];
     OK(fd_text_pool_add(&et.texts, "a \"b\"\n", 6, &node->name));
     node->flags |= FD_ET_TIMED;
@@ -50,9 +49,8 @@ round_trip(void)
 static void
 odd_lists(void)
 {
-    CLEAN(fd_et_clear) fd_et et;
+    LOADED(et);
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
-    OK(traces_loaded(&et));
     OK(fd_text_pool_add(&et.texts, "[True, 'x']", 11,
                         &et.nodes.list[4].in.values));
     et.nodes.list[0].flags |= FD_ET_WRITTEN; /* as from a .et */

@@ -85,16 +85,14 @@ steps_are_joined_by_time(void)
                           JOB("forward", "21", "23")
                               JOB("forward", "31", "33")));
     OK(profile(&request, inputs, 2, &plain, &numbered));
-    CHECK(strstr(plain.bytes, "\"ts\":21000.000,\"pid\":0,\"tid\":"
-                              "\"GPU0(machine:1)\",\"cname\":"
-                              "\"thread_state_running\",\"args\":{\"job\":0,"
-                              "\"micro_batch\":0,\"step\":1}")
-          != NULL);
-    CHECK(strstr(plain.bytes, "{\"name\":\"step1\",\"cat\":\"step\",\"ph\":"
-                              "\"E\",\"ts\":23000.000,")
-          != NULL);
-    CHECK(strstr(numbered.bytes, "\"GPU:0(machine:1)\"") != NULL);
-    CHECK(strstr(numbered.bytes, "\"tid\":2335,\"cname\"") != NULL);
+    HAS(plain.bytes, "\"ts\":21000.000,\"pid\":0,\"tid\":"
+                     "\"GPU0(machine:1)\",\"cname\":"
+                     "\"thread_state_running\",\"args\":{\"job\":0,"
+                     "\"micro_batch\":0,\"step\":1}");
+    HAS(plain.bytes, "{\"name\":\"step1\",\"cat\":\"step\",\"ph\":"
+                     "\"E\",\"ts\":23000.000,");
+    HAS(numbered.bytes, "\"GPU:0(machine:1)\"");
+    HAS(numbered.bytes, "\"tid\":2335,\"cname\"");
 }
 
 /* Of chosen steps; and without a job nothing is written. */
@@ -111,7 +109,7 @@ chosen_steps(void)
                                              JOB("forward", "20", "22")));
     OK(profile(&request, &input, 1, &plain, &numbered));
     EQUAL(input.events, 1);
-    CHECK(strstr(plain.bytes, "\"step1\"") != NULL);
+    HAS(plain.bytes, "\"step1\"");
     CHECK(strstr(plain.bytes, "\"step0\"") == NULL);
     request.first_step = 7;
     request.end_step = 9;

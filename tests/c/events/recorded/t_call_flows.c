@@ -6,9 +6,8 @@
 static void
 by_the_slices_at_their_ends(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_flows_clear) fd_flows flows = {.first = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     fd_trace_rank *rank = fd_trace_add_rank(trace);
     OK(rank != NULL ? FD_OK : FD_ENOMEM);
     OK(fd_flows_make(&flows, rank));

@@ -20,13 +20,11 @@ export_as(const fd_trace *trace, const fd_export_options *options,
 static void
 the_whole_file_of_one_rank(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
 #define ROW "\"pid\":2,\"tid\":200001,"
-#define WORK(ts, id) \
-    ROW "\"ts\":" ts ",\"id2\":{\"local\":\"0x" id "\"},\"name\":\"gloo\","
+#define GLOO "\"name\":\"gloo\",\"cat\":\"async\"},\n"
     char *head_end = strstr(to.bytes, "\"traceEvents\"");
     CHECK(head_end != NULL);
     SAME(head_end,
@@ -49,100 +47,75 @@ the_whole_file_of_one_rank(void)
          "\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":200000}},\n"
          "{\"ph\":\"X\",\"pid\":2,\"tid\":200000,\"ts\":1.000,\"dur\":0.090,"
          "\"name\":\"step 0\",\"cat\":\"step\"},\n"
-         "{\"ph\":\"b\"," WORK(
-             "1.005",
-             "0") "\"cat\":\"async\"},\n"
-                  "{\"ph\":\"e\"," WORK(
-                      "1.025",
-                      "0") "\"cat\":\"async\"},\n"
-                           "{\"ph\":\"b\"," WORK(
-                               "1.015",
-                               "3") "\"cat\":\"async\"},\n"
-                                    "{\"ph\":\"e\"," WORK(
-                                        "1.050",
-                                        "3") "\"cat\":\"async\"},\n"
-                                             "{\"ph\":\"M\"," ROW
-                                             "\"name\":\"thread_name\","
-                                             "\"args\":{\"name\":\"main\"}},\n"
-                                             "{\"ph\":\"M\"," ROW
-                                             "\"name\":\"thread_sort_index\","
-                                             "\"args\":{\"sort_index\":200001}"
-                                             "},\n"
-                                             "{\"ph\":\"X\"," ROW
-                                             "\"ts\":1.000,\"dur\":0.100,"
-                                             "\"name\":\"train\","
-                                             "\"cat\":\"train.py\",\"args\":{"
-                                             "\"open\":true}},\n"
-                                             "{\"ph\":\"X\"," ROW
-                                             "\"ts\":1.010,\"dur\":0.030,"
-                                             "\"name\":\"forward\",\"cat\":"
-                                             "\"train.py\"},\n"
-                                             "{\"ph\":\"X\"," ROW
-                                             "\"ts\":1.020,\"dur\":0.010,"
-                                             "\"name\":\"aten::mm\",\"cat\":"
-                                             "\"op\"},\n"
-                                             "{\"ph\":\"X\"," ROW
-                                             "\"ts\":1.060,\"dur\":0.040,"
-                                             "\"name\":\"\\\"open\\\"\","
-                                             "\"cat\":\"train.py\","
-                                             "\"args\":{\"open\":true}}\n"
-                                             "]}\n");
+         "{\"ph\":\"b\"," ROW "\"ts\":1.005,\"id2\":{\"local\":\"0x0\"}," GLOO
+         "{\"ph\":\"e\"," ROW "\"ts\":1.025,\"id2\":{\"local\":\"0x0\"}," GLOO
+         "{\"ph\":\"b\"," ROW "\"ts\":1.015,\"id2\":{\"local\":\"0x3\"}," GLOO
+         "{\"ph\":\"e\"," ROW "\"ts\":1.050,\"id2\":{\"local\":\"0x3\"}," GLOO
+         "{\"ph\":\"M\"," ROW "\"name\":\"thread_name\","
+         "\"args\":{\"name\":\"main\"}},\n"
+         "{\"ph\":\"M\"," ROW "\"name\":\"thread_sort_index\","
+         "\"args\":{\"sort_index\":200001}},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.000,\"dur\":0.100,"
+         "\"name\":\"train\",\"cat\":\"train.py\",\"args\":{\"open\":true}},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.010,\"dur\":0.030,"
+         "\"name\":\"forward\",\"cat\":\"train.py\"},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.020,\"dur\":0.010,"
+         "\"name\":\"aten::mm\",\"cat\":\"op\"},\n"
+         "{\"ph\":\"X\"," ROW "\"ts\":1.060,\"dur\":0.040,"
+         "\"name\":\"\\\"open\\\"\",\"cat\":\"train.py\","
+         "\"args\":{\"open\":true}}\n"
+         "]}\n");
 }
 
 static void
 numbers_of_torch_profiler(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     OK(fd_vector_push(&trace->ranks.list[1].record_ids,
                       (fd_trace_record){1, UINT64_C(1) << 40}));
     OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
-    CHECK(strstr(to.bytes, "\"name\":\"aten::mm\",\"cat\":\"op\","
-                           "\"args\":{\"Record function id\":1099511627776}}")
-          != NULL);
+    HAS(to.bytes, "\"name\":\"aten::mm\",\"cat\":\"op\","
+                  "\"args\":{\"Record function id\":1099511627776}}");
 }
 
 static void
 durations_in_names(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     OK(export_as(trace,
                  &(fd_export_options){.rank = FD_ALL_RANKS,
                                       .durations = FD_DURATIONS_NAME},
                  &to, NULL));
-    CHECK(strstr(to.bytes, "\"name\":\"aten::mm (10 ns)\"") != NULL);
-    CHECK(strstr(to.bytes, "\"name\":\"step 0 (90 ns)\"") != NULL);
+    HAS(to.bytes, "\"name\":\"aten::mm (10 ns)\"");
+    HAS(to.bytes, "\"name\":\"step 0 (90 ns)\"");
 }
 
 /* Across hosts by the wall clock, which is 2000 ns later there. */
 static void
 ranks_of_other_hosts(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, false);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fixture_timeline(&trace, false));
     OK(export_as(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to,
                  NULL));
-    CHECK(strstr(to.bytes, "\"pid\":2,\"tid\":200000,\"ts\":2.000") != NULL);
-    CHECK(strstr(to.bytes, "\"pid\":1,\"tid\":100000,\"ts\":0.000") != NULL);
+    HAS(to.bytes, "\"pid\":2,\"tid\":200000,\"ts\":2.000");
+    HAS(to.bytes, "\"pid\":1,\"tid\":100000,\"ts\":0.000");
 }
 
 /* No event is before 0, whichever rank is first. */
 static void
 a_later_rank_that_started_first(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     trace->ranks.list[1].start.boottime_ns = 4200;
     OK(export_as(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to,
                  NULL));
-    CHECK(strstr(to.bytes, "\"pid\":2,\"tid\":200000,\"ts\":0.000") != NULL);
-    CHECK(strstr(to.bytes, "\"pid\":1,\"tid\":100000,\"ts\":0.800") != NULL);
-    CHECK(strstr(to.bytes, "\"baseTimeNanoseconds\":899200,") != NULL);
+    HAS(to.bytes, "\"pid\":2,\"tid\":200000,\"ts\":0.000");
+    HAS(to.bytes, "\"pid\":1,\"tid\":100000,\"ts\":0.800");
+    HAS(to.bytes, "\"baseTimeNanoseconds\":899200,");
 }
 
 static fd_status
@@ -178,20 +151,18 @@ add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
 static void
 all_events_are_aligned(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     const fd_export_clock clocks[] = {
         {.method = "reference"},
         {.method = "pingpong",
          .map = {.offset_ns = 5000, .drift_ppt = 500000000000}}};
-    OK(fixture_timeline(&trace, true));
     OK(add_job_and_interval(trace, &trace->ranks.list[1]));
     OK(export_as(trace, &(fd_export_options){.rank = 1, .clocks = clocks}, &to,
                  NULL));
-    CHECK(strstr(to.bytes, ROW "\"ts\":5.015,\"dur\":0.045,") != NULL);
-    CHECK(strstr(to.bytes, ROW "\"ts\":5.030,\"dur\":0.015,") != NULL);
-    CHECK(strstr(to.bytes, "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,")
-          != NULL);
+    HAS(to.bytes, ROW "\"ts\":5.015,\"dur\":0.045,");
+    HAS(to.bytes, ROW "\"ts\":5.030,\"dur\":0.015,");
+    HAS(to.bytes, "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,");
     const char *const ends[] = {
         "\"s\"," ROW "\"ts\":5.030,\"id\":4294967297,\"name\":\"fwdbwd\","
         "\"cat\":\"fwdbwd\"}",
@@ -202,57 +173,51 @@ all_events_are_aligned(void)
         "\"tid\":280000,\"ts\":5.060,\"dur\":0.015,\"bind_id\":"
         "\"0x180000001\",\"flow_in\":true,"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        CHECK(strstr(to.bytes, ends[i]) != NULL);
+        HAS(to.bytes, ends[i]);
     }
 }
 
 static void
 losses_are_in_the_picture(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     trace->ranks.list[0].threads.list[0].events_lost = 17;
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
-    CHECK(strstr(to.bytes, "\"ts\":0.100,\"s\":\"t\",\"name\":\"17 events "
-                           "found no room in the timeline\"}")
-          != NULL);
+    HAS(to.bytes, "\"ts\":0.100,\"s\":\"t\",\"name\":\"17 events "
+                  "found no room in the timeline\"}");
     CHECK(strstr(to.bytes, "GPU intervals") == NULL);
     to.size = 0;
     trace->ranks.list[0].counters[FD_COUNT_GPU_EVENTS_LOST] = 19;
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
-    CHECK(strstr(to.bytes, "\"s\":\"p\",\"name\":\"19 GPU intervals "
-                           "found no room in the timeline\"}")
-          != NULL);
+    HAS(to.bytes, "\"s\":\"p\",\"name\":\"19 GPU intervals "
+                  "found no room in the timeline\"}");
 }
 
 static void
 losses_of_a_thread_that_kept_nothing(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     fd_trace_thread more = trace->ranks.list[0].threads.list[0];
     more.events_lost = 18;
     OK(fd_vector_push(&trace->ranks.list[0].threads, more));
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
-    CHECK(strstr(to.bytes, "\"tid\":100002,\"ts\":0.000,\"s\":\"t\","
-                           "\"name\":\"18 events found no room in the "
-                           "timeline\"}\n]")
-          != NULL);
+    HAS(to.bytes, "\"tid\":100002,\"ts\":0.000,\"s\":\"t\","
+                  "\"name\":\"18 events found no room in the "
+                  "timeline\"}\n]");
 }
 
 static void
 no_timeline(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_error error = {""};
-    OK(fixture_trace(&trace, 0, NULL));
     STATUS(export_as(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to,
                      &error),
            FD_EINVAL);
-    CHECK(strstr(error.text, "no timeline") != NULL);
+    HAS(error.text, "no timeline");
 }
 
 RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),

@@ -56,8 +56,7 @@ losses_are_reported(void)
     SAME(reader.trouble, "17 events found no room in the timeline");
     fd_buffer_bytes(&ours, "", 1);
     OK(ours.status);
-    CHECK(strstr(ours.bytes, "\"17 events found no room in the timeline\"")
-          != NULL);
+    HAS(ours.bytes, "\"17 events found no room in the timeline\"");
 }
 
 static void

@@ -2,12 +2,6 @@
 
 #include "events/recorded/gpu_tracks.h"
 
-static void
-rank_clear(fd_trace_rank *rank)
-{
-    fd_trace_rank_clear(rank);
-}
-
 static fd_status
 call(fd_trace_rank *rank, uint32_t context, uint64_t start, uint64_t end)
 {
@@ -34,7 +28,7 @@ interval(fd_trace_rank *rank, uint32_t context, uint64_t host, uint64_t start,
 static void
 tracks_and_arrows(void)
 {
-    CLEAN(rank_clear) fd_trace_rank rank = {.rank = 0};
+    CLEAN(fd_trace_rank_clear) fd_trace_rank rank = {.rank = 0};
     OK(call(&rank, 5, 11, 15));
     OK(call(&rank, 4, 10, 20));
     OK(call(&rank, 4, 30, 40));
@@ -64,7 +58,7 @@ tracks_and_arrows(void)
 static void
 arrows_from_jobs(void)
 {
-    CLEAN(rank_clear) fd_trace_rank rank = {.rank = 0};
+    CLEAN(fd_trace_rank_clear) fd_trace_rank rank = {.rank = 0};
     OK(fd_vector_push(&rank.jobs, ((fd_trace_job){.context = 9})));
     OK(fd_vector_push(&rank.jobs, ((fd_trace_job){.context = 4})));
     OK(call(&rank, 0, 10, 20));

@@ -38,10 +38,9 @@ count_of(const fd_buffer *lines, const char *part)
 static void
 tracks_of_all_ranks(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer lines = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer one = {.bytes = NULL};
-    OK(fixture_timeline(&trace, true));
     OK(export_lines(trace, &(fd_export_options){.rank = FD_ALL_RANKS},
                     &lines));
     /* A thread, its steps and their phases, twice. */
@@ -153,8 +152,7 @@ static void
 drift_is_in_snapshots(void)
 {
     static const int64_t drifts[] = {500000000000, -500000000000};
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_timeline(&trace, true));
+    TIMELINE_TRACE(trace, true);
     OK(fd_vector_push(
         &trace->ranks.list[1].gpu_events,
         ((fd_trace_gpu_event){.host = 25,
@@ -187,13 +185,12 @@ drift_is_in_snapshots(void)
 static void
 no_timeline(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     fd_error error = {""};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     const fd_export_options options = {.rank = FD_ALL_RANKS};
-    OK(fixture_trace(&trace, 0, NULL));
     STATUS(fd_export_perfetto(trace, &options, &to, &error), FD_EINVAL);
-    CHECK(strstr(error.text, "no timeline") != NULL);
+    HAS(error.text, "no timeline");
 }
 
 RUN(ABSORBS(tracks_of_all_ranks), ABSORBS(drift_is_in_snapshots),

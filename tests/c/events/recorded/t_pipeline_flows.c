@@ -5,8 +5,6 @@
 #include "events/recorded/timeline_exports.h"
 #include "profile/totals.h"
 
-#include <string.h>
-
 typedef struct job_options {
     const char *kind;
     uint32_t stage, peer, micro_batch;
@@ -28,8 +26,7 @@ add_job(fd_trace *trace, fd_trace_rank *rank, const job_options *options)
                             .duration = job.duration,
                             .context = rank->jobs.count,
                             .kind = FD_EVENT_JOB};
-    fd_status status = fd_text_pool_add(&trace->texts, options->kind,
-                                        strlen(options->kind), &job.kind);
+    fd_status status = fixture_text(trace, options->kind, &job.kind);
     status = status == FD_OK ? fd_vector_push(&rank->jobs, job) : status;
     return status == FD_OK ? fd_vector_push(&rank->events, event) : status;
 }
@@ -150,7 +147,7 @@ a_send_that_launches(void)
         "\"ts\":0.080,\"dur\":0.010,\"bind_id\":\"0xc0000002\","
         "\"flow_out\":true,\"name\":\"SA mb2"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        CHECK(strstr(to.bytes, rows[i]) != NULL);
+        HAS(to.bytes, rows[i]);
     }
 }
 

@@ -9,10 +9,9 @@
 static void
 one_host(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     fd_export_clock clocks[2];
     int64_t base;
-    OK(fixture_timeline(&trace, true));
     OK(fd_timeline_align_trace(trace, FD_ALIGN_AUTO, true, clocks, &base,
                                NULL));
     EQUAL(base, 900000);
@@ -25,11 +24,10 @@ one_host(void)
 static void
 two_hosts(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, false);
     fd_export_clock clocks[2];
     fd_error error;
     int64_t base;
-    OK(fixture_timeline(&trace, false));
     OK(fd_timeline_align_trace(trace, FD_ALIGN_AUTO, false, clocks, &base,
                                NULL));
     SAME(clocks[1].method, "wall");
@@ -67,7 +65,7 @@ make(fd_trace *trace, bool hosts)
         strcpy(rank->boot_id, boots[hosts ? i : 0]);
         fd_trace_job job = {
             .start = 5, .duration = 10, .stage = i + 1, .micro_batch = 1};
-        status = fd_text_pool_add(&trace->texts, "F", 1, &job.kind);
+        status = fixture_text(trace, "F", &job.kind);
         if (status == FD_OK) {
             status = fd_vector_push(&rank->jobs, job);
         }
@@ -79,9 +77,8 @@ static void
 one_host_is_one_clock(void)
 {
     for (int hosts = 0; hosts < 2; hosts++) {
-        CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+        NEW_TRACE(trace);
         CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        OK(trace == NULL ? FD_ENOMEM : FD_OK);
         OK(make(trace, hosts != 0));
         fd_pipe_known known[2] = {{.position = -1, .data = -1, .model = -1},
                                   {.position = -1, .data = -1, .model = -1}};
@@ -99,9 +96,8 @@ one_host_is_one_clock(void)
 static void
 an_empty_trace(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    OK(trace == NULL ? FD_ENOMEM : FD_OK);
     fd_pipe_request request = {.named = FD_SCHEDULES};
     OK(fd_timeline_pipeline(&r, trace, NULL, &request, NULL));
     EQUAL(r.pipeline.ranks.count, 0);

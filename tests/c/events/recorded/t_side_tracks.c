@@ -15,15 +15,18 @@ clear_values(fd_counter_values *values)
     fd_vector_clear(values);
 }
 
+#define NEW_RANK(trace, rank) \
+    NEW_TRACE(trace); \
+    fd_trace_rank *rank = fd_trace_add_rank(trace); \
+    OK(rank != NULL ? FD_OK : FD_ENOMEM)
+
 /* End to end within their step, in the order of a step; a step that was only
  * "other" has no phase. */
 static void
 phases_within_their_steps(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_RANK(trace, rank);
     CLEAN(clear_slices) fd_phase_slices slices = {NULL, 0, 0};
-    OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
-    fd_trace_rank *rank = &trace->ranks.list[0];
     fd_trace_step whole = {.begin = 100, .end = 160};
     whole.phases[FD_PHASE_FORWARD] = 20;
     whole.phases[FD_PHASE_BACKWARD] = 30;
@@ -52,10 +55,8 @@ phases_within_their_steps(void)
 static void
 calls_in_flight(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_RANK(trace, rank);
     CLEAN(clear_values) fd_counter_values values = {NULL, 0, 0};
-    OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
-    fd_trace_rank *rank = &trace->ranks.list[0];
     OK(fd_counter_values_make(&values, FD_COUNTER_IN_FLIGHT, rank));
     EQUAL(values.count, 0);
     static const fd_trace_gpu_event events[] = {
@@ -85,14 +86,12 @@ calls_in_flight(void)
 static void
 lost_events_of_threads(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_RANK(trace, rank);
     CLEAN(clear_values) fd_counter_values values = {NULL, 0, 0};
-    OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
-    fd_trace_rank *rank = &trace->ranks.list[0];
     fd_trace_thread thread = {.events_lost = 0};
     OK(fd_vector_push(&rank->threads, thread));
     thread.events_lost = 7;
-    OK(fd_text_pool_add(&trace->texts, "worker", 6, &thread.role));
+    OK(fixture_text(trace, "worker", &thread.role));
     OK(fd_vector_push(&rank->threads, thread));
     thread.events_lost = 9; /* and kept nothing */
     OK(fd_vector_push(&rank->threads, thread));
@@ -115,9 +114,7 @@ lost_events_of_threads(void)
 static void
 measured_figures_of_steps(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
-    OK(trace != NULL && fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM);
-    fd_trace_rank *rank = &trace->ranks.list[0];
+    NEW_RANK(trace, rank);
     OK(fd_vector_push(&rank->latest, (fd_trace_step){.begin = 100,
                                                      .end = 160,
                                                      .communicated = 1001,

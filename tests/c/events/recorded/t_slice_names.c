@@ -8,9 +8,8 @@
 static void
 modules_are_part_of_the_name(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_slice_names_clear) fd_slice_names names = {.of_context = NULL};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(fd_slice_names_make(&names, trace));
     bool found = false;
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
@@ -24,22 +23,18 @@ modules_are_part_of_the_name(void)
 static void
 name_and_duration(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     fd_trace_job job = {.micro_batch = 4, .duration = 12345499};
-    OK(fd_text_pool_add(&trace->texts, "forward", 7, &job.kind));
+    OK(fixture_text(trace, "forward", &job.kind));
     fd_job_name(trace, &job, &to);
     fd_job_duration(job.duration, &to);
-    fd_buffer_bytes(&to, "", 1);
-    OK(to.status);
-    SAME(to.bytes, "forward mb3 (12.345 ms)");
+    WRITTEN(&to, "forward mb3 (12.345 ms)");
     to.size = 0;
     job = (fd_trace_job){.kind = job.kind, .duration = 999999500};
     fd_job_name(trace, &job, &to);
     fd_job_duration(job.duration, &to);
-    fd_buffer_bytes(&to, "", 1);
-    SAME(to.bytes, "forward (1000.000 ms)");
+    WRITTEN(&to, "forward (1000.000 ms)");
 }
 
 static void

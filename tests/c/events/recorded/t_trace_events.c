@@ -30,14 +30,13 @@ fill_all(fd_trace_events *events, uint32_t *batches, uint32_t *count,
 static void
 batch_by_batch(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer whole = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer part = {.bytes = NULL};
     fd_export_options options = {.rank = FD_ALL_RANKS};
     fd_status status;
     uint32_t batches = 0;
     uint32_t count = 0;
-    OK(fixture_timeline(&trace, true));
     fd_trace_events *events =
         fd_trace_events_open(trace, &options, false, &status);
     status =

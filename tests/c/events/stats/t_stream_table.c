@@ -23,12 +23,6 @@ kernel(fd_stream_table *streams, uint64_t correlation, int64_t stream,
                                     .thread = 5});
 }
 
-static fd_status
-finish(fd_stream_table *streams)
-{
-    return fd_stream_table_finish(streams);
-}
-
 /* In us:    launches at 0, 1, 2 and 300; kernels 10..20, 25..35, 100..110 and
  * 310..320. Gaps: 5 (short), 65 (other), 200 (launched at its end). */
 static void
@@ -43,7 +37,7 @@ causes_of_idle_time(void)
     for (uint64_t i = 1; i <= 3; i++) {
         OK(launch(&streams, i, (int64_t)i * 1000 - 1000, (int64_t)i * 1000));
     }
-    OK(finish(&streams));
+    OK(fd_stream_table_finish(&streams));
     EQUAL(streams.rows.count, 1);
     const fd_stream_row *row = &streams.rows.list[0];
     EQUAL(row->stream, 7);
@@ -79,7 +73,7 @@ overlapping_work_is_counted_once(void)
     OK(kernel(&streams, 0, 7, 10, 20));
     OK(kernel(&streams, 0, 7, 90, 120));
     OK(kernel(&streams, 0, 7, 150, 160));
-    OK(finish(&streams));
+    OK(fd_stream_table_finish(&streams));
     const fd_stream_row *row = &streams.rows.list[0];
     EQUAL(row->busy, 130);
     EQUAL(row->kernel_wait, 30);
@@ -99,7 +93,7 @@ streams_are_apart(void)
     OK(fd_stream_table_activity(&streams, &other));
     other.rank = 3;
     OK(fd_stream_table_activity(&streams, &other));
-    OK(finish(&streams));
+    OK(fd_stream_table_finish(&streams));
     EQUAL(streams.rows.count, 5);
     EQUAL(streams.rows.list[4].rank, 3);
     EQUAL(streams.delays.count, 2);
@@ -114,7 +108,7 @@ a_full_queue(void)
     for (int64_t i = 0; i < FD_GPU_QUEUE + 2; i++) {
         OK(kernel(&streams, 9, 7, 200000 + i * 10, 200000 + i * 10 + 10));
     }
-    OK(finish(&streams));
+    OK(fd_stream_table_finish(&streams));
     const fd_stream_row *row = &streams.rows.list[0];
     EQUAL(row->waiting.most, FD_GPU_QUEUE + 2);
     EQUAL(row->waiting.full_ns, 200000 + 20);
@@ -152,7 +146,7 @@ events_are_bounded(void)
     }
     fd_budget_shrink(0);
     EQUAL(streams.left_out, 2);
-    OK(finish(&streams));
+    OK(fd_stream_table_finish(&streams));
     EQUAL(streams.rows.list[0].count, 2);
 }
 

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "fixtures.h"
+#include "timelines.h"
 
 #include "events/stats/timeline_stats.h"
 
@@ -13,22 +13,19 @@
 static fd_status
 write_rank(const char *path, const char *base)
 {
-    fd_buffer text = {.bytes = NULL};
-    fd_buffer_format(&text, "{\"baseTimeNanoseconds\":%s,\"traceEvents\":[",
+    CLEAN(fd_buffer_clear) fd_buffer head = {.bytes = NULL};
+    fd_buffer_format(&head, "{\"baseTimeNanoseconds\":%s,\"traceEvents\":[",
                      base);
-    fd_buffer_text(&text, STEP(4, 0, 100) ",");
-    fd_buffer_text(&text, SLICE(7, "kernel", "gemm", 10, 50) ",");
-    fd_buffer_text(&text, SLICE(7, "kernel", "gemm", 70, 10) ",");
-    fd_buffer_text(&text,
-                   SLICE(20, "kernel", "ncclDevKernel_AllReduce", 50, 25) ",");
-    fd_buffer_text(&text, SLICE(21, "gpu_memcpy", "Memcpy", 85, 5) ",");
-    fd_buffer_text(&text, SLICE(0, "cpu_op", "aten::mm", 0, 100) ",");
-    fd_buffer_text(&text, SLICE(0, "job", "forward_1", 5, 10) "]}");
-    fd_status status = text.status == FD_OK
-                         ? fixture_write(path, text.bytes, text.size)
-                         : text.status;
-    fd_buffer_clear(&text);
-    return status;
+    fd_buffer_bytes(&head, "", 1);
+    return head.status != FD_OK
+             ? head.status
+             : WRITE(path, head.bytes, STEP(4, 0, 100),
+                     SLICE(7, "kernel", "gemm", 10, 50),
+                     SLICE(7, "kernel", "gemm", 70, 10),
+                     SLICE(20, "kernel", "ncclDevKernel_AllReduce", 50, 25),
+                     SLICE(21, "gpu_memcpy", "Memcpy", 85, 5),
+                     SLICE(0, "cpu_op", "aten::mm", 0, 100),
+                     SLICE(0, "job", "forward_1", 5, 10) "]}");
 }
 
 static void
@@ -78,26 +75,19 @@ two_files_of_a_rank(void)
                                  {.path = "a.json"},
                                  {.path = "r1.json", .rank = 1}};
     fd_stats_request request = {.align = FD_ALIGN_WALL};
-    OK(fixture_write_text(
-        "a.json",
-        "{\"baseTimeNanoseconds\":1000,\"recordings\":[],"
-        "\"traceEvents\":[" STEP(0, 0, 50) "," SLICE(
-            0, "op", "aten::mm", 10,
-            20) "," SLICE(0, "job", "forward_1", 12,
-                          4) ","
-                             "{\"ph\":\"B\",\"pid\":1,\"tid\":0,\"ts\":50,"
-                             "\"name\":\"open\"},{\"ph"));
-    OK(fixture_write_text(
-        "b.json",
-        "{\"baseTimeNanoseconds\":2000,\"traceEvents\":[" STEP(
-            9, 0, 90) "," SLICE(0, "cpu_op", "c10d::barrier", 5,
-                                20) "," SLICE(0, "user_annotation",
-                                              "forward_1", 26,
-                                              4) ","
-                                                 "{\"ph\":\"E\",\"pid\":1,"
-                                                 "\"tid\":0,\"ts\":60},"
-                                                 "{\"ph\":\"X\",\"ts\":1,"
-                                                 "\"dur\":\"\"}]}"));
+    OK(WRITE("a.json",
+             "{\"baseTimeNanoseconds\":1000,\"recordings\":[],"
+             "\"traceEvents\":[",
+             STEP(0, 0, 50), SLICE(0, "op", "aten::mm", 10, 20),
+             SLICE(0, "job", "forward_1", 12, 4),
+             "{\"ph\":\"B\",\"pid\":1,\"tid\":0,\"ts\":50,"
+             "\"name\":\"open\"}",
+             "{\"ph"));
+    OK(WRITE("b.json", "{\"baseTimeNanoseconds\":2000,\"traceEvents\":[",
+             STEP(9, 0, 90), SLICE(0, "cpu_op", "c10d::barrier", 5, 20),
+             SLICE(0, "user_annotation", "forward_1", 26, 4),
+             "{\"ph\":\"E\",\"pid\":1,\"tid\":0,\"ts\":60}",
+             "{\"ph\":\"X\",\"ts\":1,\"dur\":\"\"}]}"));
     OK(write_rank("r1.json", "3000"));
     OK(fd_timeline_stats(&request, files, 3, &stats, NULL));
     EQUAL(stats.ranks.count, 2);
@@ -227,13 +217,10 @@ damage(void)
     CLEAN(fd_stats_clear) fd_stats stats = {.has_base = false};
     fd_timeline_input file = {.path = "a.json"};
     fd_stats_request request = {.align = FD_ALIGN_WALL};
-    OK(fixture_write_text(
-        "a.json",
-        "{\"traceEvents\":[" SLICE(
-            1, "op", "a", 1, 1) ","
-                                "{\"ph\":\"B\",\"ts\":2,\"name\":\"b\"},"
-                                "{\"ph\":\"E\",\"ts\":2,\"tid\":9},"
-                                "{\"ph\":\"X\",\"ts\":NaN,\"dur\":1},{\"ph"));
+    OK(WRITE("a.json", "{\"traceEvents\":[", SLICE(1, "op", "a", 1, 1),
+             "{\"ph\":\"B\",\"ts\":2,\"name\":\"b\"}",
+             "{\"ph\":\"E\",\"ts\":2,\"tid\":9}",
+             "{\"ph\":\"X\",\"ts\":NaN,\"dur\":1}", "{\"ph"));
     OK(fd_timeline_stats(&request, &file, 1, &stats, NULL));
     EQUAL(file.lost, 1);
     EQUAL(file.repaired, 1);

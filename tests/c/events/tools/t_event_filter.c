@@ -1,26 +1,26 @@
 #include "check.h"
-#include "fixtures.h"
+#include "timelines.h"
 
 #include "events/readers/event_reader.h"
 #include "events/tools/event_filter.h"
 
 #define STEP(number, pid, from, dur) \
     "{\"ph\":\"X\",\"name\":\"ProfilerStep#" #number "\",\"pid\":" #pid \
-    ",\"ts\":" #from ",\"dur\":" #dur "},"
+    ",\"ts\":" #from ",\"dur\":" #dur "}"
 #define EVENT(phase, name, pid, more) \
-    "{\"ph\":\"" phase "\",\"name\":\"" name "\",\"pid\":" #pid "," more "},"
+    "{\"ph\":\"" phase "\",\"name\":\"" name "\",\"pid\":" #pid "," more "}"
 
-/* Names of what is kept, one after another. */
+/* Names of what is kept of trace.json, one after another. */
 static fd_status
-kept(const char *text, fd_timeline_request *request, fd_buffer *to)
+kept(fd_timeline_request *request, fd_buffer *to)
 {
     fd_timeline_reader reader;
     fd_timeline_windows windows = {.all = {.any = false}};
     fd_timeline_input input = {.path = "trace.json"};
     fd_timeline_filter filter = {
         .request = request, .input = &input, .origin_ns = 100000};
-    fd_status status = fixture_write_text("trace.json", text);
-    if (status == FD_OK && request->has_steps) {
+    fd_status status = FD_OK;
+    if (request->has_steps) {
         status = fd_timeline_windows_find(
             &windows, &input, request->first_step, request->end_step, NULL);
         input.windows = &windows;
@@ -55,18 +55,17 @@ events_of_steps(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_request request = {
         .has_steps = true, .first_step = 1, .end_step = 3};
-    OK(kept("[" EVENT("M", "row", 1, "\"ts\":0") STEP(0, 1, 0, 10)
-                STEP(1, 1, 10, 10) STEP(2, 1, 20, 10) STEP(3, 1, 30, 10) STEP(
-                    1, 7, 15, 100) EVENT("X", "a", 1, "\"ts\":9.999,\"dur\":5")
-                    EVENT("X", "b", 1, "\"ts\":10")
-                        EVENT("i", "c", 1, "\"ts\":29.9")
-                            EVENT("i", "d", 1, "\"ts\":30")
-            /* a process of its own steps, one without */
-            EVENT("i", "e", 7, "\"ts\":14") EVENT("i", "f", 7, "\"ts\":114")
-                EVENT("i", "g", 9, "\"ts\":12")
-                    EVENT("i", "h", 9, "\"ts\":116")
-                        EVENT("C", "i", 9, "\"x\":1") "]",
-            &request, &to));
+    OK(WRITE(
+        "trace.json", "[", EVENT("M", "row", 1, "\"ts\":0"), STEP(0, 1, 0, 10),
+        STEP(1, 1, 10, 10), STEP(2, 1, 20, 10), STEP(3, 1, 30, 10),
+        STEP(1, 7, 15, 100), EVENT("X", "a", 1, "\"ts\":9.999,\"dur\":5"),
+        EVENT("X", "b", 1, "\"ts\":10"), EVENT("i", "c", 1, "\"ts\":29.9"),
+        EVENT("i", "d", 1, "\"ts\":30"),
+        /* a process of its own steps, one without */
+        EVENT("i", "e", 7, "\"ts\":14"), EVENT("i", "f", 7, "\"ts\":114"),
+        EVENT("i", "g", 9, "\"ts\":12"), EVENT("i", "h", 9, "\"ts\":116"),
+        EVENT("C", "i", 9, "\"x\":1") "]"));
+    OK(kept(&request, &to));
     SAME(to.bytes, "row ProfilerStep#1 ProfilerStep#2 ProfilerStep#1 b c f g "
                    "i -6");
 }
@@ -78,22 +77,20 @@ ends_go_with_their_begins(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_request request = {
         .has_steps = true, .first_step = 1, .end_step = 2};
-    OK(kept(
-        "[" STEP(1, 1, 10, 10) EVENT("B", "a", 1, "\"tid\":1,\"ts\":1") EVENT(
-            "B", "b", 1, "\"tid\":1,\"ts\":11") EVENT("B", "c", 1,
-                                                      "\"tid\":2,\"ts\":12")
-            EVENT("E", "b", 1, "\"tid\":1,\"ts\":15") EVENT(
-                "E", "a", 1, "\"tid\":1,\"ts\":16")
-                EVENT("B", "d", 1, "\"tid\":2,\"ts\":25") EVENT(
-                    "E", "d", 1, "\"tid\":2,\"ts\":26")
-                    EVENT("E", "c", 1, "\"tid\":2,\"ts\":27") EVENT(
-                        "b", "x", 1, "\"cat\":\"k\",\"id\":1,\"ts\":18")
-                        EVENT("b", "y", 1, "\"cat\":\"k\",\"id\":2,\"ts\":5")
-                            EVENT("e", "x", 1,
-                                  "\"cat\":\"k\",\"id\":1,\"ts\":99")
-                                EVENT("e", "y", 1,
-                                      "\"cat\":\"k\",\"id\":2,\"ts\":15") "]",
-        &request, &to));
+    OK(WRITE("trace.json", "[", STEP(1, 1, 10, 10),
+             EVENT("B", "a", 1, "\"tid\":1,\"ts\":1"),
+             EVENT("B", "b", 1, "\"tid\":1,\"ts\":11"),
+             EVENT("B", "c", 1, "\"tid\":2,\"ts\":12"),
+             EVENT("E", "b", 1, "\"tid\":1,\"ts\":15"),
+             EVENT("E", "a", 1, "\"tid\":1,\"ts\":16"),
+             EVENT("B", "d", 1, "\"tid\":2,\"ts\":25"),
+             EVENT("E", "d", 1, "\"tid\":2,\"ts\":26"),
+             EVENT("E", "c", 1, "\"tid\":2,\"ts\":27"),
+             EVENT("b", "x", 1, "\"cat\":\"k\",\"id\":1,\"ts\":18"),
+             EVENT("b", "y", 1, "\"cat\":\"k\",\"id\":2,\"ts\":5"),
+             EVENT("e", "x", 1, "\"cat\":\"k\",\"id\":1,\"ts\":99"),
+             EVENT("e", "y", 1, "\"cat\":\"k\",\"id\":2,\"ts\":15") "]"));
+    OK(kept(&request, &to));
     SAME(to.bytes, "ProfilerStep#1 b c b c x x -6");
 }
 
@@ -103,30 +100,24 @@ devices(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     static const uint32_t wanted[] = {1, 3};
     fd_timeline_request request = {.devices = wanted, .device_count = 2};
-    OK(kept(
-        "[" EVENT("M", "process_labels", 0, "\"args\":{\"labels\":\"GPU 0\"}")
-            EVENT("M", "process_labels", 1, "\"args\":{\"labels\":\"GPU 1\"}")
-                EVENT("M", "process_labels", 9,
-                      "\"args\":{\"labels\":\"CPU\"}")
-                    EVENT("X", "a", 0,
-                          "\"cat\":\"kernel\",\"args\":{\"device\":0}")
-                        EVENT("X", "b", 1,
-                              "\"cat\":\"kernel\",\"args\":{\"device\":1}")
-                            EVENT("f", "c", 0, "\"id\":1") EVENT("f", "d", 1,
-                                                                 "\"id\":1")
-                                EVENT("X", "e", 2, "\"cat\":\"gpu_memcpy\"")
-                                    EVENT("X", "f", 3,
-                                          "\"cat\":\"gpu_memcpy\"")
-                                        EVENT("X", "g", 9,
-                                              "\"cat\":\"cpu_op\",\"args\":{"
-                                              "\"device\":0}") "]",
-        &request, &to));
+    OK(WRITE(
+        "trace.json", "[",
+        EVENT("M", "process_labels", 0, "\"args\":{\"labels\":\"GPU 0\"}"),
+        EVENT("M", "process_labels", 1, "\"args\":{\"labels\":\"GPU 1\"}"),
+        EVENT("M", "process_labels", 9, "\"args\":{\"labels\":\"CPU\"}"),
+        EVENT("X", "a", 0, "\"cat\":\"kernel\",\"args\":{\"device\":0}"),
+        EVENT("X", "b", 1, "\"cat\":\"kernel\",\"args\":{\"device\":1}"),
+        EVENT("f", "c", 0, "\"id\":1"), EVENT("f", "d", 1, "\"id\":1"),
+        EVENT("X", "e", 2, "\"cat\":\"gpu_memcpy\""),
+        EVENT("X", "f", 3, "\"cat\":\"gpu_memcpy\""),
+        EVENT("X", "g", 9, "\"cat\":\"cpu_op\",\"args\":{\"device\":0}") "]"));
+    OK(kept(&request, &to));
     SAME(to.bytes, "process_labels process_labels b d f g -4");
 }
 
 #define AT(phase, name, ts, more) \
     "{\"ph\":\"" phase "\",\"name\":\"" name "\",\"tid\":1,\"ts\":" #ts more \
-    "},"
+    "}"
 
 static const fd_timeline_request between = {
     .has_times = true, .begin_ns = 20000, .end_ns = 40000};
@@ -137,13 +128,13 @@ events_that_overlap_times(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_request request = between;
-    OK(kept("[" AT("M", "row", 0, "") AT("X", "a", 100, ",\"dur\":20")
-                AT("X", "b", 100, ",\"dur\":20.001")
-                    AT("X", "c", 120, ",\"dur\":0") AT("X", "d", 139,
-                                                       ",\"dur\":99")
-                        AT("X", "e", 140, ",\"dur\":1") AT("i", "f", 140, "")
-                            AT("i", "g", 125, "") AT("C", "h", 120, "") "]",
-            &request, &to));
+    OK(WRITE("trace.json", "[", AT("M", "row", 0, ""),
+             AT("X", "a", 100, ",\"dur\":20"),
+             AT("X", "b", 100, ",\"dur\":20.001"),
+             AT("X", "c", 120, ",\"dur\":0"), AT("X", "d", 139, ",\"dur\":99"),
+             AT("X", "e", 140, ",\"dur\":1"), AT("i", "f", 140, ""),
+             AT("i", "g", 125, ""), AT("C", "h", 120, "") "]"));
+    OK(kept(&request, &to));
     SAME(to.bytes, "row b c d g h -3");
 }
 
@@ -152,14 +143,14 @@ pairs_stay_complete(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_request request = between;
-    OK(kept("[" AT("B", "a", 100, "") AT("B", "b", 105, "") AT(
-                "E", "b", 110, "") AT("b", "c", 100, ",\"id\":1")
-                AT("b", "d", 101, ",\"id\":2") AT("E", "a", 150, "") AT(
-                    "e", "c", 119, ",\"id\":1") AT("e", "d", 121, ",\"id\":2")
-                    AT("E", "none", 130, "") AT("S", "s", 130, ",\"id\":3")
-                        AT("F", "s", 160, ",\"id\":3") AT("B", "open", 135, "")
-                            AT("B", "late", 145, "") "]",
-            &request, &to));
+    OK(WRITE("trace.json", "[", AT("B", "a", 100, ""), AT("B", "b", 105, ""),
+             AT("E", "b", 110, ""), AT("b", "c", 100, ",\"id\":1"),
+             AT("b", "d", 101, ",\"id\":2"), AT("E", "a", 150, ""),
+             AT("e", "c", 119, ",\"id\":1"), AT("e", "d", 121, ",\"id\":2"),
+             AT("E", "none", 130, ""), AT("S", "s", 130, ",\"id\":3"),
+             AT("F", "s", 160, ",\"id\":3"), AT("B", "open", 135, ""),
+             AT("B", "late", 145, "") "]"));
+    OK(kept(&request, &to));
     SAME(to.bytes, "a d a d s s open -6");
 }
 
@@ -168,11 +159,11 @@ flows_stay_complete(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_request request = between;
-    OK(kept("[" AT("s", "a", 125, ",\"id\":1") AT("f", "a", 135, ",\"id\":1")
-                AT("f", "b", 131, ",\"id\":2") AT("s", "b", 110, ",\"id\":2")
-                    AT("s", "c", 120, ",\"id\":3")
-                        AT("f", "c", 122, ",\"id\":3") "]",
-            &request, &to));
+    OK(WRITE("trace.json", "[", AT("s", "a", 125, ",\"id\":1"),
+             AT("f", "a", 135, ",\"id\":1"), AT("f", "b", 131, ",\"id\":2"),
+             AT("s", "b", 110, ",\"id\":2"), AT("s", "c", 120, ",\"id\":3"),
+             AT("f", "c", 122, ",\"id\":3") "]"));
+    OK(kept(&request, &to));
     SAME(to.bytes, "a a -4");
 }
 

@@ -11,6 +11,10 @@ clear(fd_sorter **sorter)
     fd_sorter_free(*sorter);
 }
 
+#define SORTER(path, budget) \
+    CLEAN(clear) fd_sorter *sorter = fd_sorter_new(path, budget); \
+    OK(sorter != NULL ? FD_OK : FD_ENOMEM)
+
 /* Numbers that repeat, from 0 to 255. */
 static uint32_t
 scattered(uint32_t i)
@@ -61,9 +65,8 @@ count_ordered(fd_sorter *sorter, uint32_t *count, fd_error *error)
 static void
 in_memory_and_again(void)
 {
-    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("out", 1 << 16);
+    SORTER("out", 1 << 16);
     uint32_t count = 0;
-    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
     for (int round = 0; round < 2; round++) {
         OK(add_all(sorter, 300, NULL));
         OK(count_ordered(sorter, &count, NULL));
@@ -77,9 +80,8 @@ in_memory_and_again(void)
 static void
 in_many_runs(void)
 {
-    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("./out", 1 << 10);
+    SORTER("./out", 1 << 10);
     uint32_t count = 0;
-    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
     OK(add_all(sorter, 2000, NULL));
     OK(count_ordered(sorter, &count, NULL));
     EQUAL(count, 2000);
@@ -92,9 +94,8 @@ static void
 records_larger_than_a_window(void)
 {
     static char large[300000];
-    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("out", 1 << 19);
+    SORTER("out", 1 << 19);
     fd_sorted item;
-    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
     for (int i = 0; i < 4; i++) {
         memset(large, 'a' + i, 300000);
         OK(fd_sorter_add(sorter, -i, 0, large, 300000, NULL));
@@ -116,9 +117,8 @@ static void
 records_larger_than_the_budget(void)
 {
     static char large[10000];
-    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("./out", 400);
+    SORTER("./out", 400);
     fd_sorted item;
-    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
     for (uint32_t i = 0; i < 250; i++) {
         uint32_t size = i % 3 == 0 ? 300 + i : i % 50 == 1 ? 10000 : i % 20;
         memset(large, (int)i, size);
@@ -142,9 +142,8 @@ static void
 one_record_larger_than_the_budget(void)
 {
     static char large[5000];
-    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("missing/out", 100);
+    SORTER("missing/out", 100);
     fd_sorted item;
-    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
     memset(large, 'z', sizeof large);
     OK(fd_sorter_add(sorter, 1, 0, large, sizeof large, NULL));
     OK(fd_sorter_next(sorter, &item, NULL));
@@ -157,9 +156,8 @@ one_record_larger_than_the_budget(void)
 static void
 nowhere_to_spill(void)
 {
-    CLEAN(clear) fd_sorter *sorter = fd_sorter_new("missing/out", 1 << 10);
+    SORTER("missing/out", 1 << 10);
     fd_error error = {""};
-    STATUS(sorter != NULL ? FD_OK : FD_ENOMEM, FD_OK);
     STATUS(add_all(sorter, 100, &error), FD_EIO);
     CHECK(strstr(error.text, "missing: cannot store temporary data: ")
           == error.text);

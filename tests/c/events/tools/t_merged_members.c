@@ -3,8 +3,6 @@
 
 #include "events/tools/merged_members.h"
 
-#include <string.h>
-
 static void
 keep(fd_merged_members *members, fd_timeline_input *input, bool *any,
      const char *key, const char *value)
@@ -37,12 +35,11 @@ rows_of_ranks(void)
         fd_buffer_bytes(&to, "", 1);
         OK(to.status);
         EQUAL(input.has_ranks, i == 0);
-        CHECK(strstr(to.bytes, i == 0 ? "\"ranks\":[ {\"rank\":1}, "
-                                        "{\"rank\":2}\n],"
-                                      : "\"file\":\"a.json\"")
-              != NULL);
-        CHECK(strstr(to.bytes, "\"displayTimeUnit\":\"ns\"") != NULL);
-        CHECK(strstr(to.bytes, "\"baseTimeNanoseconds\":7") != NULL);
+        HAS(to.bytes, i == 0 ? "\"ranks\":[ {\"rank\":1}, "
+                               "{\"rank\":2}\n],"
+                             : "\"file\":\"a.json\"");
+        HAS(to.bytes, "\"displayTimeUnit\":\"ns\"");
+        HAS(to.bytes, "\"baseTimeNanoseconds\":7");
     }
 }
 

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "fixtures.h"
+#include "timelines.h"
 
 #include "events/tools/timeline_merge.h"
 
@@ -61,37 +61,23 @@ byte_for_byte(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(two_ranks(FD_ALIGN_WALL, &to));
-    SAME(
-        to.bytes,
-        "{\"mergedFiles\":2,\"traceEvents\":[ \n"
-        "{\"ph\":\"X\",\"pid\":2,\"tid\":3000000000,\"ts\":2.000,\"dur\":1},"
-        "\n" ROWS(
-            0, 2, 0,
-            3000000000) ",\n"
-                        "{\"ph\":\"X\",\"pid\":1026,\"tid\":3000000001,\"ts\":"
-                        "5,\"dur\":1},\n" ROWS(
-                            1, 1026, 1024,
-                            3000000001) "\n"
-                                        "],\n\"displayTimeUnit\":\"ns\","
-                                        "\n\"baseTimeNanoseconds\":1000,\n"
-                                        "\"ranks\":[\n" RANK(
-                                            "a.json", 0, "wall",
-                                            1000) ",\n" RANK("b.json", 1,
-                                                             "wall",
-                                                             0) "\n],\n"
-                                                                "\"metadata\":"
-                                                                "{\"0\":{"
-                                                                "\"baseTimeNan"
-                                                                "oseconds\":"
-                                                                "2000,\n"
-                                                                "\"displayTime"
-                                                                "Unit\":"
-                                                                "\"ns\"},\n"
-                                                                "\"1\":{"
-                                                                "\"baseTimeNan"
-                                                                "oseconds\":"
-                                                                "1000,\n\"x\":"
-                                                                "[1.50]}}}\n");
+    CLEAN(fd_buffer_clear) fd_buffer wanted = {.bytes = NULL};
+    OK(JOIN(&wanted, "",
+            "{\"mergedFiles\":2,\"traceEvents\":[ \n"
+            "{\"ph\":\"X\",\"pid\":2,\"tid\":3000000000,\"ts\":2.000,"
+            "\"dur\":1},\n",
+            ROWS(0, 2, 0, 3000000000),
+            ",\n{\"ph\":\"X\",\"pid\":1026,\"tid\":3000000001,\"ts\":5,"
+            "\"dur\":1},\n",
+            ROWS(1, 1026, 1024, 3000000001),
+            "\n],\n\"displayTimeUnit\":\"ns\",\n"
+            "\"baseTimeNanoseconds\":1000,\n\"ranks\":[\n",
+            RANK("a.json", 0, "wall", 1000), ",\n",
+            RANK("b.json", 1, "wall", 0),
+            "\n],\n\"metadata\":{\"0\":{\"baseTimeNanoseconds\":2000,\n"
+            "\"displayTimeUnit\":\"ns\"},\n"
+            "\"1\":{\"baseTimeNanoseconds\":1000,\n\"x\":[1.50]}}}\n"));
+    SAME(to.bytes, wanted.bytes);
 }
 
 static void
@@ -100,15 +86,13 @@ other_alignments(void)
     CLEAN(fd_buffer_clear) fd_buffer none = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer start = {.bytes = NULL};
     OK(two_ranks(FD_ALIGN_NONE, &none));
-    CHECK(strstr(none.bytes, "\"ts\":1,") != NULL);
-    CHECK(strstr(none.bytes, "\"ts\":5,") != NULL);
-    CHECK(strstr(none.bytes, RANK("b.json", 1, "none", 0)) != NULL);
+    HAS(none.bytes, "\"ts\":1,");
+    HAS(none.bytes, "\"ts\":5,");
+    HAS(none.bytes, RANK("b.json", 1, "none", 0));
     OK(two_ranks(FD_ALIGN_START, &start));
-    CHECK(strstr(start.bytes, "\"pid\":2,\"tid\":3000000000,\"ts\":0.000,")
-          != NULL);
-    CHECK(strstr(start.bytes, "\"pid\":1026,\"tid\":3000000001,\"ts\":0.000,")
-          != NULL);
-    CHECK(strstr(start.bytes, RANK("b.json", 1, "start", -5000)) != NULL);
+    HAS(start.bytes, "\"pid\":2,\"tid\":3000000000,\"ts\":0.000,");
+    HAS(start.bytes, "\"pid\":1026,\"tid\":3000000001,\"ts\":0.000,");
+    HAS(start.bytes, RANK("b.json", 1, "start", -5000));
 }
 
 static void
@@ -172,10 +156,8 @@ damaged_inputs(void)
                                    {.path = "b.json", .rank = 1},
                                    {.path = "c.json", .rank = 2}};
     OK(fixture_write_text("a.json", ""));
-    OK(fixture_write_text("b.json",
-                          "{\"traceEvents\":[" EVENT(1) "," EVENT(
-                              x) ","
-                                 "{\"pid\":9,\"args\":{\"a\":NaN}}"));
+    OK(WRITE("b.json", "{\"traceEvents\":[", EVENT(1), EVENT(x),
+             "{\"pid\":9,\"args\":{\"a\":NaN}}"));
     OK(fixture_write_text(
         "c.json", BASE(5) "\"traceEvents\":[" EVENT("x") "," EVENT(2) "]}"));
     fd_timeline_request request = {.align = FD_ALIGN_START};
@@ -237,9 +219,9 @@ part_of_a_merge(void)
     OK(fixture_write_text("a.json", text));
     OK(merge(request, &input, 1, &to, NULL));
     EQUAL(input.filtered, 1);
-    CHECK(strstr(to.bytes, "\"mergedFiles\":2") != NULL);
-    CHECK(strstr(to.bytes, "\"name\":\"rank 1 | a\"") != NULL);
-    CHECK(strstr(to.bytes, "\"ranks\":[ {\"rank\":1,\"lost\":3}\n]") != NULL);
+    HAS(to.bytes, "\"mergedFiles\":2");
+    HAS(to.bytes, "\"name\":\"rank 1 | a\"");
+    HAS(to.bytes, "\"ranks\":[ {\"rank\":1,\"lost\":3}\n]");
     CHECK(strstr(to.bytes, "\"name\":\"a\"") == NULL);
     request.begin_ns = 20000;
     input = (fd_timeline_input){.path = "a.json"};

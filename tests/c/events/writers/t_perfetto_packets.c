@@ -22,12 +22,6 @@ packet_field(const fd_buffer *to, int packet, uint32_t field)
     return (fd_proto_field){.number = 0};
 }
 
-static fd_native_packets
-packets_to(fd_buffer *to)
-{
-    return (fd_native_packets){.to = to};
-}
-
 /* The timestamp of an instant, which is in this packet. */
 static uint64_t
 passed(fd_native_packets *p, int64_t time, int packet)
@@ -46,7 +40,7 @@ ticks_drift(void)
     static const fd_perfetto_clock clock = {
         .map = {.offset_ns = 1000, .drift_ppt = 500000000000}, .step_ns = 10};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
+    CLEAN(fd_native_packets_clear) fd_native_packets p = {.to = &to};
     fd_native_begin_clock(&p, &clock, -6);
     OK(to.status);
     EQUAL(p.ticks.zero, -6);
@@ -71,7 +65,7 @@ events_of_any_size(void)
     static const char bytes[20000];
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer body = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets p = packets_to(&to);
+    CLEAN(fd_native_packets_clear) fd_native_packets p = {.to = &to};
     fd_native_begin_clock(&p, &clock, 0);
     for (int i = 0; i < 5; i++) {
         body.size = 0;

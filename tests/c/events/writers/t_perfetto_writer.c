@@ -1,14 +1,6 @@
 #include "natives.h"
 
-#include <string.h>
-
 #define AT "\"pid\":5,\"tid\":7,\"ts\":10"
-
-static bool
-has(const fd_buffer *text, const char *part)
-{
-    return strstr(text->bytes, part) != NULL;
-}
 
 static void
 every_kind_of_event(void)
@@ -55,7 +47,7 @@ without_a_time(void)
                      &input, &to));
     EQUAL(input.lost, 1);
     EQUAL(input.native.early, 1);
-    CHECK(has(&to, "1000 /[No name]"));
+    HAS(to.bytes, "1000 /[No name]");
 }
 
 RUN(TEST(every_kind_of_event), TEST(without_a_time))

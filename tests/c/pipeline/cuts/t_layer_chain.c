@@ -56,10 +56,9 @@ outputs_with_several_readers(void)
 static void
 nothing_is_left(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    MODEL(model, "a -- Input -- " ONE "\n");
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     fd_error error = {""};
-    OK(model_of(&model, "a -- Input -- " ONE "\n", NULL));
     STATUS(fd_layers_make(&layers, &model, &error), FD_EINVAL);
     SAME(error.text, "the graph has no layer");
 }

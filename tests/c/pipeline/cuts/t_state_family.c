@@ -7,10 +7,9 @@
 static void
 rows_are_distinct(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    MODEL(model, NODE("a", ONE) NODE("b", ONE) "\ta -- b\n");
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     CLEAN(fd_family_clear) fd_state_family family = {.count = 0};
-    OK(model_of(&model, NODE("a", ONE) NODE("b", ONE) "\ta -- b\n", NULL));
     OK(fd_layers_make(&layers, &model, NULL));
     family.layers = &layers;
     family.next = fd_calloc(1, sizeof *family.next);

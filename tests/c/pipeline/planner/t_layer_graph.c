@@ -57,8 +57,7 @@ cycle_is_reported(void)
 static void
 an_empty_model(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    OK(model_of(&model, "", NULL));
+    MODEL(model, "");
     EQUAL(model.nodes.count, 0);
 }
 

@@ -14,13 +14,12 @@
 static void
 every_node_has_a_stage(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    MODEL(model, CHAIN);
     CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.states = {.count = 0}};
     fd_pipeline_request request = {.costs = {.levels = 1,
                                              .machines = {2},
                                              .bandwidths = {1e3},
                                              .straight = true}};
-    OK(model_of(&model, CHAIN, NULL));
     OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
     CHECK(fabs(pipeline.best.time - 0.004) < 1e-12);
     int32_t stages[6];
@@ -56,8 +55,7 @@ missing_plan_is_reported(void)
          "(2 layers, a to b) lacks 400 bytes"},
         {{.levels = 0}, "0 levels of machines: 1 to 8"},
     };
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    OK(model_of(&model, CHAIN, NULL));
+    MODEL(model, CHAIN);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_pipeline_clear)
         fd_pipeline pipeline = {.states = {.count = 0}};
@@ -73,10 +71,9 @@ missing_plan_is_reported(void)
 static void
 plans_on_chains(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
+    MODEL(model, CHAIN);
     fd_pipeline_request request = {
         .costs = {.levels = 1, .machines = {3}, .bandwidths = {1e3}}};
-    OK(model_of(&model, CHAIN, NULL));
     for (int i = 0; i < 2; i++) {
         CLEAN(fd_pipeline_clear)
         fd_pipeline pipeline = {.states = {.count = 0}};

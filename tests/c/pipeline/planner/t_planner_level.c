@@ -52,10 +52,9 @@ static const fd_costs straight = {
 static void
 values_up_to_each_state(void)
 {
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    STATES(states, BRANCHES);
     CLEAN(fd_level_clear) fd_level level = {.machines = 0};
     uint64_t looked = 0;
-    OK(states_of(&states, BRANCHES));
     OK(fill(&level, &states, &straight, 100, &looked));
     EQUAL(states.count, 9);
     CHECK(takes(&level, 4, 1, 7));
@@ -71,10 +70,9 @@ values_up_to_each_state(void)
 static void
 waists_close_cuts(void)
 {
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    STATES(states, BRANCHES);
     CLEAN(fd_level_clear) fd_level level = {.machines = 0};
     uint64_t looked = 0;
-    OK(states_of(&states, BRANCHES));
     const bool waists[] = {true,  false, false, true, true,
                            false, false, true,  true};
     for (uint32_t i = 0; i < 9; i++) {
@@ -95,7 +93,7 @@ waists_close_cuts(void)
 static void
 cuts_need_machines(void)
 {
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    STATES(states, BRANCHES);
     CLEAN(fd_level_clear) fd_level level = {.machines = 0};
     fd_costs costs = {.levels = 1,
                       .machines = {3},
@@ -103,7 +101,6 @@ cuts_need_machines(void)
                       .ratio = 1,
                       .true_cut = true};
     uint64_t looked = 0;
-    OK(states_of(&states, BRANCHES));
     OK(fill(&level, &states, &costs, 17, &looked));
     CHECK(isinf(fd_level_value(&level, 3, 2)));
     CHECK(isfinite(fd_level_value(&level, 4, 2)));
@@ -114,10 +111,9 @@ cuts_need_machines(void)
 static void
 between_two_states(void)
 {
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    STATES(states, BRANCHES);
     CLEAN(fd_level_clear) fd_level level = {.machines = 0};
     uint64_t looked = 0;
-    OK(states_of(&states, BRANCHES));
     OK(fill(&level, &states, &straight, 100, &looked));
     level.outermost = false;
     fd_level_fill(&level, 0, 4);

@@ -11,15 +11,8 @@ static void
 found_within_their_bounds(void)
 {
     static const int64_t skew[] = {0, 5 * MS, -5 * MS, 3 * MS};
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "deepspeed-train",
-                          .stages = 4,
-                          .micro_batches = 8,
-                          .transfer = 1,
-                          .moves = true,
-                          .iterations = 2,
-                          .skew = skew};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "deepspeed-train", .stages = 4, .micro_batches = 8,
+             .transfer = 1, .moves = true, .iterations = 2, .skew = skew);
     for (uint32_t i = 0; i < 4; i++) {
         const fd_pipe_rank *rank = &r.pipeline.ranks.list[i];
         int64_t wrong = rank->moved + skew[i];
@@ -35,13 +28,8 @@ static void
 one_direction_bounds_nothing(void)
 {
     static const int64_t skew[] = {0, 50 * MS};
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "deepspeed-inference",
-                          .stages = 2,
-                          .micro_batches = 4,
-                          .moves = true,
-                          .skew = skew};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "deepspeed-inference", .stages = 2,
+             .micro_batches = 4, .moves = true, .skew = skew);
     EQUAL(r.pipeline.ranks.list[0].unsure, 0);
     EQUAL(r.pipeline.ranks.list[1].unsure, -1);
     EQUAL(r.pipeline.ranks.list[1].moved, 0);

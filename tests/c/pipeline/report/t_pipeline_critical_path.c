@@ -9,14 +9,10 @@ as_long_as_the_iteration(void)
         "1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "deepspeed-train"};
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
         for (int moves = 0; moves < 2; moves++) {
-            CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
             bool blocks = i == 5;
-            pipeline_spec spec = {.schedule = schedules[i],
-                                  .stages = 3,
-                                  .micro_batches = 6,
-                                  .transfer = blocks ? 1 : 0,
-                                  .moves = moves != 0 || blocks};
-            OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+            REPORTED(r, .schedule = schedules[i], .stages = 3,
+                     .micro_batches = 6, .transfer = blocks ? 1 : 0,
+                     .moves = moves != 0 || blocks);
             int64_t time = r.idle.shares[0].start;
             CHECK(r.path.pieces.count > 6);
             for (uint32_t j = 0; j < r.path.pieces.count; j++) {

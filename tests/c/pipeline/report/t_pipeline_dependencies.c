@@ -8,13 +8,8 @@ static void
 producers(void)
 {
     for (int moves = 0; moves < 2; moves++) {
-        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        pipeline_spec spec = {.schedule = "1f1b",
-                              .stages = 3,
-                              .micro_batches = 4,
-                              .moves = moves != 0,
-                              .lines = 2};
-        OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+        REPORTED(r, .schedule = "1f1b", .stages = 3, .micro_batches = 4,
+                 .moves = moves != 0, .lines = 2);
         const fd_pipe *p = &r.pipeline;
         uint32_t found = 0;
         for (uint32_t i = 0; i < p->jobs.count; i++) {

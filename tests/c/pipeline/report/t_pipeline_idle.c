@@ -82,14 +82,8 @@ known_figures(void)
 static void
 waits_apart_from_transfers(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    OK(pipeline_reported(&r,
-                         &(pipeline_spec){.schedule = "deepspeed-train",
-                                          .stages = 2,
-                                          .micro_batches = 4,
-                                          .transfer = 1,
-                                          .moves = true},
-                         FD_SCHEDULES));
+    REPORTED(r, .schedule = "deepspeed-train", .stages = 2, .micro_batches = 4,
+             .transfer = 1, .moves = true);
     EQUAL(r.matches.matched, 8);
     for (uint32_t rank = 0; rank < 2; rank++) {
         const fd_pipe_share *share =
@@ -117,14 +111,8 @@ awaited_stages(void)
 {
     static const int64_t middle[] = {10, 20, 10};
     for (int moves = 0; moves < 2; moves++) {
-        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        OK(pipeline_reported(&r,
-                             &(pipeline_spec){.schedule = "1f1b",
-                                              .stages = 3,
-                                              .micro_batches = 4,
-                                              .forward = middle,
-                                              .moves = moves != 0},
-                             FD_SCHEDULES));
+        REPORTED(r, .schedule = "1f1b", .stages = 3, .micro_batches = 4,
+                 .forward = middle, .moves = moves != 0);
         const int64_t *waits = r.idle.waits;
         CHECK(waits[0 * 3 + 1] >= 120 * PIPELINE_UNIT);
         CHECK(waits[2 * 3 + 1] >= 90 * PIPELINE_UNIT);
@@ -192,13 +180,8 @@ as_planned(void)
 static void
 bytes(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "deepspeed-train",
-                          .stages = 3,
-                          .micro_batches = 4,
-                          .transfer = 1,
-                          .moves = true};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "deepspeed-train", .stages = 3, .micro_batches = 4,
+             .transfer = 1, .moves = true);
     EQUAL(r.idle.shares[0].bytes, 400);
     EQUAL(r.idle.shares[2].bytes, 100);
 }

@@ -14,14 +14,9 @@ each_send_has_its_receive(void)
                  {"interleaved", 2, 4, 4, 0},
                  {"zb-v", 2, 4, 4, 8}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        pipeline_spec spec = {.schedule = cases[i].schedule,
-                              .stages = cases[i].stages,
-                              .micro_batches = cases[i].micro_batches,
-                              .moves = true,
-                              .iterations = 2,
-                              .lines = 2};
-        OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+        REPORTED(r, .schedule = cases[i].schedule, .stages = cases[i].stages,
+                 .micro_batches = cases[i].micro_batches, .moves = true,
+                 .iterations = 2, .lines = 2);
         uint32_t all = 4 * 2 * cases[i].micro_batches * (cases[i].globals - 1);
         uint32_t apart = r.matches.matched - r.matches.local;
         EQUAL(r.matches.alone.count, 0);

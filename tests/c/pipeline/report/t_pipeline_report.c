@@ -35,13 +35,8 @@ strict_refuses_clocks(void)
 static void
 copies(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "1f1b",
-                          .stages = 2,
-                          .micro_batches = 4,
-                          .moves = true,
-                          .lines = 2};
-    OK(pipeline_simulated(&r.pipeline, &spec));
+    SIMULATED(r, .schedule = "1f1b", .stages = 2, .micro_batches = 4,
+              .moves = true, .lines = 2);
     fd_pipe_job *last = &r.pipeline.jobs.list[r.pipeline.jobs.count - 1];
     last->end += 5 * PIPELINE_UNIT; /* of rank 3, line 1 */
     OK(fd_pipeline_settle(&r.pipeline));
@@ -57,13 +52,8 @@ copies(void)
 static void
 a_rank_is_missing(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "1f1b",
-                          .stages = 3,
-                          .micro_batches = 4,
-                          .moves = true,
-                          .absent = 2};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "1f1b", .stages = 3, .micro_batches = 4,
+             .moves = true, .absent = 2);
     EQUAL(r.pipeline.stages, 3);
     EQUAL(r.matches.matched, 0);
     EQUAL(r.matches.alone.count, 16);

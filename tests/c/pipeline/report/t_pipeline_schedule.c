@@ -14,13 +14,8 @@ static void
 all_schedules_are_recognized(void)
 {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        pipeline_spec spec = {.schedule = fd_schedule_name(all[i]),
-                              .stages = 3,
-                              .micro_batches = 6,
-                              .moves = true,
-                              .iterations = 3};
-        OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+        REPORTED(r, .schedule = fd_schedule_name(all[i]), .stages = 3,
+                 .micro_batches = 6, .moves = true, .iterations = 3);
         CHECK(r.schedule.known);
         EQUAL(r.schedule.plan.schedule, all[i]);
         EQUAL(r.schedule.micro_batches, 6);

@@ -31,12 +31,8 @@ static void
 unbalanced(void)
 {
     static const int64_t middle[] = {30, 60, 30};
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "1f1b",
-                          .stages = 3,
-                          .micro_batches = 4,
-                          .forward = middle};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "1f1b", .stages = 3, .micro_batches = 4,
+             .forward = middle);
     EQUAL(r.ifs.base.makespan, 840 * PIPELINE_UNIT);
     EQUAL(r.ifs.stages.makespan, 840 * PIPELINE_UNIT);
     EQUAL(r.ifs.ideal.makespan, 720 * PIPELINE_UNIT);
@@ -54,10 +50,7 @@ unbalanced(void)
 static void
 schedules_and_micro_batches(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {
-        .schedule = "gpipe", .stages = 4, .micro_batches = 8};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "gpipe", .stages = 4, .micro_batches = 8);
     EQUAL(r.ifs.base.makespan, 330 * PIPELINE_UNIT);
     EQUAL(find(&r, FD_IF_DOUBLED, -1)->saves, 45 * PIPELINE_UNIT);
     EQUAL(find_schedule(&r, FD_SCHEDULE_1F1B)->saves, 0);
@@ -71,13 +64,8 @@ schedules_and_micro_batches(void)
 static void
 overlapped(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "deepspeed-train",
-                          .stages = 4,
-                          .micro_batches = 8,
-                          .transfer = 1,
-                          .moves = true};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "deepspeed-train", .stages = 4, .micro_batches = 8,
+             .transfer = 1, .moves = true);
     CHECK(r.schedule.blocking);
     EQUAL(r.ifs.base.makespan, 362 * PIPELINE_UNIT);
     CHECK(find(&r, FD_IF_OVERLAPPED, -1)->saves > 0);
@@ -93,14 +81,8 @@ overlapped(void)
 static void
 posted(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    pipeline_spec spec = {.schedule = "gpipe",
-                          .stages = 2,
-                          .micro_batches = 4,
-                          .transfer = 1,
-                          .posts = true,
-                          .moves = true};
-    OK(pipeline_reported(&r, &spec, FD_SCHEDULES));
+    REPORTED(r, .schedule = "gpipe", .stages = 2, .micro_batches = 4,
+             .transfer = 1, .posts = true, .moves = true);
     CHECK(!r.schedule.blocking && !r.schedule.mixed);
     CHECK(r.schedule.posted != NULL);
     EQUAL(r.ifs.base.makespan, (10 + 44 + 20 + 84) * PIPELINE_UNIT);
@@ -111,14 +93,9 @@ posted(void)
 static void
 mixed(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
     fd_pipe_request request = {.named = FD_SCHEDULES};
-    pipeline_spec spec = {.schedule = "1f1b",
-                          .stages = 2,
-                          .micro_batches = 4,
-                          .transfer = 1,
-                          .moves = true};
-    OK(pipeline_simulated(&r.pipeline, &spec));
+    SIMULATED(r, .schedule = "1f1b", .stages = 2, .micro_batches = 4,
+              .transfer = 1, .moves = true);
     fd_pipe_job *send = NULL;
     for (uint32_t i = 0; i < r.pipeline.jobs.count; i++) {
         if (r.pipeline.jobs.list[i].kind == FD_JOB_SA) {
@@ -143,15 +120,11 @@ layers(void)
     static const uint32_t first[] = {0, 1, 5, 6};
     static const double weights[] = {1, 0, 2, 1, 1, 1};
     for (int weighed = 0; weighed < 2; weighed++) {
-        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-        pipeline_spec spec = {.schedule = "1f1b",
-                              .stages = 3,
-                              .micro_batches = 4,
-                              .forward = middle};
         fd_pipe_request request = {
             .named = FD_SCHEDULES,
             .layers = {3, first, weighed ? weights : NULL}};
-        OK(pipeline_simulated(&r.pipeline, &spec));
+        SIMULATED(r, .schedule = "1f1b", .stages = 3, .micro_batches = 4,
+                  .forward = middle);
         OK(fd_pipeline_settle(&r.pipeline));
         OK(fd_pipeline_report(&r, &request, NULL));
         const fd_pipe_if *up = &r.ifs.list.list[r.ifs.list.count - 1];

@@ -3,14 +3,11 @@
 
 #include "pipeline/report/recorded_jobs.h"
 
-#include <string.h>
-
 static fd_status
 job_of(fd_trace *trace, fd_trace_rank *rank, const char *kind,
        fd_trace_job job)
 {
-    fd_status status =
-        fd_text_pool_add(&trace->texts, kind, strlen(kind), &job.kind);
+    fd_status status = fixture_text(trace, kind, &job.kind);
     return status == FD_OK ? fd_vector_push(&rank->jobs, job) : status;
 }
 
@@ -66,9 +63,8 @@ make(fd_trace *trace)
 static void
 jobs_of_a_rank(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
-    OK(trace == NULL ? FD_ENOMEM : FD_OK);
     OK(make(trace));
     fd_pipe_known known = {.position = 1,
                            .data = -1,
@@ -101,9 +97,8 @@ jobs_of_a_rank(void)
 static void
 a_trace_without_jobs(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
-    OK(fixture_trace(&trace, 0, NULL));
     fd_pipe_known known = {.position = -1};
     OK(fd_pipe_read(&p, trace, &known));
     EQUAL(p.ranks.count, 0);

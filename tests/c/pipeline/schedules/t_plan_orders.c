@@ -30,9 +30,8 @@ short_group(void)
 static void
 transfers(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    PLAN(plan, "1f1b", 3, 1);
     CLEAN(fd_plan_clear) fd_plan alone = {.first = NULL};
-    OK(plan_of(&plan, "1f1b", 3, 1));
     static const fd_job_kind kinds[] = {FD_JOB_RA, FD_JOB_F, FD_JOB_SA,
                                         FD_JOB_RG, FD_JOB_B, FD_JOB_SG};
     static const int peers[] = {0, -1, 2, 2, -1, 0};

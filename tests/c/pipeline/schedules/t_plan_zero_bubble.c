@@ -14,9 +14,8 @@ handcrafted(void)
 static void
 v_of_one(void)
 {
-    CLEAN(fd_plan_clear) fd_plan plan = {.first = NULL};
+    PLAN(plan, "zb-v", 3, 1);
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    OK(plan_of(&plan, "zb-v", 3, 1));
     const char *got = plan_table(&plan, 2, &text);
     OK(text.status);
     SAME(got, "2F0 3F0 3I0 3W0 2I0 2W0");

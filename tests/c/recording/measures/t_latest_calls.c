@@ -38,8 +38,7 @@ begin(fixture *f, fd_latest_call call)
 static void
 the_return_of_the_function_is_the_end(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     enter(&f, "all_reduce");
     uint64_t from = check_clock_now();
     const fd_measure *made = begin(&f, (fd_latest_call){8, 9, 1, 24, false});
@@ -69,8 +68,7 @@ the_return_of_the_function_is_the_end(void)
 static void
 unknown_ends(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     enter(&f, "all_reduce");
     const fd_measure *async = begin(&f, (fd_latest_call){8, 9, 1, 24, true});
     const fd_measure *missed = begin(&f, (fd_latest_call){8, 9, 2, 24, false});
@@ -93,8 +91,7 @@ unknown_ends(void)
 static void
 the_oldest_is_replaced(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     enter(&f, "all_reduce");
     for (uint64_t i = 1; i <= FD_LATEST_KEPT + 44; i++) {
         const fd_measure *made = begin(&f, (fd_latest_call){8, 9, i, 1, true});
@@ -121,8 +118,7 @@ the_oldest_is_replaced(void)
 static void
 without_room(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     f.recording->limits.max_measures = 4 * 1024;
     uint32_t capacity = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
     enter(&f, "all_reduce");

@@ -6,8 +6,7 @@
 static void
 cleared_rings_start_again(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     fd_measures *measures = &f.main->measures;
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "c10d::barrier"));
     for (uint32_t group = 8; group <= 24; group += 8) {

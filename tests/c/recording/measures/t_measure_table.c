@@ -12,8 +12,7 @@ key_of(uint32_t context, uint16_t kind)
 static void
 one_record_per_key(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::mm");
     uint32_t id = fd_tree_id(f.main, fixture_enter_node(f.main, node));
     fd_measure *comm = fd_measures_at(f.main, key_of(id, FD_MEASURE_COMM));
@@ -58,8 +57,7 @@ keys_are_exact(void)
 static void
 overflow_is_counted(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 1));
+    FIXTURE(f, NULL, 1);
     f.recording->limits.max_measures = 4 * 1024;
     uint32_t capacity = (4 * 1024 - sizeof(fd_chunk)) / sizeof(fd_measure);
     uint32_t kept = 0;

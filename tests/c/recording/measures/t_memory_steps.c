@@ -28,9 +28,8 @@ number_in(uint64_t word)
 static void
 sums_of_live_bytes(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_memory_clear) fd_memory_use use = {.count = 0};
-    OK(fixture_open(&f, NULL, 4));
     uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::zeros");
     uint32_t leak = fd_tree_id(f.main, fixture_enter_node(f.main, node));
     uint32_t root = fd_tree_id(f.main, f.main->root);
@@ -90,9 +89,8 @@ steps_end(void *argument)
 static void
 threads_end_steps_at_once(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_memory_clear) fd_memory_use use = {.count = 0};
-    OK(fixture_open(&f, NULL, 4));
     uint32_t root = fd_tree_id(f.main, f.main->root);
     OK(fd_memory_init(&use, f.recording));
     fd_memory_allocated(&use, f.main, root, FD_MEMORY_CPU, 64, 500);

@@ -4,8 +4,6 @@
 #include "base/budget.h"
 #include "trace/dump/dump_parts.h"
 
-#include <string.h>
-
 static fd_status
 opened(fd_dump_parts *parts, const char *text, fd_error *error)
 {
@@ -71,7 +69,7 @@ malformed_documents(void)
         CLEAN(fd_dump_parts_close) fd_dump_parts parts = {.in = {.fd = -1}};
         fd_error error = {""};
         STATUS(opened(&parts, cases[i].text, &error), FD_EFORMAT);
-        CHECK(strstr(error.text, cases[i].message) != NULL);
+        HAS(error.text, cases[i].message);
     }
 }
 

@@ -101,7 +101,7 @@ invalid_dumps(void)
             fixture_load(&trace, cases[i].text, strlen(cases[i].text), &error),
             cases[i].status);
         CHECK(trace == NULL);
-        CHECK(strstr(error.text, cases[i].message) != NULL);
+        HAS(error.text, cases[i].message);
     }
     fd_trace *trace = NULL;
     fd_error error;
@@ -114,9 +114,8 @@ invalid_dumps(void)
 static void
 cut_and_continued(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    OK(fixture_trace(&trace, 0, NULL));
     OK(fixture_dump(trace, &text));
     for (size_t size = 0; size < text.size - 1; size += 97) {
         fd_trace *part = NULL;
@@ -138,14 +137,12 @@ cut_and_continued(void)
 static void
 sum_of_ranks(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fixture_trace_free) fd_trace *again = NULL;
-    CLEAN(fixture_trace_free) fd_trace *both = fd_trace_new();
+    NEW_TRACE(both);
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
     bool same;
-    OK(both != NULL ? FD_OK : FD_ENOMEM);
-    OK(fixture_trace(&trace, 0, NULL));
     fd_trace_rank *sum = &trace->ranks.list[0];
     sum->rank = UINT32_MAX;
     sum->reduced = 3;
@@ -162,7 +159,7 @@ sum_of_ranks(void)
     OK(fixture_load(&again, text.bytes, text.size, NULL));
     OK(fd_merge_add(both, again, "sum", NULL));
     STATUS(fd_merge_add(both, again, "again", &error), FD_ECONFLICT);
-    CHECK(strstr(error.text, "a second sum of ranks") != NULL);
+    HAS(error.text, "a second sum of ranks");
     OK(fd_trace_sort(both));
     OK(fixture_same(trace, both, &same));
     CHECK(same);

@@ -46,8 +46,8 @@ large_numbers_are_strings(void)
         CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
         OK(with_values(&trace, cases[i].self, 0));
         OK(fixture_dump(trace, &text));
-        CHECK(strstr(text.bytes, cases[i].text) != NULL);
-        CHECK(strstr(text.bytes, "a\\\"\\\\\\n<b>\\u007f") != NULL);
+        HAS(text.bytes, cases[i].text);
+        HAS(text.bytes, "a\\\"\\\\\\n<b>\\u007f");
     }
 }
 
@@ -60,8 +60,7 @@ doubles(void)
     CLEAN(fd_buffer_clear) fd_buffer foreign = {.bytes = NULL};
     OK(with_values(&trace, 1, 0.1));
     OK(fixture_dump(trace, &plain));
-    CHECK(strstr(plain.bytes, "\"self_squares\":[0.10000000000000001]")
-          != NULL);
+    HAS(plain.bytes, "\"self_squares\":[0.10000000000000001]");
     setlocale(LC_NUMERIC, "de_DE.UTF-8");
     fd_status status = fixture_dump(trace, &foreign);
     setlocale(LC_NUMERIC, "C");
@@ -77,12 +76,9 @@ facts_without_valid_json(void)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     OK(with_values(&trace, 1, 0));
-    fd_trace_meta meta;
-    OK(fd_text_pool_add(&trace->texts, "key", 3, &meta.key));
-    OK(fd_text_pool_add(&trace->texts, "{\"half", 6, &meta.json));
-    OK(fd_vector_push(&trace->ranks.list[0].meta, meta));
+    OK(fixture_fact(trace, &trace->ranks.list[0], "key", "{\"half"));
     OK(fixture_dump(trace, &text));
-    CHECK(strstr(text.bytes, "\"key\":\"{\\\"half\"") != NULL);
+    HAS(text.bytes, "\"key\":\"{\\\"half\"");
     CLEAN(json_free) cJSON *document = cJSON_Parse(text.bytes);
     CHECK(document != NULL);
 }
@@ -90,10 +86,9 @@ facts_without_valid_json(void)
 static void
 empty_trace(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = fd_trace_new();
+    NEW_TRACE(trace);
     CLEAN(fixture_trace_free) fd_trace *again = NULL;
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    OK(trace != NULL ? FD_OK : FD_ENOMEM);
     OK(fd_trace_sort(trace));
     OK(fixture_dump(trace, &text));
     OK(fixture_load(&again, text.bytes, text.size, NULL));
@@ -104,10 +99,9 @@ empty_trace(void)
 static void
 saved_rank_by_rank(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    TRAINED_TRACE(trace, 0, "run");
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer saved = {.bytes = NULL};
-    OK(fixture_trace(&trace, 0, "run"));
     fd_dump(trace, &text);
     OK(text.status);
     OK(fd_dump_save(trace, "saved.json", NULL));

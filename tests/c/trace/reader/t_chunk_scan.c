@@ -44,10 +44,9 @@ view_of(const fd_chunks *chunks, uint32_t kind)
 static void
 events_of_one_lap(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
     const void *records;
-    OK(fixture_open(&f, NULL, 4));
     fd_chunk *chunk = events(&f, 100, 10);
     CHECK(chunk != NULL);
     OK(fd_chunks_view(&chunks, f.recording->file.base, fixture_bytes(&f),
@@ -93,10 +92,9 @@ scanned_chunks_stay_valid(void)
 static void
 only_selected_kinds(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, "part.fd", 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
     fd_chunk *chunk;
-    OK(fixture_open(&f, "part.fd", 4));
     OK(fd_file_chunk(&f.recording->file, FD_CHUNK_OPERANDS, 8, FD_PAGE, 0,
                      &chunk));
     *(uint64_t *)fd_chunk_records(chunk) = 42;

@@ -40,7 +40,7 @@ invalid_files(void)
     STATUS(open_bytes(&chunks, &bytes, 7, &error), FD_EFORMAT);
     SAME(error.text, "part.fd: not a fastdispatch recording");
     STATUS(open_bytes(&chunks, &bytes, FD_PAGE - 1, &error), FD_EFORMAT);
-    CHECK(strstr(error.text, "cut off within the header") != NULL);
+    HAS(error.text, "cut off within the header");
     fd_header *header = (fd_header *)bytes.bytes;
     header->version = FD_FILE_VERSION + 1;
     STATUS(open_bytes(&chunks, &bytes, bytes.size, &error), FD_EVERSION);
@@ -55,9 +55,8 @@ invalid_files(void)
 static void
 records_by_id(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
-    OK(fixture_open(&f, NULL, 4));
     OK(fixture_train(&f, 0));
     const fd_file *file = &f.recording->file;
     OK(fd_chunks_view(&chunks, file->base, fixture_bytes(&f), NULL));
@@ -87,9 +86,8 @@ records_by_id(void)
 static void
 strings_by_id(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
-    OK(fixture_open(&f, NULL, 4));
     OK(fixture_train(&f, 0));
     const fd_file *file = &f.recording->file;
     OK(fd_chunks_view(&chunks, file->base, fixture_bytes(&f), NULL));
@@ -119,9 +117,8 @@ strings_by_id(void)
 static void
 unknown_kinds(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
-    OK(fixture_open(&f, NULL, 4));
     fd_chunk *chunk;
     OK(fd_file_chunk(&f.recording->file, 77, 48, FD_PAGE, 0, &chunk));
     chunk->used = 3;
@@ -139,43 +136,18 @@ unknown_kinds(void)
 static void
 damaged_chunks(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     OK(fixture_train(&f, 0));
     fd_chunk *hot = f.main->contexts.chunk;
     fd_chunk saved = *hot;
-    const fd_chunk wrong[] = {
-        {.magic = 1,
-         .offset = saved.offset,
-         .bytes = 4096,
-         .record_bytes = 64,
-         .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic,
-         .offset = 4096,
-         .bytes = 4096,
-         .record_bytes = 64,
-         .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic,
-         .offset = saved.offset,
-         .bytes = 100,
-         .record_bytes = 64,
-         .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic,
-         .offset = saved.offset,
-         .bytes = 4096,
-         .record_bytes = 0,
-         .kind = 99},
-        {.magic = saved.magic,
-         .offset = saved.offset,
-         .bytes = 4096,
-         .record_bytes = 32,
-         .kind = FD_CHUNK_CONTEXTS},
-        {.magic = saved.magic,
-         .offset = saved.offset,
-         .bytes = UINT64_MAX / 4096 * 4096,
-         .record_bytes = 64,
-         .kind = FD_CHUNK_CONTEXTS},
-    };
+    fd_chunk wrong[] = {saved, saved, saved, saved, saved, saved};
+    wrong[0].magic = 1;
+    wrong[1].offset = 4096;
+    wrong[2].bytes = 100;
+    wrong[3].record_bytes = 0;
+    wrong[3].kind = 99;
+    wrong[4].record_bytes = 32;
+    wrong[5].bytes = UINT64_MAX / 4096 * 4096;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
         *hot = wrong[i];
@@ -200,8 +172,7 @@ damaged_chunks(void)
 static void
 writer_is_seen(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, "alive.fd", 4));
+    FIXTURE(f, "alive.fd", 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
     OK(fd_chunks_open(&chunks, "alive.fd", FD_CHUNKS_ALL, NULL));
     EQUAL(chunks.writer, FD_WRITER_LIVES);

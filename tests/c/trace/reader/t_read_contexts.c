@@ -16,9 +16,8 @@ child(fixture *f, fd_tree *tree, const char *name, uint32_t origin)
 static void
 threads_of_a_role_join(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     fd_tree *one = fixture_thread(&f, "worker");
     fd_tree *two = fixture_thread(&f, "worker");
     CHECK(one != NULL && two != NULL);
@@ -37,9 +36,8 @@ threads_of_a_role_join(void)
 static void
 idle_contexts(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     fd_context *above = child(&f, f.main, "above", 0);
     fd_callee callee = {fixture_node(&f, FD_NODE_OP, "below"), 0, 0};
     fd_tree_child(f.main, above, &callee)->resumes++;
@@ -55,9 +53,8 @@ idle_contexts(void)
 static void
 origins_and_flags(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     fd_context *forward = child(&f, f.main, "forward", 0);
     child(&f, f.main, "backward", fd_tree_id(f.main, forward))->flags |=
         FD_CONTEXT_HIDDEN;
@@ -74,9 +71,8 @@ origins_and_flags(void)
 static void
 damaged_spreads(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     const fd_context *one = child(&f, f.main, "one", 0);
     fd_context *two = child(&f, f.main, "two", 0);
     fd_spread *spread = fd_file_record(&f.recording->file, one->spread);

@@ -6,8 +6,7 @@
 static void
 calls_steps_work_and_open_calls(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_timeline(&trace, true));
+    TIMELINE_TRACE(trace, true);
     const fd_trace_rank *rank = &trace->ranks.list[1];
     EQUAL(rank->events.count, 7);
     static const struct {
@@ -33,9 +32,8 @@ calls_steps_work_and_open_calls(void)
 static void
 only_on_request(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE_TIMELINE(f, .on = true);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
     fixture_enter_node(f.main, fixture_function(&f, "a", 0));
     fixture_leave(f.main);
     OK(fixture_reload(&f, &trace));
@@ -48,9 +46,8 @@ only_on_request(void)
 static void
 ignored_events(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE_TIMELINE(f, .on = true);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
     fixture_work(5);
     fd_steps_end(&f.steps, f.main, FD_STEPS_OPTIMIZER);
     fixture_work(5);
@@ -58,8 +55,7 @@ ignored_events(void)
     fd_tree_event(f.main, (fd_event){0, 0, 12345, FD_EVENT_CALL, 0});
     fd_tree_event(f.main,
                   (fd_event){0, 0, fd_tree_id(f.main, f.main->root), 99, 0});
-    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
-                             true, NULL));
+    OK(fixture_reload_timeline(&f, &trace));
     EQUAL(trace->ranks.list[0].events.count, 1);
     EQUAL(trace->ranks.list[0].events.list[0].duration, 10);
     EQUAL(trace->ranks.list[0].threads.list[0].events_lost, 2);
@@ -69,9 +65,8 @@ ignored_events(void)
 static void
 numbers_of_calls(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE_TIMELINE(f, .on = true);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
     uint32_t node = fixture_function(&f, "a", 0);
     for (uint64_t i = 0; i < 3; i++) {
         fixture_enter_node(f.main, node);
@@ -81,8 +76,7 @@ numbers_of_calls(void)
         fixture_leave(f.main);
         fd_tree_event(f.main, number);
     }
-    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
-                             true, NULL));
+    OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->events.count, 3);
     EQUAL(rank->threads.list[0].events, 3);
@@ -95,19 +89,14 @@ numbers_of_calls(void)
 static void
 chunks_in_their_order(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE_TIMELINE(f, .on = true, .overwrites = true,
+                     .max_bytes = 24 * 1024);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true,
-                                                .overwrites = true,
-                                                .max_bytes = 24 * 1024}));
     uint32_t node = fixture_function(&f, "a", 0);
     for (int i = 0; i < 1100; i++) {
-        fixture_enter_node(f.main, node);
-        fixture_work(1);
-        fixture_leave(f.main);
+        fixture_call(f.main, node, 1);
     }
-    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
-                             true, NULL));
+    OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     CHECK(rank->events.count > 700);
     EQUAL(rank->events.count + rank->threads.list[0].events_lost, 1100);

@@ -14,9 +14,7 @@ recorded(fixture *f, uint64_t from, fd_trace **trace)
     }
     uint64_t origin = fd_file_header(&f->recording->file)->start.ticks;
     const fd_context *forward =
-        fixture_enter_node(f->main, fixture_node(f, FD_NODE_OP, "aten::mul"));
-    fixture_work(10);
-    fixture_leave(f->main);
+        fixture_call(f->main, fixture_node(f, FD_NODE_OP, "aten::mul"), 10);
     fixture_work(20);
     fd_callee backward = {fixture_node(f, FD_NODE_AUTOGRAD, "MulBackward0"), 0,
                           fd_tree_id(f->main, forward)};
@@ -26,8 +24,7 @@ recorded(fixture *f, uint64_t from, fd_trace **trace)
                              fd_tree_id(f->main, node), FD_EVENT_FLOW, 0});
     fixture_work(10);
     fixture_leave(f->main);
-    return fd_reader_read_memory(trace, f->recording->file.base,
-                                 fixture_bytes(f), true, NULL);
+    return fixture_reload_timeline(f, trace);
 }
 
 static void

@@ -27,10 +27,7 @@ put(fixture *f, fd_gpu_figures *figures, uint32_t context, uint64_t ns)
 static void
 figures_and_events(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    fd_timeline timeline = {.on = true};
-    OK(fixture_open_timeline(&f, &timeline));
-    f.recording->timeline.max_bytes = 1 << 20;
+    FIXTURE_TIMELINE(f, .on = true, .max_bytes = 1 << 20);
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
     fd_gpu_figures_init(&figures, f.recording);
     fixture_work(100);
@@ -65,10 +62,7 @@ figures_and_events(void)
 static void
 of_jobs(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    fd_timeline timeline = {.on = true};
-    OK(fixture_open_timeline(&f, &timeline));
-    f.recording->timeline.max_bytes = 1 << 20;
+    FIXTURE_TIMELINE(f, .on = true, .max_bytes = 1 << 20);
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
     fd_gpu_figures_init(&figures, f.recording);
     uint32_t node = fixture_node(&f, FD_NODE_JOB, "F");

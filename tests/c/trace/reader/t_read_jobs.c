@@ -26,9 +26,7 @@ perform(fixture *f)
                                                    .step = 7});
     fd_stack_push_range(f->main, forward, job);
     fd_stack_settle_to(f->main, 1);
-    fixture_enter_node(f->main, fixture_function(f, "f", 0));
-    fixture_work(20);
-    fixture_leave(f->main);
+    fixture_call(f->main, fixture_function(f, "f", 0), 20);
     fd_stack_remove(f->main, 1);
     job = fd_jobs_begin(f->main, &(fd_job){.node = receive, .peer = 1});
     fd_stack_push_range(f->main, receive, job);
@@ -102,10 +100,9 @@ merged_as_they_are(void)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    CLEAN(fixture_trace_free) fd_trace *merged = fd_trace_new();
+    NEW_TRACE(merged);
     uint32_t other;
-    CHECK(merged != NULL);
-    OK(fd_text_pool_add(&merged->texts, "aaa", 3, &other));
+    OK(fixture_text(merged, "aaa", &other));
     OK(recorded(&f, true, &trace));
     OK(fd_merge_add(merged, trace, "rank", NULL));
     OK(fd_trace_sort(merged));
@@ -127,8 +124,7 @@ damaged_jobs_are_skipped(void)
     fd_job *jobs = fd_chunk_records(f.main->jobs.chunk);
     jobs[0].node = 12345;
     jobs[1].thread = 12345;
-    OK(fd_reader_read_memory(&trace, f.recording->file.base, fixture_bytes(&f),
-                             true, NULL));
+    OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->jobs.count, 0);
     EQUAL(rank->events.count, 2);

@@ -35,9 +35,8 @@ read(fixture *f, fd_trace **trace)
 static void
 sums_of_a_path(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 1));
     fd_tree *other = fixture_thread(&f, "main");
     OK(other != NULL ? FD_OK : FD_ENOMEM);
     measure(&f, f.main);
@@ -60,13 +59,12 @@ sums_of_a_path(void)
 static void
 in_a_dump(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fixture_trace_free) fd_trace *loaded = NULL;
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
     bool same = false;
-    OK(fixture_open(&f, NULL, 1));
     measure(&f, f.main);
     OK(read(&f, &trace));
     OK(fixture_dump(trace, &text));
@@ -85,12 +83,11 @@ in_a_dump(void)
 static void
 latest_collectives(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fixture_trace_free) fd_trace *loaded = NULL;
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
-    OK(fixture_open(&f, NULL, 1));
     uint64_t origin = fd_file_header(&f.recording->file)->start.ticks;
     fd_latest_call call = {
         .group = fd_recording_text(f.recording, "0:2"),

@@ -14,10 +14,9 @@ clear(fd_reading *r)
 static void
 in_the_order_of_writing(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(clear) fd_reading r = {.part = FD_PART_TIMELINE};
     fd_run_list runs = {NULL, 0, 0};
-    OK(fixture_open(&f, NULL, 4));
     static const uint64_t firsts[] = {900, 0, 300, 0};
     fd_chunk *made[4];
     for (int i = 0; i < 4; i++) {

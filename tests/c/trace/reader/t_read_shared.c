@@ -11,9 +11,8 @@ node_of(const fixture *f, uint32_t id)
 static void
 broken_texts(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     uint32_t node = fixture_node(&f, FD_NODE_RANGE, "abXcdY");
     fixture_enter_node(f.main, node);
     uint32_t name = node_of(&f, node)->name;
@@ -31,9 +30,8 @@ broken_texts(void)
 static void
 damaged_nodes(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     uint32_t unknown = fixture_node(&f, FD_NODE_OP, "unknown kind");
     uint32_t from = fixture_node(&f, FD_NODE_OP, "from");
     uint32_t strip = fixture_function(&f, "strip", 0);

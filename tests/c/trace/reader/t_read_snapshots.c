@@ -21,11 +21,7 @@ state_of(const fd_trace *trace, const char *name, bool end)
 static fd_context *
 call(fixture *f, const char *name, uint64_t ns)
 {
-    fd_context *context =
-        fixture_enter_node(f->main, fixture_node(f, FD_NODE_OP, name));
-    fixture_work(ns);
-    fixture_leave(f->main);
-    return context;
+    return fixture_call(f->main, fixture_node(f, FD_NODE_OP, name), ns);
 }
 
 /* Six steps of 20 ns after a first one of 900; then more work. */
@@ -44,9 +40,8 @@ record(fixture *f)
 static void
 states_around_settled_steps(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     record(&f);
     OK(fixture_reload(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
@@ -75,10 +70,9 @@ states_around_settled_steps(void)
 static void
 waiting_threads(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *live = NULL;
     CLEAN(fixture_trace_free) fd_trace *settled = NULL;
-    OK(fixture_open(&f, NULL, 4));
     fd_tree *other = fixture_thread(&f, "other");
     CHECK(other != NULL);
     fixture_work(3);
@@ -98,11 +92,10 @@ waiting_threads(void)
 static void
 unusable(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *damaged = NULL;
     CLEAN(fixture_trace_free) fd_trace *other = NULL;
     CLEAN(fixture_trace_free) fd_trace *missing = NULL;
-    OK(fixture_open(&f, NULL, 4));
     record(&f);
     fd_snapshot *list = f.steps.snapshots.records;
     uint64_t figures = list[5].figures;

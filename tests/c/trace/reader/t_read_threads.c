@@ -4,9 +4,8 @@
 static void
 open_calls(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "outer"));
     fixture_work(40);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "inner"));
@@ -31,9 +30,8 @@ open_calls(void)
 static void
 released_threads(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
     fixture_work(7);
     fd_tree_release(f.main);
@@ -48,8 +46,7 @@ released_threads(void)
 static void
 damaged_stacks(void)
 {
-    CLEAN(fixture_clear) fixture f;
-    OK(fixture_open(&f, NULL, 4));
+    FIXTURE(f, NULL, 4);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
     fd_thread_record *record = f.main->record;
     uint64_t places[] = {0, 64, record->stack + 1, fixture_bytes(&f) - 8,

@@ -10,8 +10,7 @@
 static void
 facts_of_a_recording(void)
 {
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_trace(&trace, 1, "abc"));
+    TRAINED_TRACE(trace, 1, "abc");
     const fd_trace_rank *rank = &trace->ranks.list[0];
     CHECK(rank->rank == 1 && rank->world == 2 && rank->pid == 4711);
     EQUAL(rank->state, FD_STATE_STOPPED);
@@ -39,9 +38,8 @@ facts_of_a_recording(void)
 static void
 ring_and_facts_settle(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     fd_recording_note(f.recording, "key", "1");
     fd_recording_note(f.recording, "key", "2");
     for (int i = 0; i < FD_STEPS_KEPT + 3; i++) {
@@ -61,11 +59,10 @@ ring_and_facts_settle(void)
 static void
 states(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, "state.fd", 4);
     CLEAN(fixture_trace_free) fd_trace *live = NULL;
     CLEAN(fixture_trace_free) fd_trace *killed = NULL;
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
-    OK(fixture_open(&f, "state.fd", 4));
     OK(fixture_train(&f, 0));
     OK(fd_reader_read(&live, "state.fd", false, NULL));
     EQUAL(live->ranks.list[0].state, FD_STATE_RUNNING);
@@ -91,7 +88,7 @@ unreadable(void)
     SAME(error.text, "text.fd: not a fastdispatch recording");
     STATUS(fd_reader_read_memory(&trace, "fastdisp", 8, false, &error),
            FD_EFORMAT);
-    CHECK(strstr(error.text, "this recording: cut off") != NULL);
+    HAS(error.text, "this recording: cut off");
 }
 
 static fd_status
@@ -180,9 +177,8 @@ any_bit_flipped(void)
 static void
 orphans_are_kept(void)
 {
-    CLEAN(fixture_clear) fixture f;
+    FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fixture_open(&f, NULL, 4));
     OK(fixture_train(&f, 0));
     uint32_t node = fixture_node(&f, FD_NODE_OP, "child");
     for (uint32_t i = 1; i < 200; i++) {
