@@ -2,6 +2,7 @@
 
 #include "capture/frames/c_function_nodes.h"
 #include "capture/frames/python_calls.h"
+#include "capture/hooks/profiler_start.h"
 #include "capture/operators/node_calls.h"
 #include "capture/python/monitoring.h"
 #include "capture/timers/call_timers.h"
@@ -98,6 +99,7 @@ on_call(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     if (fd_c_target_of(args[2], first, &target)) {
         begin_call(PyThreadState_Get(), &target);
     }
+    fd_profiler_start_called(args[2]);
     Py_RETURN_NONE;
 }
 
@@ -110,6 +112,7 @@ on_end(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)count;
     (void)names;
     end_call(PyThreadState_Get());
+    fd_profiler_start_returned();
     Py_RETURN_NONE;
 }
 
@@ -129,6 +132,7 @@ fd_c_calls_open(fd_session *session, fd_error *error)
         return FD_ECONFLICT;
     }
     missing = fd_monitoring_constant("MISSING");
+    fd_profiler_start_find();
     fd_c_calls_switch(session, false);
     return FD_OK;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import sys
@@ -101,6 +102,30 @@ def test_callbacks_and_generators_nest_below_the_c_function(source: str) -> None
     assert found["sorted", "key"] == 3
     assert found["key", "len"] == 4
     assert ("program", "key") not in found
+
+
+def profiler_events(start: Callable[[object], None]) -> list[tuple[str, str]]:
+    """What a profile function of the program gets, after calls of ``sys.setprofile`` that fail or set nothing."""
+    events = []
+    with contextlib.suppress(TypeError):
+        sys.setprofile()  # type: ignore[call-arg]
+    sys.setprofile(None)
+    assert sys.getprofile() is None
+    start(lambda frame, event, value: events.append((event, getattr(value, "__name__", frame.f_code.co_name))))
+    len("")
+    sys.setprofile(None)
+    return events
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("start", [sys.setprofile, threading.setprofile_all_threads], ids=["one", "all"])
+def test_a_profiler_of_the_program_gets_its_events(start: Callable[[object], None], source: str) -> None:
+    plain = profiler_events(start)
+    assert plain == [*plain[:-3], ("c_call", "len"), ("c_return", "len"), ("c_call", "setprofile")]
+    found: list[list[tuple[str, str]]] = []
+    trace = record(lambda: found.extend(profiler_events(start) for _ in range(3)), calls=source, detail="c_calls")
+    assert found == 3 * [plain]
+    assert edges(trace)["profiler_events", "setprofile"] == (9 if start is threading.setprofile_all_threads else 12)
 
 
 @pytest.mark.parametrize("source", SOURCES)
