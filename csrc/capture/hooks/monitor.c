@@ -239,6 +239,19 @@ on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     Py_RETURN_NONE;
 }
 
+/* An exception that is thrown into a generator before its start also counts
+ * the call that created it. */
+static PyObject *
+on_throw(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    (void)self;
+    (void)count;
+    (void)names;
+    call_entered(args[0],
+                 !fd_frame_has_started(fd_frame_current(PyThreadState_Get())));
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 on_leave(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -370,7 +383,7 @@ static fd_monitored events[] = {
     FD_MONITORED("PY_START", on_start, false),
     FD_MONITORED("PY_RETURN", on_leave, false),
     FD_MONITORED("PY_RESUME", on_resume, false),
-    FD_MONITORED("PY_THROW", on_resume, false),
+    FD_MONITORED("PY_THROW", on_throw, false),
     FD_MONITORED("PY_YIELD", on_leave, false),
     FD_MONITORED("PY_UNWIND", on_unwind, false),
 };

@@ -1,8 +1,8 @@
 /* Generators and coroutines that never start. No event of sys.monitoring
  * reports the call that creates one, so the monitor counts it where it starts.
  * This file counts the others where CPython finalizes them: while it watches,
- * it stands in front of the finalizers of the three types. One that the
- * program closes before its start is not seen. Requires the GIL. */
+ * it stands in front of the finalizers of the three types. Requires the
+ * GIL. */
 #ifndef FD_UNSTARTED_GENERATORS_H
 #define FD_UNSTARTED_GENERATORS_H
 

@@ -127,15 +127,35 @@ fd_frame_is_starting(const fd_frame *frame)
 #endif
 }
 
+/* Return whether the frame of a generator has run. */
+static inline bool
+fd_frame_has_started(fd_frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return _PyInterpreterFrame_LASTI(frame)
+        >= fd_frame_code(frame)->_co_firsttraceable;
+#else
+    (void)frame;
+    return true;
+#endif
+}
+
 /* Return the frame of a generator, a coroutine or an asynchronous generator
- * that has never run, else NULL. */
+ * that has never run, also if it was closed, else NULL. 3.15 clears the frame
+ * of a closed one: NULL. */
 static inline fd_frame *
 fd_frame_unstarted(PyObject *generator)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030F0000
     PyGenObject *made = (PyGenObject *)generator;
     return made->gi_frame_state == FRAME_CREATED ? (fd_frame *)&made->gi_iframe
                                                  : NULL;
+#elif PY_VERSION_HEX >= 0x030C0000
+    PyGenObject *made = (PyGenObject *)generator;
+    bool kept = made->gi_frame_state == FRAME_CREATED
+             || made->gi_frame_state == FRAME_COMPLETED;
+    fd_frame *frame = (fd_frame *)&made->gi_iframe;
+    return kept && !fd_frame_has_started(frame) ? frame : NULL;
 #else
     (void)generator;
     return NULL;
