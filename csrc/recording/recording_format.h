@@ -171,6 +171,7 @@ enum {
     FD_COUNT_SNAPSHOTS_FULL, /* ends of steps without space for a snapshot */
     FD_COUNT_MEASURES_FULL,  /* measurements without space for a record */
     FD_COUNT_UNHOOKED_NS,    /* time without any hook of Python calls */
+    FD_COUNT_STEPS_UNCLEAR,  /* steps whose begin or end is in doubt */
     FD_COUNT_USED
 };
 

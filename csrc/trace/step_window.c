@@ -304,6 +304,15 @@ first_settled(const fd_trace_rank *rank, fd_settling *verdict)
     return index > 1 ? index - 1 : 1;
 }
 
+/* Return whether more than one in 20 ends of steps are in doubt, not counting
+ * the first one (recording/step_rounds.h). */
+static bool
+are_unclear(const fd_trace_rank *rank, uint64_t steps)
+{
+    return rank->steps_source == FD_STEPS_OPTIMIZER
+        && rank->counters[FD_COUNT_STEPS_UNCLEAR] > 1 + steps / 20;
+}
+
 fd_settled
 fd_settle(const fd_trace_rank *rank)
 {
@@ -313,6 +322,10 @@ fd_settle(const fd_trace_rank *rank)
         count > 0 ? rank->marks.list[count - 1].steps : rank->steps;
     if (steps < FEWEST_STEPS) {
         found.verdict = FD_SETTLING_FEW;
+        return found;
+    }
+    if (are_unclear(rank, steps)) {
+        found.verdict = FD_SETTLING_UNCLEAR;
         return found;
     }
     if (count < 2 || rank->marks.list[0].steps != 1) {

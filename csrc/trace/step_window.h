@@ -24,7 +24,8 @@ typedef enum fd_settling {
                            * vary */
     FD_SETTLING_FEW,      /* undecided: fewer than four steps */
     FD_SETTLING_UNMARKED, /* undecided: the recording has no snapshots */
-    FD_SETTLING_UNTIMED   /* undecided: no time was recorded in steps */
+    FD_SETTLING_UNTIMED,  /* undecided: no time was recorded in steps */
+    FD_SETTLING_UNCLEAR   /* undecided: the ends of many steps are in doubt */
 } fd_settling;
 
 typedef struct fd_settled {

@@ -28,7 +28,8 @@ const char *const fd_counter_names[] = {"nodes_full",        "strings_full",
                                         "gpu_events_lost",   "op_calls_full",
                                         "operands_cut",      "classes_full",
                                         "snapshots_full",    "measures_full",
-                                        "unhooked_ns",       NULL};
+                                        "unhooked_ns",       "steps_unclear",
+                                        NULL};
 
 static const char *const measure_names[] = {
     "none",   "steps",      "shapes", "comm",       "collectives",

@@ -10,6 +10,7 @@ These classes check few of their arguments: programs use :mod:`fastdispatch`, wh
 import os
 from array import array
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar, final
 
 from typing_extensions import Buffer, disjoint_base
@@ -237,6 +238,8 @@ class Session:
     numbered, and the minimum duration (ns) of Python calls, operators, ranges and jobs, negative for none.
     ``folder``: the directory in which ``path`` is the name of a file. ``notebook``: fold
     IPython and ipykernel, and what the threads of now run outside of the program. ``c_calls``: record C functions.
+    ``on_site([(code, offset), ...])`` is called with each new place from which optimizers are called and returns the
+    relations of all places (record/step_sites.py). ``step_of``: the function whose ends are ends of steps.
 
     Raises :class:`Error` if the file cannot be created or another process records there.
     """
@@ -260,6 +263,8 @@ class Session:
         folder: Folder | None = None,
         notebook: bool = False,
         c_calls: bool = False,
+        on_site: Callable[[list[tuple[CodeType, int]]], bytes] | None = None,
+        step_of: str | None = None,
     ) -> Self: ...
     @property
     def path(self) -> str | None:

@@ -194,6 +194,29 @@ fd_code_refresh(void)
     }
 }
 
+bool
+fd_code_set_step(const char *function)
+{
+    char *copy = NULL;
+    if (function == NULL && fd_process.step_function == NULL) {
+        return true;
+    }
+    if (function != NULL) {
+        copy = fd_malloc(strlen(function) + 1);
+        if (copy == NULL) {
+            return false;
+        }
+        strcpy(copy, function);
+    }
+    fd_free(fd_process.step_function);
+    fd_process.step_function = copy;
+    for (fd_code *at = fd_process.known; at != NULL; at = at->next) {
+        at->special &= (uint16_t)~FD_CODE_STEP;
+        at->special |= fd_rules_code(at->code) & FD_CODE_STEP;
+    }
+    return true;
+}
+
 const fd_code *
 fd_code_add(PyCodeObject *code)
 {

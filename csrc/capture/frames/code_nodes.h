@@ -48,6 +48,11 @@ const fd_code *fd_code_add(PyCodeObject *code);
 /* Apply changed job rules to all known code. */
 void fd_code_refresh(void);
 
+/* Set the function whose ends are ends of steps: "NAME" or "FILE:NAME", the
+ * end of its qualified name and of its path; NULL: none. Return false if there
+ * is no memory. */
+bool fd_code_set_step(const char *function);
+
 /* Return the object that determines the class, borrowed, or NULL if it is
  * unbound. */
 PyObject *fd_receiver_value(const fd_code *known, const fd_frame *frame);

@@ -176,7 +176,8 @@ evaluate_other(PyThreadState *state, fd_frame *frame, int throwing)
     if ((special & FD_CODE_EVENTS) == 0) {
         return evaluate_recorded(state, frame, throwing, thread, known);
     }
-    fd_events_called(thread, special);
+    fd_events_called(thread, special, frame,
+                     fd_frame_python(fd_frame_current(state)));
     PyObject *result =
         evaluate_recorded(state, frame, throwing, thread, known);
     fd_events_returned(thread, special);
@@ -286,7 +287,8 @@ watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
         return evaluate_frame(state, frame, throwing);
     }
     uint16_t special = known->special;
-    fd_events_called(thread, special);
+    fd_events_called(thread, special, frame,
+                     fd_frame_python(fd_frame_current(state)));
     PyObject *result = evaluate_frame(state, frame, throwing);
     fd_events_returned(thread, special);
     return result;

@@ -58,7 +58,8 @@ enter_frame(fd_thread *thread, PyCodeObject *code, fd_frame *frame,
     }
     if ((special & FD_CODE_PLUMBING) == 0) {
         if ((special & FD_CODE_EVENTS) != 0) {
-            fd_events_called(thread, special);
+            fd_events_called(thread, special, frame,
+                             fd_frame_python(frame->previous));
         }
         uint32_t generation = thread->synced;
         uint32_t depth = fd_calls_enter(thread, code, known, frame);
@@ -199,7 +200,9 @@ watch_call(PyCodeObject *code)
     }
     const fd_code *known = fd_code_of(thread, code);
     if (known != NULL && (known->special & FD_CODE_EVENTS) != 0) {
-        fd_events_called(thread, known->special);
+        fd_frame *frame = fd_frame_current(PyThreadState_Get());
+        fd_events_called(thread, known->special, frame,
+                         fd_frame_python(frame->previous));
     }
 }
 

@@ -1,47 +1,150 @@
 #include "capture/hooks/step_calls.h"
 
+#include "capture/hooks/step_sites.h"
 #include "recording/measures/latest_calls.h"
+#include "recording/recording.h"
 
-enum { STEP_EVENTS = FD_CODE_OPTIMIZER | FD_CODE_ENGINE };
+#include <stdio.h>
 
-void
-fd_events_called(fd_thread *thread, uint16_t special)
+enum { STEP_EVENTS = FD_CODE_OPTIMIZER | FD_CODE_ENGINE, MOST_NOTES = 16 };
+
+/* Return the optimizer of a call: `self`, the first positional argument, or
+ * the argument of a scaler. */
+static const PyObject *
+optimizer_of(uint16_t special, const fd_frame *frame)
 {
-    thread->step_nesting += (special & STEP_EVENTS) != 0;
+    int slot = (special & FD_CODE_SCALER) != 0 ? 1 : 0;
+    const PyObject *value = fd_unboxed(fd_frame_local(frame, slot));
+    return value != NULL && PyTuple_CheckExact(value)
+                && PyTuple_GET_SIZE(value) > 0
+             ? PyTuple_GET_ITEM(value, 0)
+             : value;
 }
 
-/* Return whether a call ended a step. Only the outermost call does:
- * train_batch of an engine calls Optimizer.step, and one optimizer may call
- * another. */
-static bool
-ended_a_step(fd_thread *thread, uint16_t special)
+static void
+optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
+                 fd_frame *caller)
 {
-    if ((special & STEP_EVENTS) == 0) {
-        return false;
+    const PyObject *optimizer = optimizer_of(special, frame);
+    fd_session *session = fd_process_active();
+    thread->stepping = (uint64_t)(uintptr_t)optimizer;
+    if (session != NULL && optimizer != NULL) {
+        fd_rounds_called(&session->step_plan.rounds, thread->stepping,
+                         fd_step_site(session, thread, caller));
     }
-    thread->step_nesting -= thread->step_nesting > 0;
-    return thread->step_nesting == 0;
+}
+
+void
+fd_events_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
+                 fd_frame *caller)
+{
+    fd_session *session = fd_process_active();
+    if ((special & FD_CODE_BACKWARD) != 0 && session != NULL) {
+        session->step_plan.backwards++;
+        fd_rounds_backward(&session->step_plan.rounds);
+    }
+    if ((special & STEP_EVENTS) == 0) {
+        return;
+    }
+    if (thread->step_nesting++ == 0 && (special & FD_CODE_OPTIMIZER) != 0) {
+        optimizer_called(thread, special, frame, caller);
+    }
+}
+
+/* Store the number of optimizers in a step. */
+static void
+note_optimizers(fd_session *session)
+{
+    fd_step_plan *plan = &session->step_plan;
+    const fd_rounds *rounds = &plan->rounds;
+    uint32_t number = rounds->in_previous > rounds->optimizers
+                        ? rounds->in_previous
+                        : rounds->optimizers;
+    if (number != plan->noted && plan->notes < MOST_NOTES) {
+        char json[16];
+        snprintf(json, sizeof json, "%u", number);
+        fd_recording_note(session->recording, "optimizers", json);
+        plan->noted = number;
+        plan->notes++;
+    }
+}
+
+/* Return whether a call of an optimizer ended a step. Inside a backward pass
+ * (hooks of parameters), the step ends with that. */
+static bool
+optimizer_ended(fd_session *session, const fd_thread *thread)
+{
+    fd_step_plan *plan = &session->step_plan;
+    bool ended = fd_rounds_returned(&plan->rounds, thread->stepping);
+    fd_header *header = fd_file_header(&session->recording->file);
+    header->counters[FD_COUNT_STEPS_UNCLEAR] = plan->rounds.unclear;
+    if (ended) {
+        note_optimizers(session);
+    }
+    plan->pending |= ended && plan->backwards > 0;
+    return ended && plan->backwards == 0;
+}
+
+static bool
+backward_ended(fd_session *session)
+{
+    fd_step_plan *plan = &session->step_plan;
+    plan->backwards -= plan->backwards > 0;
+    bool ended = plan->pending && plan->backwards == 0;
+    plan->pending = plan->pending && !ended;
+    return ended;
+}
+
+/* Return how a call ended a step, or FD_STEPS_NONE. Only the outermost call
+ * does: train_batch of an engine calls Optimizer.step, and one optimizer may
+ * call another. */
+static uint32_t
+ended_step(fd_session *session, fd_thread *thread, uint16_t special)
+{
+    if ((special & FD_CODE_STEP) != 0) {
+        return FD_STEPS_EXPLICIT;
+    }
+    if ((special & FD_CODE_BACKWARD) != 0) {
+        return backward_ended(session) ? FD_STEPS_OPTIMIZER : FD_STEPS_NONE;
+    }
+    if ((special & STEP_EVENTS) == 0 || thread->step_nesting > 0) {
+        return FD_STEPS_NONE;
+    }
+    if ((special & FD_CODE_ENGINE) != 0) {
+        return FD_STEPS_ENGINE;
+    }
+    return optimizer_ended(session, thread) ? FD_STEPS_OPTIMIZER
+                                            : FD_STEPS_NONE;
+}
+
+static void
+wait_returned(const fd_session *session, const fd_thread *thread)
+{
+    if (thread->session == session && thread->tree != NULL
+        && thread->synced == fd_process_generation()) {
+        fd_latest_returned(thread->tree);
+    }
 }
 
 void
 fd_events_returned(fd_thread *thread, uint16_t special)
 {
-    bool step = ended_a_step(thread, special);
     fd_session *session = fd_process_active();
-    if ((special & FD_CODE_WAITS) != 0) {
-        if (session != NULL && thread->session == session
-            && thread->tree != NULL
-            && thread->synced == fd_process_generation()) {
-            fd_latest_returned(thread->tree);
-        }
+    if ((special & STEP_EVENTS) != 0) {
+        thread->step_nesting -= thread->step_nesting > 0;
+    }
+    if (session == NULL) {
         return;
     }
-    if (session != NULL && step) {
-        session->step_ended(session, thread,
-                            (special & FD_CODE_ENGINE) != 0
-                                ? FD_STEPS_ENGINE
-                                : FD_STEPS_OPTIMIZER);
+    if ((special & FD_CODE_WAITS) != 0) {
+        wait_returned(session, thread);
+        return;
     }
+    uint32_t source = ended_step(session, thread, special);
+    if (source != FD_STEPS_NONE) {
+        session->step_ended(session, thread, source);
+    }
+    session = fd_process_active();
     if (session != NULL && (special & FD_CODE_CHANGES) != 0) {
         fd_session_changed(session, thread);
     }

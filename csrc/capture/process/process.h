@@ -43,6 +43,7 @@ typedef struct fd_process_state {
     uint32_t codes;        /* latest id of a code object; ids are not reused */
     struct fd_code *known; /* facts about code objects, newest first */
     FD_VECTOR(struct fd_job_rule *) job_rules; /* owned; rules of the user */
+    char *step_function; /* owned; see fd_code_set_step */
 } fd_process_state;
 
 extern fd_process_state fd_process;

@@ -31,6 +31,7 @@ typedef struct fd_thread {
     PyThreadState *state;     /* of a Python thread, else NULL */
     fd_index names;           /* text of ranges and autograd nodes -> node */
     uint32_t step_nesting;    /* open calls whose end may end a step */
+    uint64_t stepping;        /* address of the optimizer of the outermost */
     bool ring_refused;        /* whether there was no space for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first timer */
     fd_latest_record latest;  /* used in sessions that measure operands */

@@ -127,6 +127,13 @@ fd_frame_is_starting(const fd_frame *frame)
 #endif
 }
 
+/* Return the offset in bytes of the instruction that the frame executes. */
+static inline int
+fd_frame_instruction(fd_frame *frame)
+{
+    return _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
+}
+
 /* Return whether the frame of a generator has run. */
 static inline bool
 fd_frame_has_started(fd_frame *frame)

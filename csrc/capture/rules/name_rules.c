@@ -58,14 +58,24 @@ static const fd_rule rules[] = {
     {"torch/fx/", NULL, 0, FD_NODE_FOLD},
 
     /* Phases and ends of steps. */
-    {"torch/autograd/__init__.py", "backward", 0, FD_PHASE_BACKWARD},
-    {"torch/autograd/__init__.py", "grad", 0, FD_PHASE_BACKWARD},
+    {"torch/autograd/__init__.py", "backward", FD_CODE_BACKWARD,
+     FD_PHASE_BACKWARD},
+    {"torch/autograd/__init__.py", "grad", FD_CODE_BACKWARD,
+     FD_PHASE_BACKWARD},
+    {"megatron/core/pipeline_parallel/schedules.py", "custom_backward",
+     FD_CODE_BACKWARD, FD_PHASE_BACKWARD},
     {"torch/autograd/graph.py", "_engine_run_backward", 0, FD_PHASE_BACKWARD},
     {"torch/_tensor.py", "Tensor.backward", 0, FD_PHASE_BACKWARD},
     {"torch/optim/optimizer.py",
      "Optimizer.profile_hook_step.<locals>.wrapper", FD_CODE_OPTIMIZER,
      FD_PHASE_OPTIMIZER},
     {"torch/optim/optimizer.py", "Optimizer.zero_grad", 0, FD_PHASE_OPTIMIZER},
+    {"amp/grad_scaler.py", "GradScaler.step",
+     FD_CODE_OPTIMIZER | FD_CODE_SCALER, FD_PHASE_OPTIMIZER},
+    {"/optimizer/optimizer.py", "MixedPrecisionOptimizer.step",
+     FD_CODE_OPTIMIZER, FD_PHASE_OPTIMIZER},
+    {"/optimizer/optimizer.py", "ChainedOptimizer.step", FD_CODE_OPTIMIZER,
+     FD_PHASE_OPTIMIZER},
     {"torch/utils/data/dataloader.py", "_BaseDataLoaderIter.__next__", 0,
      FD_PHASE_DATA},
     {"lightning/pytorch/strategies/strategy.py", "Strategy.training_step", 0,
@@ -76,6 +86,8 @@ static const fd_rule rules[] = {
      FD_PHASE_BACKWARD},
     {"deepspeed/runtime/engine.py", "DeepSpeedEngine.step", 0,
      FD_PHASE_OPTIMIZER},
+    {"deepspeed/runtime/engine.py", "DeepSpeedEngine._take_model_step",
+     FD_CODE_OPTIMIZER, 0},
     {"deepspeed/runtime/pipe/engine.py", "PipelineEngine.train_batch",
      FD_CODE_ENGINE, 0},
 };
@@ -102,14 +114,42 @@ is_own(const char *file)
     return size > 0 && strncmp(file, folder, size) == 0 && file[size] == '/';
 }
 
+/* Return whether `text` ends with `end`, alone or after `separator`. */
+static bool
+has_ending(const char *text, const char *end, size_t size, char separator)
+{
+    size_t whole = strlen(text);
+    return whole >= size && memcmp(text + whole - size, end, size) == 0
+        && (whole == size || text[whole - size - 1] == separator);
+}
+
+/* Return whether the user named this function as the one of a step. Generators
+ * end many times. */
+static bool
+is_step(const PyCodeObject *code, const char *file, const char *qualified)
+{
+    enum { RESUMABLE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR };
+    const char *wanted = fd_process.step_function;
+    if (wanted == NULL || (code->co_flags & RESUMABLE) != 0) {
+        return false;
+    }
+    const char *colon = strrchr(wanted, ':');
+    const char *name = colon != NULL ? colon + 1 : wanted;
+    return has_ending(qualified, name, strlen(name), '.')
+        && (colon == NULL
+            || has_ending(file, wanted, (size_t)(colon - wanted), '/'));
+}
+
 uint16_t
 fd_rules_code(const PyCodeObject *code)
 {
     PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
                          fd_utf8_text_of(code->co_qualname)};
     const char *file = fd_utf8(texts[0], "");
-    const fd_rule *rule = match_rule(file, fd_utf8(texts[1], ""));
+    const char *qualified = fd_utf8(texts[1], "");
+    const fd_rule *rule = match_rule(file, qualified);
     uint16_t flags = rule != NULL ? rule->code : 0;
+    flags |= is_step(code, file, qualified) ? FD_CODE_STEP : 0;
     flags = is_own(file) ? FD_CODE_PLUMBING : flags;
     Py_XDECREF(texts[0]);
     Py_XDECREF(texts[1]);

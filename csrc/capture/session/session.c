@@ -35,6 +35,7 @@ free_session(fd_session *session)
     fd_map_clear(&session->models);
     fd_map_clear(&session->owners);
     fd_map_clear(&session->measures.operators);
+    fd_rounds_clear(&session->step_plan.rounds);
     fd_pipeline_free(session->pipeline);
     /* Must precede the end of the recording, to which it writes. */
     fd_timer_plan_clear(&session->timers);
@@ -470,6 +471,7 @@ fd_session_drop_objects(fd_session *session)
     Py_CLEAR(session->schedule);
     Py_CLEAR(session->on_change);
     Py_CLEAR(session->on_ready);
+    Py_CLEAR(session->step_plan.on_site);
     Py_CLEAR(session->on_model);
     Py_CLEAR(session->error);
     Py_CLEAR(session->timers.in_use);

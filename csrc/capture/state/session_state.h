@@ -14,6 +14,7 @@
 #include "capture/state/origins.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu.h"
+#include "recording/step_rounds.h"
 #include "recording/step_table.h"
 
 /* Options and state of GPU timers in a session: timers/call_timers.h. */
@@ -36,6 +37,19 @@ typedef struct fd_timer_plan {
     uint32_t windows;      /* number of times that sampling began */
     bool closed;           /* whether fd_timers_close was called */
 } fd_timer_plan;
+
+/* How the ends of steps are found: hooks/step_calls.h. */
+typedef struct fd_step_plan {
+    fd_rounds rounds;
+    uint64_t sites[FD_STEP_SITES]; /* hashes: hooks/step_sites.h */
+    uint32_t site_count;
+    uint32_t backwards; /* open calls of backward passes, all threads */
+    bool pending;       /* whether a step ends with the backward pass */
+    uint32_t noted;     /* number of optimizers in the recording's meta */
+    uint32_t notes;     /* number of times it was noted */
+    PyObject *on_site;  /* owned; on_site([(code, offset), ...]) -> relations
+                           of the places so far, or NULL */
+} fd_step_plan;
 
 typedef enum fd_calls_source {
     FD_CALLS_OFF,
@@ -65,6 +79,7 @@ typedef struct fd_session {
                         address */
     fd_recording *recording; /* owned */
     fd_steps steps;
+    fd_step_plan step_plan;
     fd_paths paths;
     fd_instances instances;
     fd_operators operators;

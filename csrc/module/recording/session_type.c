@@ -75,12 +75,13 @@ session_opened(PyTypeObject *type, PyObject *path, PyObject *holder,
 
 static void
 set_functions(fd_session *session, PyObject *keep, PyObject *schedule,
-              PyObject *on_change, PyObject *on_ready)
+              PyObject *on_change, PyObject *on_ready, PyObject *on_site)
 {
     session->keep = optional_object(keep);
     session->schedule = optional_object(schedule);
     session->on_change = optional_object(on_change);
     session->on_ready = optional_object(on_ready);
+    session->step_plan.on_site = optional_object(on_site);
 }
 
 static PyObject *
@@ -89,7 +90,8 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {
         "path",     "max_mb", "timing",   "calls",    "fold",      "prefixes",
         "rank",     "world",  "keep",     "schedule", "on_change", "on_ready",
-        "timeline", "folder", "notebook", "c_calls",  NULL};
+        "timeline", "folder", "notebook", "c_calls",  "on_site",  "step_of",
+        NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -97,6 +99,8 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *schedule = NULL;
     PyObject *on_change = NULL;
     PyObject *on_ready = NULL;
+    PyObject *on_site = NULL;
+    const char *step_of = NULL;
     int max_mb = 64;
     int timing = 1;
     int calls = FD_CALLS_FRAME;
@@ -107,10 +111,10 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$ipipOIIOOOOO&Opp:Session", names, &path, &max_mb,
+            args, kwargs, "|O$ipipOIIOOOOO&OppOz:Session", names, &path, &max_mb,
             &timing, &calls, &fold, &prefixes, &rank, &world, &keep, &schedule,
             &on_change, &on_ready, fd_session_timeline, &timeline, &folder,
-            &notebook, &c_calls)) {
+            &notebook, &c_calls, &on_site, &step_of)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -130,7 +134,11 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_header *header = fd_file_header(&session->recording->file);
     header->rank = rank;
     header->world = world;
-    set_functions(session, keep, schedule, on_change, on_ready);
+    set_functions(session, keep, schedule, on_change, on_ready, on_site);
+    if (!fd_code_set_step(step_of)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
     if (prefixes != NULL && fd_session_add_prefixes(session, prefixes) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -148,6 +156,7 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->schedule);
         Py_VISIT(session->on_change);
         Py_VISIT(session->on_ready);
+        Py_VISIT(session->step_plan.on_site);
         Py_VISIT(session->on_model);
         Py_VISIT(session->tensor);
         Py_VISIT(session->error);

@@ -100,7 +100,7 @@ static PyObject *
 settled_of(const fd_trace_rank *rank)
 {
     static const char *const verdicts[] = {"settled", "varying", "few",
-                                           "unmarked", "untimed"};
+                                           "unmarked", "untimed", "unclear"};
     fd_settled found = fd_settle(rank);
     PyObject *made =
         Py_BuildValue("{s:s,s:d}", "verdict", verdicts[found.verdict],

@@ -19,8 +19,18 @@ _UNDECIDED = {
     "few": "fewer than 4 steps ended",
     "unmarked": "the recording has no snapshots of steps",
     "untimed": "steps have no times",
+    "unclear": "which calls of optimizers are one step is not clear: name the function of a step (step_of, --step-of)",
 }
 
+
+#: What ends a step, by the source of the steps.
+_RULES = {
+    "none": "",
+    "optimizer": "by Optimizer.step",
+    "engine": "by the engine's train_batch",
+    "profiler": "by ProfilerStep#N",
+    "explicit": "by step()",
+}
 
 #: The fact of a sum of ranks that describes its ranks (dataset/reduced.py).
 REDUCED = "reduced"
@@ -164,10 +174,25 @@ def undecided(ranks: Sequence[Mapping[str, Any]]) -> str:
     return "" if ranks else "no rank was recorded"
 
 
+def steps_rule(rank: Mapping[str, Any]) -> str:
+    """Return the rule that found the steps of a rank, in brackets of a report; ``""`` without steps."""
+    meta = rank["meta"]
+    options = meta.get("options")
+    function = options.get("step_of") if isinstance(options, dict) else None
+    optimizers = meta.get("optimizers")
+    if rank["steps_source"] == "optimizer" and isinstance(optimizers, int) and optimizers > 1:
+        return f"by Optimizer.step of {optimizers} optimizers"
+    if function and rank["steps_source"] in ("explicit", "none"):
+        return f"by {function}" if rank["steps"] else f"{function} did not end"
+    return _RULES[rank["steps_source"]]
+
+
 def kept_steps(rank: Mapping[str, Any]) -> list[int]:
     """Return rows of ``latest_steps`` whose times count: those of the window, else the settled ones, else all except
-    step 0, which begins with the recording and includes the set-up of the program."""
+    step 0, which begins with the recording and includes the set-up of the program; none if their ends are in doubt."""
     numbers: list[int] = rank["latest_steps"]["number"]
+    if rank["settled"]["verdict"] == "unclear":
+        return []
     if rank["window"] is not None or REDUCED in rank["meta"]:
         return list(range(len(numbers)))
     chosen = settled(rank)

@@ -47,7 +47,8 @@ from fastdispatch.record.option_text import check_options, choice, print_line
 from fastdispatch.record.probe import attach_memory
 from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.runtime_facts import RuntimeFacts
-from fastdispatch.record.schedule import Schedule, window
+from fastdispatch.record.schedule import Schedule, step_function, window
+from fastdispatch.record.step_sites import StepSites
 from fastdispatch.record.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
@@ -108,6 +109,10 @@ class CallGraph(Recorded):
         caller. With ``keep`` nothing is folded.
     schedule, steps:
         Steps to record: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``.
+    step_of:
+        The function whose end is the end of a step, ``"NAME"`` or ``"FILE:NAME"``: the end of its qualified name
+        (``"Trainer.train_step"``) and of its path. Default: the iterations of the training loop, found by the calls of
+        optimizers (docs/start/usage.md).
     ranks:
         Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
     on_trace_ready:
@@ -148,6 +153,7 @@ class CallGraph(Recorded):
         keep: Keep | None = None,
         schedule: Schedule | None = None,
         steps: str | tuple[int, int] | None = None,
+        step_of: str | None = None,
         ranks: Sequence[int] | None = None,
         on_trace_ready: Callable[[CallGraph], object] | None = None,
         max_mb: int = 64,
@@ -173,6 +179,7 @@ class CallGraph(Recorded):
             raise _core.Error("gpu='require' requires times: omit timing=False")
         self._keep = keep_function(keep)
         self._schedule = schedule if steps is None else window(steps)
+        self._step_of = step_function(step_of)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
         self._max_mb = max_mb
@@ -354,6 +361,8 @@ class CallGraph(Recorded):
             "timeline": None if self._timeline is None else self._timeline.core(),
             "on_change": self._look,
             "on_ready": self._ready if self._on_trace_ready is not None else None,
+            "on_site": StepSites(),
+            "step_of": self._step_of,
         }
 
     def _open(self) -> _core.Session:
@@ -397,6 +406,7 @@ class CallGraph(Recorded):
             "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
             "schedule": self._schedule is not None,
+            **({} if self._step_of is None else {"step_of": self._step_of}),
             "max_mb": self._max_mb,
             "children": self._children,
         }

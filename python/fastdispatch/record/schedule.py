@@ -53,6 +53,14 @@ def schedule(
     return action
 
 
+def step_function(text: str | None) -> str | None:
+    """Check the text of ``step_of``."""
+    name = text.rpartition(":")[2] if text is not None else "step"
+    if not all(part.isidentifier() or part == "<locals>" for part in name.split(".")):
+        raise Error(f"step_of={text}: expected NAME or FILE:NAME, such as train.py:Trainer.train_step")
+    return text
+
+
 def window(steps: str | tuple[int, int]) -> Callable[[int], int]:
     """Return the schedule of ``--steps A:B``: steps A to B-1, counted from 0; either side may be empty."""
     if isinstance(steps, str):

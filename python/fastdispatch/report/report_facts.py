@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch.read.missing import missing_ranks
-from fastdispatch.read.steps import PHASE_BITS, PHASES, Part, Window, parts, phase_times, step_times, thread_times
+from fastdispatch.read.steps import steps_rule, PHASE_BITS, PHASES, Part, Window, parts, phase_times, step_times, thread_times
 from fastdispatch.read.summary import in_role, mapping, overhead
 from fastdispatch.read.trace import Columns, Trace
 
@@ -15,7 +15,7 @@ from fastdispatch.read.trace import Columns, Trace
 MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")
 
 #: Counters that do not indicate a loss: shown elsewhere, or informational.
-_NO_LOSS = {*MISSES, "origin_near", "accumulate_grad", "hidden_frames"}
+_NO_LOSS = {*MISSES, "origin_near", "accumulate_grad", "hidden_frames", "steps_unclear"}
 
 #: Threads with a smaller share of their time on a CPU are idle.
 IDLE = 0.01
@@ -40,6 +40,7 @@ class RankFacts:
     recorded: int  # in the selected steps
     steps: int  # that ended, in the whole recording
     steps_source: str  # none, optimizer, engine, profiler or explicit
+    steps_rule: str  # the rule that found them
     overhead: int | None
     file_bytes: int
     operators: str  # the back end: record, dispatch, off or unknown
@@ -191,6 +192,7 @@ def _rank(trace: Trace, index: int) -> RankFacts:
     return RankFacts(
         **{name: entry[name] for name in ("rank", "world", "pid", "complete", "state", "timing", "recorded")},
         **{name: entry[name] for name in ("steps_source", "file_bytes", "notes")},
+        steps_rule=steps_rule(entry),
         steps=entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1],
         host=str(meta.get("host") or ""),
         overhead=None if cost is None else round(cost),

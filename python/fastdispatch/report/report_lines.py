@@ -14,13 +14,6 @@ from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
 
-_STEP_ENDS = {
-    "optimizer": "by Optimizer.step",
-    "engine": "by the engine's train_batch",
-    "profiler": "by ProfilerStep#N",
-    "explicit": "by step()",
-}
-
 #: Meaning of non-zero counters, after the number.
 _DROPPED = {
     "nodes_full": "functions without room for a node, counted in <overflow>",
@@ -171,11 +164,12 @@ def _reduced(about: Mapping[str, Any]) -> str:
 
 def _steps(ranks: Sequence[RankFacts]) -> str:
     counts = {rank.steps for rank in ranks}
-    source = next((rank.steps_source for rank in ranks if rank.steps_source != "none"), "none")
-    if source == "none":
-        return "no steps found"
+    rule = next((rank.steps_rule for rank in ranks if rank.steps_source != "none"), "")
+    if not rule:
+        missing = next((rank.steps_rule for rank in ranks if rank.steps_rule), "")
+        return f"no steps found{f' ({missing})' if missing else ''}"
     number = grouped(min(counts)) if len(counts) == 1 else f"{grouped(min(counts))} to {grouped(max(counts))}"
-    return f"{number} step{'' if counts == {1} else 's'} ({_STEP_ENDS[source]})"
+    return f"{number} step{'' if counts == {1} else 's'} ({rule})"
 
 
 def _states(ranks: Sequence[RankFacts]) -> str:

@@ -1,0 +1,205 @@
+#include "recording/step_rounds.h"
+
+#include <string.h>
+
+enum {
+    FIRST_PATIENCE = 2,
+    MOST_PATIENCE = 1 << 20,
+    MOST_REPEATS = 16,     /* calls of an inner loop in one iteration */
+    MOST_FIRST_CALLS = 64, /* new optimizers before each is an iteration */
+    MOST_SEEN = 1 << 16
+};
+
+void
+fd_rounds_clear(fd_rounds *rounds)
+{
+    fd_map_clear(&rounds->seen);
+}
+
+void
+fd_rounds_backward(fd_rounds *rounds)
+{
+    rounds->backward = true;
+    rounds->any_backward = true;
+}
+
+static bool
+is_in_round(const fd_rounds *rounds, uint64_t optimizer)
+{
+    return fd_map_get(&rounds->seen, optimizer) == rounds->round;
+}
+
+static fd_site_relation
+relation_to(const fd_rounds *rounds, uint32_t site)
+{
+    return site < FD_STEP_SITES && rounds->last_site < FD_STEP_SITES
+             ? rounds->relations[rounds->last_site][site]
+             : FD_SITES_UNKNOWN;
+}
+
+/* Return whether another optimizer is called at another place. */
+static bool
+has_others(const fd_rounds *rounds, uint64_t optimizer)
+{
+    for (int i = 0; i < FD_STEP_SITES; i++) {
+        if (rounds->callers[i] != 0 && rounds->callers[i] != optimizer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Return whether a call after a backward pass begins a round, by its place and
+ * its optimizer. `before` is the number of calls in a row at the previous
+ * place. */
+static bool
+is_next_pass(fd_rounds *rounds, uint64_t optimizer, uint32_t site,
+             uint32_t before)
+{
+    fd_site_relation relation = relation_to(rounds, site);
+    rounds->unclear += relation == FD_SITES_UNCLEAR && before > 1;
+    if (relation == FD_SITES_NEXT || relation == FD_SITES_SAME) {
+        return relation == FD_SITES_NEXT;
+    }
+    if (relation == FD_SITES_NESTED && has_others(rounds, optimizer)) {
+        if (before < MOST_REPEATS) {
+            return false;
+        }
+        /* Not a part of an iteration. */
+        rounds->relations[site][site] = FD_SITES_UNKNOWN;
+        rounds->unclear++;
+    }
+    return is_in_round(rounds, optimizer);
+}
+
+static bool
+begins_round(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
+{
+    if (rounds->round == 0) {
+        rounds->repeats = 1;
+        return true;
+    }
+    if (rounds->any_backward && !rounds->backward) {
+        return false;
+    }
+    bool first = fd_map_get(&rounds->seen, optimizer) == 0;
+    uint32_t before = rounds->repeats;
+    rounds->repeats = site == rounds->last_site ? before + 1 : 1;
+    rounds->first_calls = first ? rounds->first_calls + 1 : 0;
+    if (rounds->first_calls > MOST_FIRST_CALLS) { /* made for each step */
+        rounds->unclear++;
+        return true;
+    }
+    return is_next_pass(rounds, optimizer, site, before);
+}
+
+/* At the end of a round, choose the optimizer that ends the next step of this
+ * kind. One that was missing is replaced at once, and later more
+ * reluctantly. */
+static void
+choose_closing(fd_round_kind *kind, uint64_t last, bool ended)
+{
+    if (!ended) {
+        kind->closing = last;
+        kind->patience = kind->patience < MOST_PATIENCE ? 2 * kind->patience
+                                                        : MOST_PATIENCE;
+    }
+    kind->streak = last == kind->closing   ? 0
+                 : last == kind->candidate ? kind->streak + 1
+                                           : 1;
+    kind->candidate = last;
+    if (kind->streak >= kind->patience) {
+        kind->closing = last;
+        kind->streak = 0;
+    }
+}
+
+static fd_round_kind *
+kind_of(fd_rounds *rounds, uint64_t first)
+{
+    fd_round_kind *kind = rounds->kinds;
+    while (kind < &rounds->kinds[FD_ROUND_KINDS - 1] && kind->first != 0
+           && kind->first != first) {
+        kind++;
+    }
+    if (kind->first == 0) {
+        *kind = (fd_round_kind){
+            .first = first, .closing = first, .patience = FIRST_PATIENCE};
+    }
+    return kind;
+}
+
+static void
+begin_round(fd_rounds *rounds, uint64_t optimizer)
+{
+    if (rounds->kind != NULL) {
+        rounds->unclear += !rounds->ended;
+        choose_closing(rounds->kind, rounds->last, rounds->ended);
+    }
+    rounds->kind = kind_of(rounds, optimizer);
+    rounds->in_previous = rounds->optimizers;
+    rounds->optimizers = 0;
+    rounds->ended = false;
+    rounds->round++;
+}
+
+void
+fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
+{
+    if (begins_round(rounds, optimizer, site)) {
+        begin_round(rounds, optimizer);
+    }
+    if (!is_in_round(rounds, optimizer)) {
+        if (rounds->seen.count > MOST_SEEN) {
+            fd_map_clear(&rounds->seen);
+        }
+        fd_map_put(&rounds->seen, optimizer, rounds->round);
+        rounds->optimizers++;
+    }
+    rounds->last = optimizer;
+    rounds->last_site = site;
+    if (site < FD_STEP_SITES) {
+        rounds->callers[site] = optimizer;
+    }
+    rounds->backward = false;
+}
+
+bool
+fd_rounds_returned(fd_rounds *rounds, uint64_t optimizer)
+{
+    bool ends = rounds->kind != NULL
+             && optimizer == rounds->kind->closing && !rounds->ended;
+    rounds->ended |= ends;
+    return ends;
+}
+
+/* Return whether a place of another optimizer turns out to be in an inner
+ * loop. */
+static bool
+becomes_nested(const fd_rounds *rounds, uint64_t optimizer, uint32_t sites,
+               const uint8_t *relations)
+{
+    for (uint32_t i = 0; i + 1 < sites; i++) {
+        if (relations[i * sites + i] == FD_SITES_NESTED
+            && rounds->relations[i][i] != FD_SITES_NESTED
+            && rounds->callers[i] != optimizer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+fd_rounds_relate(fd_rounds *rounds, uint64_t optimizer, uint32_t sites,
+                 const uint8_t *relations)
+{
+    bool nested = becomes_nested(rounds, optimizer, sites, relations);
+    for (uint32_t i = 0; i < sites; i++) {
+        memcpy(rounds->relations[i], relations + i * sites, sites);
+    }
+    if (nested && rounds->kind != NULL) {
+        rounds->kind->closing = optimizer;
+        rounds->ended = false;
+    }
+    return nested;
+}

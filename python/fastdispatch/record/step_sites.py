@@ -1,0 +1,145 @@
+"""Places from which a program calls its optimizers: which of them belong to one pass of the training loop.
+
+A place is the list of the functions on the stack, outermost first, with the offset of the instruction that each
+executes. Two places first differ in one function, where the bytecode decides: whether the later instruction can be
+reached from the earlier one without another pass of a loop around both.
+"""
+
+from __future__ import annotations
+
+import dis
+import weakref
+from collections.abc import Sequence
+from types import CodeType
+
+#: Relations of csrc/recording/step_rounds.h.
+UNKNOWN, SAME, NEXT, NESTED, UNCLEAR = range(5)
+
+#: Instructions after which the next one does not run.
+_LEAVING = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "RAISE_VARARGS", "RERAISE"}
+_LEAVING |= {"RETURN_VALUE", "RETURN_CONST"}
+_JUMPS = {*dis.hasjrel, *dis.hasjabs}
+
+#: A function on the stack and the offset of its instruction.
+Frame = tuple[CodeType, int]
+
+
+class Flow:
+    """The flow of control of a code object, by offsets of instructions; without exceptions."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.after: dict[int, list[int]] = {}
+        backward: list[tuple[int, int]] = []
+        instructions = list(dis.get_instructions(code))
+        for one, following in zip(instructions, [*instructions[1:], None], strict=True):
+            after = self.after[one.offset] = []
+            if following is not None and one.opname not in _LEAVING:
+                after.append(following.offset)
+            if one.opcode in _JUMPS:
+                after.append(one.argval)
+                # JUMP_BACKWARD_NO_INTERRUPT waits for an awaitable: not a loop of the program.
+                if one.argval <= one.offset and one.opname != "JUMP_BACKWARD_NO_INTERRUPT":
+                    backward.append((one.offset, one.argval))
+        self.loops = self._loops(backward)
+
+    def _loops(self, backward: list[tuple[int, int]]) -> dict[int, set[int]]:
+        """Return the instructions of each loop, by the offset of its first one."""
+        before: dict[int, list[int]] = {}
+        for offset, following in self.after.items():
+            for one in following:
+                before.setdefault(one, []).append(offset)
+        loops: dict[int, set[int]] = {}
+        for tail, head in backward:
+            loops.setdefault(head, {head}).update(_reached([tail], before, {head}))
+        return loops
+
+    def instruction(self, offset: int) -> int:
+        """Return the offset of the instruction that ``offset`` is a part of."""
+        return max((one for one in self.after if one <= offset), default=0)
+
+    def around(self, offset: int) -> list[int]:
+        """Return the loops around an instruction, innermost first."""
+        found = [head for head, body in self.loops.items() if offset in body]
+        return sorted(found, key=lambda head: len(self.loops[head]))
+
+    def leads(self, start: int, end: int) -> bool:
+        """Return whether ``end`` can run after ``start`` without a new pass of the innermost loop around both."""
+        both = [head for head in self.around(start) if end in self.loops[head]]
+        return end in _reached(self.after[start], self.after, {*both[:1]})
+
+
+def _reached(start: Sequence[int], edges: dict[int, list[int]], barred: set[int]) -> set[int]:
+    """Return ``start`` and all that follows it, without ``barred``."""
+    found: set[int] = set()
+    waiting = [one for one in start if one not in barred]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += [other for other in edges.get(one, []) if other not in barred]
+    return found
+
+
+class StepSites:
+    """The places of a session. An instance is called with each new one, and returns the relations of all of them as
+    bytes, row by row, from the earlier call to the later."""
+
+    def __init__(self) -> None:
+        self._sites: list[list[tuple[weakref.ref[CodeType], int]]] = []
+        self._flows: weakref.WeakKeyDictionary[CodeType, Flow] = weakref.WeakKeyDictionary()
+
+    def __call__(self, frames: Sequence[Frame]) -> bytes:
+        self._sites.append([(weakref.ref(code), offset) for code, offset in frames])
+        count = len(self._sites)
+        relations = [[UNKNOWN] * count for _ in range(count)]
+        for one in range(count):
+            for other in range(one):
+                self._relate(relations, one, other)
+        return bytes(value for row in relations for value in row)
+
+    def _relate(self, relations: list[list[int]], one: int, other: int) -> None:
+        frames = self._frames(one), self._frames(other)
+        if frames[0] is None or frames[1] is None:
+            return  # a function is gone
+        level = next((i for i, (a, b) in enumerate(zip(*frames, strict=False)) if a != b), None)
+        if level is None or frames[0][level][0] is not frames[1][level][0]:
+            return
+        flow = self._flow(frames[0][level][0])
+        first, second = (flow.instruction(path[level][1]) for path in frames)
+        inner = [self._has_loop_of_its_own(path, level, end) for path, end in zip(frames, (second, first), strict=True)]
+        if all(inner):
+            relations[one][other] = relations[other][one] = UNCLEAR
+            return
+        relations[one][other] = SAME if flow.leads(first, second) else NEXT
+        relations[other][one] = SAME if flow.leads(second, first) else NEXT
+        if any(inner) and self._has_loop_around(frames[0], level, first, second):
+            nested = one if inner[0] else other
+            relations[nested][nested] = NESTED
+
+    def _frames(self, site: int) -> list[Frame] | None:
+        """Return the frames of a place, ``None`` if a code object is gone."""
+        found = [(code(), offset) for code, offset in self._sites[site]]
+        kept = [(code, offset) for code, offset in found if code is not None]
+        return kept if len(kept) == len(found) else None
+
+    def _flow(self, code: CodeType) -> Flow:
+        found = self._flows.get(code)
+        if found is None:
+            found = self._flows[code] = Flow(code)
+        return found
+
+    def _has_loop_of_its_own(self, path: Sequence[Frame], level: int, other: int) -> bool:
+        """Return whether a place is in a loop that does not contain ``other``, an instruction in the frame at
+        ``level``."""
+        flow = self._flow(path[level][0])
+        own = [head for head in flow.around(flow.instruction(path[level][1])) if other not in flow.loops[head]]
+        return bool(own) or any(self._is_in_loop(frame) for frame in path[level + 1 :])
+
+    def _has_loop_around(self, path: Sequence[Frame], level: int, first: int, second: int) -> bool:
+        flow = self._flow(path[level][0])
+        both = [head for head in flow.around(first) if second in flow.loops[head]]
+        return bool(both) or any(self._is_in_loop(frame) for frame in path[:level])
+
+    def _is_in_loop(self, frame: Frame) -> bool:
+        flow = self._flow(frame[0])
+        return bool(flow.around(flow.instruction(frame[1])))

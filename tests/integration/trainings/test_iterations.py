@@ -1,0 +1,245 @@
+"""A step is an iteration of the training, whatever calls of optimizers it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import fastdispatch
+from tests import traces
+from tests.integration.calls.test_calls import SOURCES
+
+pytestmark = pytest.mark.torch
+
+N = 24
+
+
+class Part:
+    """A model with its optimizer."""
+
+    def __init__(self) -> None:
+        self.net = nn.Linear(4, 4)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+    def train(self) -> None:
+        loss_of(self.net).backward()
+        self.optimizer.step()
+
+
+def loss_of(net: nn.Module) -> torch.Tensor:
+    return net(torch.ones(2, 4)).square().mean()
+
+
+def two_optimizers(one: Part, other: Part) -> None:
+    for _ in range(N):
+        (loss_of(one.net) + loss_of(other.net)).backward()
+        one.optimizer.step()
+        other.optimizer.step()
+
+
+def a_list_of_optimizers(one: Part, other: Part) -> None:
+    def update() -> None:
+        for optimizer in (one.optimizer, other.optimizer):
+            optimizer.step()
+
+    for _ in range(N):
+        (loss_of(one.net) + loss_of(other.net)).backward()
+        update()
+
+
+def a_backward_pass_for_each_optimizer(one: Part, other: Part) -> None:
+    for _ in range(N):
+        [part.train() for part in (one, other)]
+
+
+def one_optimizer_twice(one: Part, other: Part) -> None:
+    for _ in range(N):
+        one.train()
+        one.train()
+        other.train()
+
+
+def five_to_one(one: Part, other: Part) -> None:
+    for _ in range(N):
+        for _ in range(5):
+            one.train()
+        other.train()
+
+
+def five_to_one_in_functions(one: Part, other: Part) -> None:
+    def critic() -> None:
+        left = 5
+        while left:
+            try:
+                one.train()
+            except ValueError:
+                continue
+            left -= 1
+
+    for _ in range(N):
+        critic()
+        other.train()
+
+
+def every_fifth_also_the_other(one: Part, other: Part) -> None:
+    for i in range(N):
+        one.train()
+        if i % 5 == 4:
+            other.train()
+
+
+def every_sixth_only_the_other(one: Part, other: Part) -> None:
+    for i in range(N):
+        if i % 6 < 5:
+            one.train()
+        else:
+            other.train()
+
+
+def epochs(one: Part, other: Part) -> None:
+    for _ in range(2):
+        for _ in range(N // 2):
+            one.train()
+            other.train()
+
+
+def in_backward(one: Part, other: Part) -> None:
+    optimizers = {p: torch.optim.SGD([p], lr=0.1) for part in (one, other) for p in part.net.parameters()}
+    for parameter in optimizers:
+        parameter.register_post_accumulate_grad_hook(lambda p: optimizers[p].step())
+    for _ in range(N):
+        (loss_of(one.net) + loss_of(other.net)).backward()
+
+
+def a_scaler_that_skips(one: Part, other: Part) -> None:
+    scaler = torch.amp.GradScaler("cpu", init_scale=256.0)
+    for i in range(N):
+        loss = loss_of(one.net) * (float("inf") if i % 3 == 2 else 1)
+        scaler.scale(loss + loss_of(other.net)).backward()
+        for optimizer in (one.optimizer, other.optimizer):
+            scaler.step(optimizer)
+        scaler.update()
+
+
+def accumulation(one: Part, other: Part) -> None:
+    for _ in range(N):
+        for _ in range(4):
+            loss_of(one.net).backward()
+        one.optimizer.step()
+
+
+def accumulation_with_a_rest(one: Part, other: Part) -> None:
+    for _ in range(2):
+        for batch in range(2 * N):
+            loss_of(one.net).backward()
+            if batch % 4 == 3:
+                one.optimizer.step()
+        one.optimizer.step()  # nothing is left: no backward pass
+
+
+def closures(one: Part, other: Part) -> None:
+    optimizer = torch.optim.LBFGS(one.net.parameters(), max_iter=1)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = loss_of(one.net)
+        loss.backward()
+        return loss
+
+    for _ in range(N):
+        optimizer.step(closure)
+
+
+def without_backward(one: Part, other: Part) -> None:
+    for _ in range(N):
+        loss_of(one.net)
+        one.optimizer.step()
+
+
+#: Programs of N iterations, the number of calls of loss_of in each, and of optimizers.
+PROGRAMS: list[tuple[Callable[[Part, Part], None], int, int]] = [
+    (two_optimizers, 2, 2),
+    (a_list_of_optimizers, 2, 2),
+    (a_backward_pass_for_each_optimizer, 2, 2),
+    (one_optimizer_twice, 3, 2),
+    (five_to_one, 6, 2),
+    (five_to_one_in_functions, 6, 2),
+    (epochs, 2, 2),
+    (in_backward, 2, 4),
+    (a_scaler_that_skips, 2, 2),
+    (accumulation, 4, 1),
+    (accumulation_with_a_rest, 4, 1),
+    (closures, 1, 1),
+    (without_backward, 1, 1),
+    (every_sixth_only_the_other, 1, 1),
+]
+
+
+def recorded(out: Path, program: Callable[[Part, Part], None], source: str) -> fastdispatch.Trace:
+    torch.manual_seed(0)
+    with fastdispatch.CallGraph(out, calls=source):
+        program(Part(), Part())
+    return fastdispatch.load(out, steps="settled")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("program", "losses", "optimizers"), PROGRAMS, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_step_is_an_iteration(
+    tmp_path: Path, program: Callable[[Part, Part], None], losses: int, optimizers: int, source: str
+) -> None:
+    trace = recorded(tmp_path, program, source)
+    (rank,), window = trace.ranks, trace.window
+    assert window is not None and window.ended == N
+    assert traces.calls(trace)["loss_of"] == losses * window.steps
+    assert (rank["meta"]["optimizers"], rank["counters"]["steps_unclear"]) == (optimizers, 0)
+
+
+def test_an_optimizer_that_steps_in_some_iterations_belongs_to_the_next(tmp_path: Path) -> None:
+    trace = recorded(tmp_path, every_fifth_also_the_other, SOURCES[0])
+    assert trace.window is not None and trace.window.ended == N
+    assert trace.ranks[0]["counters"]["steps_unclear"] == 0
+
+
+def test_optimizers_in_loops_of_their_own_have_no_step_time(tmp_path: Path) -> None:
+    def program(one: Part, other: Part) -> None:
+        for _ in range(N // 6):
+            for _ in range(3):
+                one.train()
+            for _ in range(3):
+                other.train()
+
+    trace = recorded(tmp_path, program, SOURCES[0])
+    assert trace.window is None and trace.ranks[0]["settled"]["verdict"] == "unclear"
+    text = str(trace.report())
+    assert "(step_of, --step-of)" in text and "ms per step" not in text
+    assert fastdispatch.report.report_facts.facts(trace, None).step == 0
+
+
+@pytest.mark.parametrize("name", ["five_to_one.<locals>.iteration", "test_iterations.py:iteration", "iteration"])
+def test_the_user_names_the_function_of_a_step(tmp_path: Path, name: str) -> None:
+    def five_to_one(one: Part, other: Part) -> None:
+        def iteration() -> None:
+            for _ in range(5):
+                one.train()
+            other.train()
+
+        for _ in range(N):
+            iteration()
+
+    with fastdispatch.CallGraph(tmp_path, step_of=name):
+        five_to_one(Part(), Part())
+    rank = fastdispatch.load(tmp_path).ranks[0]
+    assert (rank["steps_source"], rank["marks"]["steps"][-1]) == ("explicit", N)
+    assert f"{N} steps (by {name})" in str(fastdispatch.load(tmp_path).report())
+
+
+def test_a_function_of_steps_that_did_not_end_is_stated(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, step_of="train_step"):
+        loss_of(nn.Linear(4, 4))
+    assert "no steps found (train_step did not end)" in str(fastdispatch.load(tmp_path).report())
+    with pytest.raises(fastdispatch.Error, match="expected NAME or FILE:NAME"):
+        fastdispatch.CallGraph(None, step_of="train step")

@@ -1,0 +1,136 @@
+"""Relations of places in the program from which optimizers are called."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from fastdispatch.record.step_sites import NESTED, NEXT, SAME, UNCLEAR, UNKNOWN, StepSites
+
+
+class Calls:
+    """Stands in for optimizers: finds places as the recorder does, and the relations of the last of them."""
+
+    def __init__(self) -> None:
+        self.sites = StepSites()
+        self.known: list[list[tuple[int, int]]] = []
+        self.names: list[str] = []
+        self.relations = b""
+
+    def __call__(self, name: str) -> None:
+        frame, path = sys._getframe(1), []
+        while frame is not None:
+            path.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back  # type: ignore[assignment]
+        place = [(id(code), offset) for code, offset in path]
+        if place not in self.known:
+            self.known.append(place)
+            self.names.append(name)
+            self.relations = self.sites(path[::-1])
+
+    def relation(self, first: str, second: str) -> int:
+        count = len(self.names)
+        return self.relations[self.names.index(first) * count + self.names.index(second)]
+
+
+def one_after_the_other(call: Calls) -> None:
+    for _ in range(2):
+        call("a")
+        call("b")
+
+
+def in_branches(call: Calls) -> None:
+    for i in range(2):
+        if i % 2:
+            call("a")
+        else:
+            call("b")
+
+
+def in_an_inner_loop(call: Calls) -> None:
+    for _ in range(2):
+        for _ in range(2):
+            call("a")
+        call("b")
+
+
+def in_a_loop_of_a_function(call: Calls) -> None:
+    def inner() -> None:
+        left = 2
+        while left:
+            try:
+                call("a")
+            except ValueError:
+                continue
+            left -= 1
+
+    for _ in range(2):
+        inner()
+        call("b")
+
+
+def in_loops_of_their_own(call: Calls) -> None:
+    for _ in range(2):
+        for _ in range(2):
+            call("a")
+        for _ in range(2):
+            call("b")
+
+
+def without_a_loop(call: Calls) -> None:
+    call("a")
+    call("b")
+
+
+def after_a_loop(call: Calls) -> None:
+    for _ in range(2):
+        call("a")
+    call("b")
+
+
+def in_a_coroutine(call: Calls) -> None:
+    async def step(name: str) -> None:
+        await asyncio.sleep(0)
+        call(name)
+
+    async def main() -> None:
+        for _ in range(2):
+            await step("a")
+            await step("b")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("program", "forward", "back", "itself"),
+    [
+        (one_after_the_other, SAME, NEXT, UNKNOWN),
+        (in_branches, NEXT, NEXT, UNKNOWN),
+        (in_an_inner_loop, SAME, NEXT, NESTED),
+        (in_a_loop_of_a_function, SAME, NEXT, NESTED),
+        (in_loops_of_their_own, UNCLEAR, UNCLEAR, UNKNOWN),
+        (without_a_loop, SAME, NEXT, UNKNOWN),
+        (in_a_coroutine, SAME, NEXT, UNKNOWN),
+    ],
+)
+def test_relations(program: Callable[[Calls], None], forward: int, back: int, itself: int) -> None:
+    call = Calls()
+    program(call)
+    assert (call.relation("a", "b"), call.relation("b", "a"), call.relation("a", "a")) == (forward, back, itself)
+    assert call.relation("b", "b") == UNKNOWN
+
+
+def test_a_loop_before_the_other_place_is_not_an_iteration_of_both() -> None:
+    call = Calls()
+    after_a_loop(call)
+    assert call.relation("a", "b") == SAME and call.relation("b", "a") == NEXT
+
+
+def test_places_whose_function_is_gone_are_not_related() -> None:
+    call = Calls()
+    exec("for _ in range(2): call('a')", {"call": call})
+    one_after_the_other(call)
+    assert call.relation("a", "b") == call.relation("b", "a") == UNKNOWN
