@@ -85,9 +85,7 @@ fd_new_file_open(fd_new_file *file, const char *path, fd_error *error)
     *file = (fd_new_file){.path = path, .fd = -1};
     fd_status status =
         fd_folder_of(&file->folder, path, &name, "write", error);
-    if (status == FD_OK) {
-        status = begin_file(file, name, false, error);
-    }
+    fd_then(status, begin_file(file, name, false, error));
     if (status != FD_OK) {
         fd_folder_close(&file->folder);
     }
@@ -100,9 +98,7 @@ fd_new_file_open_in(fd_new_file *file, const fd_folder *folder,
 {
     *file = (fd_new_file){.path = NULL, .fd = -1};
     fd_status status = fd_folder_copy(&file->folder, folder, error);
-    if (status == FD_OK) {
-        status = begin_file(file, name, true, error);
-    }
+    fd_then(status, begin_file(file, name, true, error));
     if (status != FD_OK) {
         fd_folder_close(&file->folder);
     }

@@ -35,4 +35,14 @@ const char *fd_status_name(fd_status status);
 fd_status fd_fail(fd_error *error, fd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Run the next step of a sequence unless an earlier one failed; evaluates to
+ * the status:
+ *
+ *     fd_status status = read_head(file);
+ *     fd_then(status, read_body(file));
+ *     return fd_then(status, read_tail(file));
+ */
+#define fd_then(status, ...) \
+    ((status) = (status) == FD_OK ? (__VA_ARGS__) : (status))
+
 #endif

@@ -62,8 +62,11 @@ void fd_sort(void *list, size_t count, size_t size,
 /* Compare two numbers; evaluates to -1, 0 or 1. */
 #define FD_ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-/* Define a comparison function for qsort, of numbers or of structs: by one to
- * four fields, such as FD_ORDER_BY(by_start, step, rank, start). */
+/* Define a comparison function for qsort: of numbers; of structs by one to four
+ * fields, such as FD_ORDER_BY(by_start, step, rank, start); of structs by one
+ * to four orders, such as FD_ORDER_AS(by_time, step, FD_UP(rank),
+ * FD_DOWN(end)); of pointers to structs, as FD_ORDER_AS. Orders may use the
+ * pointers `one` and `other`. */
 #define FD_ORDER_OF(name, type) \
     static int name(const void *left, const void *right) \
     { \
@@ -71,22 +74,40 @@ void fd_sort(void *list, size_t count, size_t size,
     }
 
 #define FD_ORDER_BY(name, type, ...) \
+    FD_COMPARISON(name, type, left, right, \
+                  FD_CHOOSE_4(__VA_ARGS__, FD_FIELDS_4, FD_FIELDS_3, \
+                              FD_FIELDS_2, FD_UP)(__VA_ARGS__))
+
+#define FD_ORDER_AS(name, type, ...) \
+    FD_COMPARISON(name, type, left, right, FD_FIRST_OF(__VA_ARGS__))
+
+#define FD_ORDER_POINTERS(name, type, ...) \
+    FD_COMPARISON(name, type, *(const type *const *)left, \
+                  *(const type *const *)right, FD_FIRST_OF(__VA_ARGS__))
+
+/* Orders of the two structs by a field. */
+#define FD_UP(field) FD_ORDER(one->field, other->field)
+#define FD_DOWN(field) FD_ORDER(other->field, one->field)
+
+/* Parts of these macros: the function; the choice by the number of arguments;
+ * the order by fields; the first order that is not 0. */
+#define FD_COMPARISON(name, type, first, second, order) \
     static int name(const void *left, const void *right) \
     { \
-        const type *one = left; \
-        const type *other = right; \
-        return FD_ORDER_CHOOSE(__VA_ARGS__, FD_ORDER_4, FD_ORDER_3, \
-                               FD_ORDER_2, FD_ORDER_1)(__VA_ARGS__); \
+        const type *one = first; \
+        const type *other = second; \
+        return order; \
     }
-
-/* Parts of FD_ORDER_BY: choose by the number of fields; compare each field if
- * the fields before it are equal. */
-#define FD_ORDER_CHOOSE(a, b, c, d, chosen, ...) chosen
-#define FD_ORDER_1(a) FD_ORDER(one->a, other->a)
-#define FD_ORDER_2(a, b) (FD_ORDER_1(a) != 0 ? FD_ORDER_1(a) : FD_ORDER_1(b))
-#define FD_ORDER_3(a, ...) \
-    (FD_ORDER_1(a) != 0 ? FD_ORDER_1(a) : FD_ORDER_2(__VA_ARGS__))
-#define FD_ORDER_4(a, ...) \
-    (FD_ORDER_1(a) != 0 ? FD_ORDER_1(a) : FD_ORDER_3(__VA_ARGS__))
+#define FD_CHOOSE_4(a, b, c, d, chosen, ...) chosen
+#define FD_FIELDS_2(a, b) FD_FIRST_2(FD_UP(a), FD_UP(b))
+#define FD_FIELDS_3(a, ...) FD_FIRST_2(FD_UP(a), FD_FIELDS_2(__VA_ARGS__))
+#define FD_FIELDS_4(a, ...) FD_FIRST_2(FD_UP(a), FD_FIELDS_3(__VA_ARGS__))
+#define FD_FIRST_OF(...) \
+    FD_CHOOSE_4(__VA_ARGS__, FD_FIRST_4, FD_FIRST_3, FD_FIRST_2, FD_FIRST_1) \
+    (__VA_ARGS__)
+#define FD_FIRST_1(a) (a)
+#define FD_FIRST_2(a, b) ((a) != 0 ? (a) : (b))
+#define FD_FIRST_3(a, ...) FD_FIRST_2(a, FD_FIRST_2(__VA_ARGS__))
+#define FD_FIRST_4(a, ...) FD_FIRST_2(a, FD_FIRST_3(__VA_ARGS__))
 
 #endif

@@ -534,9 +534,7 @@ fit_members(fitting *f, fd_clock_member *members)
         return FD_ENOMEM;
     }
     f->nodes[f->reference].placed = true;
-    if (status == FD_OK) {
-        status = fd_vector_push(&f->order, f->reference);
-    }
+    fd_then(status, fd_vector_push(&f->order, f->reference));
     while (status == FD_OK && any) {
         status = place_more(f, &any);
     }

@@ -248,9 +248,7 @@ fill_column(struct ArrowArray *array, shown_column *shown)
         return fd_arrow_texts(array, shown->count, string_at, shown);
     }
     fd_status status = begin_array(array, shown->count, 2, 0);
-    if (status == FD_OK) {
-        status = fill_validity(array, shown);
-    }
+    fd_then(status, fill_validity(array, shown));
     if (status == FD_OK) {
         status = fd_arrow_is_dictionary(shown->column)
                    ? fill_dictionary(array, shown)

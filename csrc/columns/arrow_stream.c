@@ -36,9 +36,7 @@ make_batch(const batch_stream *own, struct ArrowArray *array)
         own->table->fill(&batch, own->trace, own->paths, own->next);
     fd_arrow_rows rows = {batch.list, batch.count, &own->trace->texts,
                           own->table->per_rank ? &rank : NULL};
-    if (status == FD_OK) {
-        status = fd_arrow_array(array, own->table->table, &rows);
-    }
+    fd_then(status, fd_arrow_array(array, own->table->table, &rows));
     fd_table_rows_clear(&batch);
     return status;
 }

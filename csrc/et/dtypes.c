@@ -65,9 +65,7 @@ fd_et_check_dtypes(fd_et *et)
                      fd_et_text(et, comm->dtype));
         }
         status = check_types(et, &known, node->in.types, &strange);
-        if (status == FD_OK) {
-            status = check_types(et, &known, node->out.types, &strange);
-        }
+        fd_then(status, check_types(et, &known, node->out.types, &strange));
         et->faults.dtypes += strange;
     }
     fd_map_clear(&known);

@@ -148,9 +148,7 @@ find_groups(fd_et *et)
         if (before != 0) {
             status = fd_et_add_edge(et, before - 1, i, FD_ET_GROUP);
         }
-        if (status == FD_OK) {
-            status = fd_map_put(&last, key, i + 1);
-        }
+        fd_then(status, fd_map_put(&last, key, i + 1));
     }
     fd_map_clear(&last);
     return status;
@@ -184,25 +182,19 @@ find_derived(fd_et *et, const uint32_t *walk, uint32_t *order, uint32_t kinds)
     fd_et_sort_edges(et);
     fd_status status = fd_et_sort_order(et, order);
     uint32_t first = et->edges.count;
-    if (status == FD_OK) {
-        status = find_groups(et);
-    }
+    fd_then(status, find_groups(et));
     if (status == FD_OK && has_kind(kinds, FD_ET_DATA)) {
         status = fd_et_find_data(et, walk);
     }
-    return status == FD_OK ? fd_et_keep_acyclic(et, order, first) : status;
+    return fd_then(status, fd_et_keep_acyclic(et, order, first));
 }
 
 static fd_status
 find_all(fd_et *et, uint32_t *walk, uint32_t *order, uint32_t kinds)
 {
     fd_status status = fd_et_walk(et, walk);
-    if (status == FD_OK) {
-        status = find_order(et, walk);
-    }
-    if (status == FD_OK) {
-        status = find_streams(et);
-    }
+    fd_then(status, find_order(et, walk));
+    fd_then(status, find_streams(et));
     return status == FD_OK
                 && (has_kind(kinds, FD_ET_GROUP)
                     || has_kind(kinds, FD_ET_DATA))

@@ -109,19 +109,11 @@ fd_status
 fd_et_complete(fd_et *et, uint32_t kinds)
 {
     fd_status status = fd_et_find_groups(et);
-    if (status == FD_OK) {
-        status = fd_et_find_comms(et);
-    }
-    if (status == FD_OK) {
-        status = fd_et_check_dtypes(et);
-    }
-    if (status == FD_OK) {
-        status = fd_et_fill_times(et);
-    }
-    if (status == FD_OK) {
-        status = fd_et_find_edges(et, kinds);
-    }
-    return status == FD_OK ? fd_et_arrange(et) : status;
+    fd_then(status, fd_et_find_comms(et));
+    fd_then(status, fd_et_check_dtypes(et));
+    fd_then(status, fd_et_fill_times(et));
+    fd_then(status, fd_et_find_edges(et, kinds));
+    return fd_then(status, fd_et_arrange(et));
 }
 
 fd_status
@@ -131,9 +123,7 @@ fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
     *et = (fd_et){.rank = -1};
     *format = FD_ET_UNKNOWN;
     fd_status status = fd_bytes_in_open(&in, path, error);
-    if (status == FD_OK) {
-        status = read_any(et, &in, path, format, error);
-    }
+    fd_then(status, read_any(et, &in, path, format, error));
     fd_bytes_in_close(&in);
     if (status != FD_OK || *format == FD_ET_KINETO) {
         return status;
@@ -156,7 +146,7 @@ fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
                        "et link",
                        path);
     }
-    return status == FD_OK ? fd_et_complete(et, kinds) : status;
+    return fd_then(status, fd_et_complete(et, kinds));
 }
 
 /* Return the writer of the format of a suffix, or NULL. */

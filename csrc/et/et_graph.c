@@ -34,10 +34,8 @@ static fd_status
 add_buffer(fd_et *et, fd_buffer *buffer, uint32_t *text)
 {
     fd_status status = buffer->status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add_clean(&et->texts, buffer->bytes,
-                                        buffer->size, text);
-    }
+    fd_then(status, fd_text_pool_add_clean(&et->texts, buffer->bytes,
+                                           buffer->size, text));
     fd_buffer_clear(buffer);
     return status;
 }
@@ -325,13 +323,9 @@ fd_status
 fd_et_finish(fd_et *et)
 {
     fd_status status = sort_nodes(et);
-    if (status == FD_OK) {
-        status = find_parents(et);
-    }
-    if (status == FD_OK) {
-        status = cut_circles(et);
-    }
-    return status == FD_OK ? resolve_given(et) : status;
+    fd_then(status, find_parents(et));
+    fd_then(status, cut_circles(et));
+    return fd_then(status, resolve_given(et));
 }
 
 FD_ORDER_BY(by_to, fd_et_edge, to, from)

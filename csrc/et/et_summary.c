@@ -143,7 +143,7 @@ fd_et_layer_calls(fd_buffer *to, const char *path, fd_error *error)
 {
     fd_et et;
     fd_json_writer w = {.to = to};
-    fd_status status = fd_et_layers_of_recording(&et, path, error);
+    fd_status status = fd_et_from_recording(&et, path, true, error);
     fd_json_begin_array(&w, NULL);
     for (uint32_t i = 0; i < et.nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &et.nodes.list[i];
@@ -155,5 +155,5 @@ fd_et_layer_calls(fd_buffer *to, const char *path, fd_error *error)
     fd_json_end_array(&w);
     fd_buffer_text(to, "\n");
     fd_et_clear(&et);
-    return status != FD_OK ? status : to->status;
+    return fd_then(status, to->status);
 }

@@ -33,9 +33,7 @@ add_group(fd_et *et, fd_span object)
     fd_span value;
     uint64_t size;
     fd_status status = add_text(et, object, "pg_name", &group.name);
-    if (status == FD_OK) {
-        status = add_text(et, object, "pg_desc", &group.about);
-    }
+    fd_then(status, add_text(et, object, "pg_desc", &group.about));
     if (status == FD_OK && fd_scan_find(object, "ranks", &value)) {
         status = fd_et_add_json(et, fd_span_inside(value), &group.ranks);
     }
@@ -138,5 +136,5 @@ fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken)
     }
     fd_status status =
         fd_text_pool_add_clean(&et->texts, "pg_name", 7, &group.name);
-    return status == FD_OK ? fd_et_add_attr(et, node, group) : status;
+    return fd_then(status, fd_et_add_attr(et, node, group));
 }

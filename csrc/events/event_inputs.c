@@ -159,7 +159,7 @@ fd_timeline_inputs_find(const fd_timeline_request *request,
     if (status == FD_OK && used->count == 0) {
         return nothing_to_use(inputs, count, error);
     }
-    status = status == FD_OK ? check_ranks(used, error) : status;
+    fd_then(status, check_ranks(used, error));
     for (uint32_t i = 0; i < used->count && status == FD_OK; i++) {
         input_label(used->list[i]);
     }
@@ -201,7 +201,7 @@ fd_timeline_inputs_find_steps(const fd_timeline_request *request,
     uint32_t kept = 0;
     for (uint32_t i = 0; i < used->count; i++) {
         fd_timeline_input *input = used->list[i];
-        status = status == FD_OK ? find_steps(request, input, error) : status;
+        fd_then(status, find_steps(request, input, error));
         if (input->used) {
             used->list[kept++] = input;
         }

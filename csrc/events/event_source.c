@@ -100,7 +100,7 @@ fd_timeline_source_open(fd_timeline_maker *maker, fd_bytes_in *in,
            && fd_bytes_in_more(in)) {
     }
     if (status != FD_OK || in->status != FD_OK) {
-        return status != FD_OK ? status : in->status;
+        return fd_then(status, in->status);
     }
     *source = source_find(path, in->at, (size_t)(in->end - in->at));
     if ((*source)->open == NULL) {

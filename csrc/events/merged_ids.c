@@ -128,19 +128,14 @@ add_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid, uint64_t key,
         fd_buffer_text(&name,
                        fd_span_u64(fd_span_inside(tid), &plain) ? "tid " : "");
         fd_buffer_bytes(&name, ids->scratch.bytes, ids->scratch.size);
-        status = status == FD_OK ? name.status : status;
-        if (status == FD_OK) {
-            status = fd_text_pool_add(&ids->names, name.bytes, name.size,
-                                      &made.was);
-        }
+        fd_then(status, name.status);
+        fd_then(status, fd_text_pool_add(&ids->names, name.bytes, name.size,
+                                         &made.was));
         fd_buffer_clear(&name);
     }
-    if (status == FD_OK) {
-        status = fd_vector_push(&ids->threads, made);
-    }
-    return status == FD_OK
-             ? fd_map_put(&ids->thread_of, key, ids->threads.count)
-             : status;
+    fd_then(status, fd_vector_push(&ids->threads, made));
+    return fd_then(status,
+                   fd_map_put(&ids->thread_of, key, ids->threads.count));
 }
 
 static fd_status
@@ -238,11 +233,10 @@ fd_status
 fd_timeline_ids_name(fd_timeline_ids *ids, uint32_t process, fd_span name)
 {
     fd_status status = spell_value(ids, name);
-    return status == FD_OK
-             ? fd_text_pool_add(&ids->names, ids->scratch.bytes,
-                                ids->scratch.size,
-                                &ids->processes.list[process].name)
-             : status;
+    return fd_then(status,
+                   fd_text_pool_add(&ids->names, ids->scratch.bytes,
+                                    ids->scratch.size,
+                                    &ids->processes.list[process].name));
 }
 
 /* Find the process of an event. Viewers show an event without a pid in process
@@ -398,7 +392,7 @@ fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
     fd_buffer label = {.bytes = NULL};
     fd_buffer_json(&label, ids->label, strlen(ids->label));
     fd_status status = label.status;
-    status = status == FD_OK ? fd_timeline_ids_order(ids, &order) : status;
+    fd_then(status, fd_timeline_ids_order(ids, &order));
     for (uint32_t i = 0; i < order.count && status == FD_OK; i++) {
         process_rows(ids, order.list[i].process, i,
                      (fd_span){label.bytes + 1, label.bytes + label.size - 1},
@@ -407,5 +401,5 @@ fd_timeline_ids_rows(fd_timeline_ids *ids, fd_buffer *rows)
     fd_buffer_clear(&label);
     fd_vector_clear(&order);
     thread_rows(ids, rows);
-    return status == FD_OK ? rows->status : status;
+    return fd_then(status, rows->status);
 }

@@ -162,12 +162,10 @@ fd_export_folded(const fd_trace *trace, const fd_export_options *options,
     (void)error;
     stacks s = {.trace = trace, .weight = options->weight};
     fd_status status = make_stacks(&s, options->rank);
-    if (status == FD_OK) {
-        status = write_stacks(&s, to);
-    }
+    fd_then(status, write_stacks(&s, to));
     fd_free(s.whole);
     fd_free(s.first);
     fd_free(s.next);
     fd_totals_clear(&s.totals);
-    return status == FD_OK ? to->status : status;
+    return fd_then(status, to->status);
 }

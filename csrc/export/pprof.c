@@ -172,15 +172,6 @@ write_times(printer *p, int rank)
     fd_proto_number(p->to, PROFILE_DURATION_NANOS, longest);
 }
 
-static void
-write_strings(printer *p)
-{
-    for (uint32_t i = 0; i < p->strings.texts.count; i++) {
-        fd_proto_bytes(p->to, PROFILE_STRING, fd_text_pool_get(&p->strings, i),
-                       fd_text_pool_size(&p->strings, i));
-    }
-}
-
 fd_status
 fd_export_pprof(const fd_trace *trace, const fd_export_options *options,
                 fd_buffer *to, fd_error *error)
@@ -197,7 +188,10 @@ fd_export_pprof(const fd_trace *trace, const fd_export_options *options,
         for (uint32_t i = 1; i < trace->nodes.count; i++) {
             write_node(&p, i);
         }
-        write_strings(&p);
+        for (uint32_t i = 0; i < p.strings.texts.count; i++) {
+            fd_proto_bytes(to, PROFILE_STRING, fd_text_pool_get(&p.strings, i),
+                           fd_text_pool_size(&p.strings, i));
+        }
     }
     fd_status inner =
         p.inner.status != FD_OK ? p.inner.status : p.message.status;

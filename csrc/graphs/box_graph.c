@@ -184,15 +184,9 @@ group_all(fd_graph *graph, const fd_trace *trace,
           const fd_export_options *options)
 {
     fd_status status = fd_totals_sum(&graph->totals, trace, options->rank);
-    if (status == FD_OK) {
-        status = fd_groups_make(&graph->groups, trace, FD_BY_NODE);
-    }
-    if (status == FD_OK) {
-        status = fd_groups_make(&graph->packages, trace, FD_BY_PACKAGE);
-    }
-    if (status == FD_OK) {
-        status = fd_groups_make(&graph->modules, trace, FD_BY_MODULE);
-    }
+    fd_then(status, fd_groups_make(&graph->groups, trace, FD_BY_NODE));
+    fd_then(status, fd_groups_make(&graph->packages, trace, FD_BY_PACKAGE));
+    fd_then(status, fd_groups_make(&graph->modules, trace, FD_BY_MODULE));
     if (status != FD_OK) {
         return status;
     }
@@ -210,9 +204,8 @@ group_all(fd_graph *graph, const fd_trace *trace,
         && !options->all) {
         status = leave_out_idle(graph, trace, options->rank);
     }
-    return status == FD_OK
-             ? fd_rows_sum(&graph->rows, trace, &graph->groups, &graph->totals)
-             : status;
+    return fd_then(status, fd_rows_sum(&graph->rows, trace, &graph->groups,
+                                       &graph->totals));
 }
 
 static fd_status
@@ -314,22 +307,12 @@ fd_graph_make(fd_graph *graph, const fd_trace *trace,
 {
     *graph = (fd_graph){.whole = 0};
     fd_status status = group_all(graph, trace, options);
-    if (status == FD_OK) {
-        status = fd_selection_make(&graph->selection, trace, &graph->groups,
-                                   &graph->rows, graph->whole, options);
-    }
-    if (status == FD_OK) {
-        status = make_boxes(graph, trace);
-    }
-    if (status == FD_OK) {
-        status = name_modules(graph, trace);
-    }
-    if (status == FD_OK) {
-        status = share_self(graph, trace);
-    }
-    if (status == FD_OK) {
-        status = make_edges(graph, trace);
-    }
+    fd_then(status, fd_selection_make(&graph->selection, trace, &graph->groups,
+                                      &graph->rows, graph->whole, options));
+    fd_then(status, make_boxes(graph, trace));
+    fd_then(status, name_modules(graph, trace));
+    fd_then(status, share_self(graph, trace));
+    fd_then(status, make_edges(graph, trace));
     if (status != FD_OK) {
         fd_graph_clear(graph);
     }

@@ -12,11 +12,7 @@ typedef struct line {
 
 typedef FD_VECTOR(line) lines;
 
-static int
-by_text(const void *left, const void *right)
-{
-    return strcmp(((const line *)left)->text, ((const line *)right)->text);
-}
+FD_ORDER_AS(by_text, line, strcmp(one->text, other->text))
 
 /* Append one text with its NUL. */
 static fd_status
@@ -66,9 +62,7 @@ write_both(const fd_graph *graph, fd_buffer *to)
                           fd_groups_label(&graph->groups, edge->caller),
                           fd_groups_label(&graph->groups, edge->callee));
     }
-    if (status == FD_OK) {
-        status = texts.status;
-    }
+    fd_then(status, texts.status);
     if (status == FD_OK) {
         fd_json_writer w = {.to = to};
         fd_json_begin_object(&w, NULL);
@@ -81,7 +75,7 @@ write_both(const fd_graph *graph, fd_buffer *to)
     fd_vector_clear(&nodes);
     fd_vector_clear(&edges);
     fd_buffer_clear(&texts);
-    return status == FD_OK ? to->status : status;
+    return fd_then(status, to->status);
 }
 
 fd_status

@@ -30,9 +30,7 @@ fd_export_dot(const fd_trace *trace, const fd_export_options *options,
                        "a picture has lines by time or calls, not by GPU");
     }
     fd_status status = fd_graph_make(&graph, trace, options);
-    if (status == FD_OK) {
-        status = fd_regions_make(&graph, options);
-    }
+    fd_then(status, fd_regions_make(&graph, options));
     if (status != FD_OK) {
         fd_graph_clear(&graph);
         return status;

@@ -32,12 +32,6 @@ put_heat(const fd_dot_picture *p, const fd_box *box)
                      (unsigned)green, (unsigned)blue);
 }
 
-static const fd_trace_node *
-node_of(const fd_dot_picture *p, const fd_box *box)
-{
-    return &p->trace->nodes.list[p->graph->groups.list.list[box->group].node];
-}
-
 static const char *
 base_name(const char *file)
 {
@@ -132,7 +126,8 @@ figures_line(const fd_dot_picture *p, const fd_row *row)
 static void
 append_label(const fd_dot_picture *p, const fd_box *box)
 {
-    const fd_trace_node *node = node_of(p, box);
+    const fd_group *group = &p->graph->groups.list.list[box->group];
+    const fd_trace_node *node = &p->trace->nodes.list[group->node];
     const char *file = fd_trace_text(p->trace, node->file);
     const char *name = fd_trace_text(p->trace, node->name);
     fd_buffer_text(p->to, "<<B>");

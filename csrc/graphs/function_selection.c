@@ -228,13 +228,7 @@ drop_small(folder *f, uint32_t group)
     }
 }
 
-static int
-by_descent(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return FD_ORDER(b, a);
-}
+FD_ORDER_AS(by_descent, uint64_t, FD_ORDER(*other, *one))
 
 /* Set the total above which functions of a part are drawn: that of the last
  * one within the limit, or 0 if all are within it; others with an equal total
@@ -320,7 +314,7 @@ decide_visibility(folder *f, uint64_t whole)
     if (collapses || f->options->min_percent > 0) {
         status = fold_small(f, whole);
     }
-    return status == FD_OK ? count_all(f) : status;
+    return fd_then(status, count_all(f));
 }
 
 fd_status

@@ -158,5 +158,5 @@ fd_status
 fd_regions_make(fd_graph *graph, const fd_export_options *options)
 {
     fd_status status = find_regions(graph);
-    return status == FD_OK ? stack_leaves(graph, options) : status;
+    return fd_then(status, stack_leaves(graph, options));
 }

@@ -104,23 +104,12 @@ fd_json_put_u64(fd_json_writer *w, const char *key, uint64_t value)
     fd_buffer_u64(fd_json_put(w, key), value);
 }
 
-static void
-put_sign(fd_buffer *to, int64_t value)
-{
-    fd_buffer_bytes(to, "-", value < 0);
-}
-
-static uint64_t
-magnitude_of(int64_t value)
-{
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
 void
 fd_json_put_i64(fd_json_writer *w, const char *key, int64_t value)
 {
-    put_sign(fd_json_put(w, key), value);
-    fd_buffer_u64(w->to, magnitude_of(value));
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    fd_buffer_bytes(fd_json_put(w, key), "-", value < 0);
+    fd_buffer_u64(w->to, magnitude);
 }
 
 void

@@ -38,14 +38,6 @@ begin_of(const table *t, uint32_t stages, uint32_t layers)
     return &t->begins[(stages - 1) * width + (layers - stages)];
 }
 
-static void
-clear_table(table *t)
-{
-    fd_free(t->before);
-    fd_free(t->now);
-    fd_free(t->begins);
-}
-
 static fd_status
 make_table(table *t)
 {
@@ -137,15 +129,6 @@ fill_row(table *t, uint32_t j, fill *rule)
     t->now = swap;
 }
 
-static void
-walk_back(const table *t, uint32_t *cuts)
-{
-    cuts[t->stages] = t->layers;
-    for (uint32_t j = t->stages; j > 0; j--) {
-        cuts[j - 1] = *begin_of(t, j, cuts[j]);
-    }
-}
-
 static fd_status
 cut_by(fill *rule, table *t, uint32_t *cuts)
 {
@@ -158,9 +141,14 @@ cut_by(fill *rule, table *t, uint32_t *cuts)
         for (uint32_t j = 2; j <= t->stages; j++) {
             fill_row(t, j, rule);
         }
-        walk_back(t, cuts);
+        cuts[t->stages] = t->layers;
+        for (uint32_t j = t->stages; j > 0; j--) {
+            cuts[j - 1] = *begin_of(t, j, cuts[j]);
+        }
     }
-    clear_table(t);
+    fd_free(t->before);
+    fd_free(t->now);
+    fd_free(t->begins);
     return status;
 }
 

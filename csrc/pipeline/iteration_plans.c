@@ -190,9 +190,7 @@ collect_jobs(comparison *c, uint32_t end)
                            .micro_batch = (int32_t)number_of(job->micro_batch),
                            .buffer = (int32_t)number_of(job->buffer)};
         status = fd_vector_push(&c->executed, ran);
-        if (status == FD_OK) {
-            status = fd_vector_push(&c->places, i);
-        }
+        fd_then(status, fd_vector_push(&c->places, i));
     }
     return status;
 }

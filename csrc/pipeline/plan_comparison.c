@@ -146,14 +146,6 @@ realign_rows(const row_list *ran, const row_list *planned, uint32_t *at,
     ++*next;
 }
 
-static void
-mark_unplaced(fd_executed *jobs, const row *ran)
-{
-    for (uint32_t i = 0; i < ran->parts; i++) {
-        jobs[ran->index + i].unplanned = true;
-    }
-}
-
 /* Return the global stage for which a difference is reported. */
 static int32_t
 stage_of(const row *ran, const row *planned, uint32_t stage)
@@ -193,7 +185,9 @@ walk_rows(fd_executed *jobs, uint32_t count, const row_list *ran,
             realign_rows(ran, planned, &at, &next);
         }
         for (uint32_t i = from; i < at && i < ran->count; i++) {
-            mark_unplaced(jobs, &ran->list[i]);
+            for (uint32_t part = 0; part < ran->list[i].parts; part++) {
+                jobs[ran->list[i].index + part].unplanned = true;
+            }
         }
     }
 }
@@ -205,9 +199,7 @@ compare_lane(fd_executed *jobs, uint32_t count, const fd_plan *plan,
     row_list ran = {NULL, 0, 0};
     row_list planned = {NULL, 0, 0};
     fd_status status = rows_of_run(&ran, jobs, count, lane);
-    if (status == FD_OK) {
-        status = rows_of_plan(&planned, plan, stage, lane);
-    }
+    fd_then(status, rows_of_plan(&planned, plan, stage, lane));
     if (status == FD_OK) {
         walk_rows(jobs, count, &ran, &planned, stage, text, capacity);
     }

@@ -314,18 +314,10 @@ run_plan(plan_run *p, fd_error *error)
 {
     *p->replay = (fd_replay){.last = FD_NO_JOB};
     fd_status status = allocate_replay(p);
-    if (status == FD_OK) {
-        status = check_times(p, error);
-    }
-    if (status == FD_OK) {
-        status = fd_pairs_find(p->others, FD_NO_JOB, p->plan, error);
-    }
-    if (status == FD_OK) {
-        status = find_makers(p);
-    }
-    if (status == FD_OK) {
-        status = simulate_plan(p, error);
-    }
+    fd_then(status, check_times(p, error));
+    fd_then(status, fd_pairs_find(p->others, FD_NO_JOB, p->plan, error));
+    fd_then(status, find_makers(p));
+    fd_then(status, simulate_plan(p, error));
     if (status == FD_OK) {
         sum_stages(p->replay, p->plan);
     }

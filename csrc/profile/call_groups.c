@@ -119,10 +119,8 @@ new_group(grouping_state *s, fd_grouping grouping,
     s->label.size = 0;
     label_of(s->trace, grouping, context, &s->label);
     fd_status status = s->label.status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add(&s->groups->labels, s->label.bytes,
-                                  s->label.size, &label);
-    }
+    fd_then(status, fd_text_pool_add(&s->groups->labels, s->label.bytes,
+                                     s->label.size, &label));
     if (status != FD_OK) {
         return status;
     }
@@ -135,9 +133,7 @@ new_group(grouping_state *s, fd_grouping grouping,
         fd_group made = {.label = label, .node = context->node};
         *group = s->groups->list.count;
         status = fd_vector_push(&s->groups->list, made);
-        if (status == FD_OK) {
-            status = fd_map_put(&s->by_label, (uint64_t)label + 1, *group);
-        }
+        fd_then(status, fd_map_put(&s->by_label, (uint64_t)label + 1, *group));
     }
     if (status == FD_OK) {
         s->groups->list.list[*group].members++;
@@ -157,9 +153,7 @@ group_context(grouping_state *s, fd_grouping grouping, uint32_t id)
     uint32_t group = fd_map_get(&s->by_key, key);
     if (group == 0) {
         fd_status status = new_group(s, grouping, context, &group);
-        if (status == FD_OK) {
-            status = fd_map_put(&s->by_key, key, group);
-        }
+        fd_then(status, fd_map_put(&s->by_key, key, group));
         if (status != FD_OK) {
             return status;
         }

@@ -15,12 +15,6 @@ typedef struct adding {
         *figure_of; /* owned; by context of `into`: index of its figure + 1 */
 } adding;
 
-static bool
-is_of(const fd_diff_side *side, uint32_t rank)
-{
-    return side->rank == FD_ALL_RANKS || side->rank == (int)rank;
-}
-
 /* Add the figure of a context; contexts that differ only by a line are
  * merged. */
 static fd_status
@@ -100,7 +94,7 @@ add_rank(adding *a, uint32_t number)
     rank->steps = fd_diff_steps(a->side);
     fd_status status = add_figures(a, rank);
     for (uint32_t i = 0; i < from->ranks.count && status == FD_OK; i++) {
-        if (is_of(a->side, i)) {
+        if (a->side->rank == FD_ALL_RANKS || a->side->rank == (int)i) {
             status = add_rest(a, rank, &from->ranks.list[i]);
         }
     }
@@ -127,9 +121,7 @@ add_side(fd_trace *into, const fd_diff_side *side, const fd_merge_ids *ids,
     adding a = {.into = into, .side = side, .ids = ids};
     fd_status status =
         fd_totals_sum_steady(&a.totals, side->trace, side->rank);
-    if (status == FD_OK) {
-        status = add_rank(&a, number);
-    }
+    fd_then(status, add_rank(&a, number));
     fd_totals_clear(&a.totals);
     fd_free(a.figure_of);
     return status;
@@ -164,9 +156,7 @@ fd_diff_joined(fd_trace **joined, const fd_diff_side *sides, uint32_t count)
     *joined = fd_trace_new();
     fd_status status =
         *joined == NULL ? FD_ENOMEM : add_sides(*joined, sides, count, ids);
-    if (status == FD_OK) {
-        status = fd_trace_sort(*joined);
-    }
+    fd_then(status, fd_trace_sort(*joined));
     for (int i = 0; i < 2; i++) {
         fd_merge_ids_clear(&ids[i]);
     }

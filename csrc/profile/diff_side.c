@@ -74,8 +74,7 @@ find_row(adding *a, uint32_t group, uint32_t *row)
         status = fd_vector_push(&diff->rows, fresh);
         *row = diff->rows.count;
     }
-    return status == FD_OK ? fd_map_put(&a->join->rows, key + 1, *row)
-                           : status;
+    return fd_then(status, fd_map_put(&a->join->rows, key + 1, *row));
 }
 
 static void
@@ -212,9 +211,7 @@ add_call(adding *a, const fd_edge *edge)
     if (at == 0) {
         status = fd_vector_push(&diff->calls, fresh);
         at = diff->calls.count;
-        if (status == FD_OK) {
-            status = fd_map_put(&a->join->calls, key, at);
-        }
+        fd_then(status, fd_map_put(&a->join->calls, key, at));
     }
     if (status == FD_OK) {
         diff->calls.list[at - 1].calls[a->side] +=
@@ -227,15 +224,11 @@ static fd_status
 sum_up(adding *a, int rank)
 {
     fd_status status = fd_totals_sum_steady(&a->totals, a->trace, rank);
-    if (status == FD_OK) {
-        status = fd_groups_make(&a->groups, a->trace, a->request->grouping);
-    }
-    if (status == FD_OK) {
-        status = fd_rows_sum(&a->rows, a->trace, &a->groups, &a->totals);
-    }
-    return status == FD_OK
-             ? fd_edges_sum(&a->edges, a->trace, &a->groups, &a->totals)
-             : status;
+    fd_then(status,
+            fd_groups_make(&a->groups, a->trace, a->request->grouping));
+    fd_then(status, fd_rows_sum(&a->rows, a->trace, &a->groups, &a->totals));
+    return fd_then(status,
+                   fd_edges_sum(&a->edges, a->trace, &a->groups, &a->totals));
 }
 
 fd_status
@@ -248,9 +241,7 @@ fd_diff_add(fd_diff_join *join, const fd_diff_request *request, int side)
                 .side = side,
                 .steps = steps == 0 ? 1 : (double)steps};
     fd_status status = sum_up(&a, request->sides[side].rank);
-    if (status == FD_OK) {
-        status = add_rows(&a);
-    }
+    fd_then(status, add_rows(&a));
     if (status == FD_OK && request->grouping == FD_BY_MODULE) {
         subtract_collections(&a);
     }

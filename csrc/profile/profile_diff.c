@@ -236,7 +236,7 @@ fd_diff_make(fd_diff *diff, const fd_diff_request *request)
     }
     fd_map_clear(&join.rows);
     fd_map_clear(&join.calls);
-    return status == FD_OK ? judge_rows(diff, request) : status;
+    return fd_then(status, judge_rows(diff, request));
 }
 
 void

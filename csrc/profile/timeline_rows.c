@@ -19,19 +19,7 @@ typedef struct making {
     uint32_t *of_event; /* owned; index of the call + 1; 0: no call */
 } making;
 
-static bool
-is_shown(const fd_trace_event *event)
-{
-    return fd_event_is_call(event) || event->kind == FD_EVENT_ASYNC;
-}
-
-static int
-longer_first(const void *a, const void *b)
-{
-    uint64_t one = *(const uint64_t *)a;
-    uint64_t other = *(const uint64_t *)b;
-    return one < other ? 1 : one > other ? -1 : 0;
-}
+FD_ORDER_AS(longer_first, uint64_t, FD_ORDER(*other, *one))
 
 static fd_status
 find_bound(const fd_trace_rank *rank, uint32_t most, length_bound *found)
@@ -43,8 +31,9 @@ find_bound(const fd_trace_rank *rank, uint32_t most, length_bound *found)
     }
     uint32_t count = 0;
     for (uint32_t i = 0; i < rank->events.count; i++) {
-        if (is_shown(&rank->events.list[i])) {
-            durations[count++] = rank->events.list[i].duration;
+        const fd_trace_event *event = &rank->events.list[i];
+        if (fd_event_is_call(event) || event->kind == FD_EVENT_ASYNC) {
+            durations[count++] = event->duration;
         }
     }
     *found = (length_bound){.least = 0, .equals = UINT64_MAX};
@@ -157,9 +146,7 @@ fd_timeline_rows_make(fd_timeline_rows *rows, const fd_trace_rank *rank,
         status = add_thread(&m, from, end);
         from = end;
     }
-    if (status == FD_OK) {
-        status = add_flows(&m);
-    }
+    fd_then(status, add_flows(&m));
     fd_free(m.of_event);
     return status;
 }

@@ -131,9 +131,7 @@ hide_function(anonymizer *h, fd_trace_node *node)
     if (is_library(trace, node)) {
         return status;
     }
-    if (status == FD_OK) {
-        status = hide_text(h, &node->file);
-    }
+    fd_then(status, hide_text(h, &node->file));
     if (status == FD_OK
         && !is_common(fd_trace_text(trace, node->name),
                       fd_text_pool_size(&trace->texts, node->name))) {
@@ -143,7 +141,7 @@ hide_function(anonymizer *h, fd_trace_node *node)
         && strcmp(fd_trace_text(trace, node->package), "project") != 0) {
         status = hide_text(h, &node->package);
     }
-    return status == FD_OK ? hide_text(h, &node->qualified) : status;
+    return fd_then(status, hide_text(h, &node->qualified));
 }
 
 /* Hide a range. The class of an optimizer can be the project's. */
@@ -233,9 +231,7 @@ hide_shared(anonymizer *h)
     for (uint32_t i = 1; i < h->trace->modules.count && status == FD_OK; i++) {
         fd_trace_module *module = &h->trace->modules.list[i];
         status = hide_path(h, &module->name);
-        if (status == FD_OK) {
-            status = hide_class(h, &module->class_name);
-        }
+        fd_then(status, hide_class(h, &module->class_name));
     }
     return status;
 }
@@ -260,10 +256,8 @@ mark_rank(anonymizer *h, fd_trace_rank *rank)
     fd_trace_meta fact;
     fd_status status =
         fd_text_pool_add(&h->trace->texts, name, sizeof name - 1, &fact.key);
-    if (status == FD_OK) {
-        status = fd_text_pool_add(&h->trace->texts, "true", 4, &fact.json);
-    }
-    return status == FD_OK ? fd_vector_push(&rank->meta, fact) : status;
+    fd_then(status, fd_text_pool_add(&h->trace->texts, "true", 4, &fact.json));
+    return fd_then(status, fd_vector_push(&rank->meta, fact));
 }
 
 static fd_status
@@ -289,7 +283,7 @@ hide_facts(anonymizer *h, fd_trace_rank *rank)
         rank->meta.list[kept++] = fact;
     }
     rank->meta.count = kept;
-    return status == FD_OK ? mark_rank(h, rank) : status;
+    return fd_then(status, mark_rank(h, rank));
 }
 
 static fd_status
@@ -339,16 +333,14 @@ fd_trace_anonymize(fd_trace *trace, const char *salt, size_t size)
     h.key = fd_names_key(salt, size);
     h.classes = fd_calloc(h.texts + 1, sizeof *h.classes);
     fd_status status = h.classes == NULL ? FD_ENOMEM : learn_classes(&h);
-    if (status == FD_OK) {
-        status = hide_shared(&h);
-    }
+    fd_then(status, hide_shared(&h));
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         status = hide_rank(&h, &trace->ranks.list[i]);
     }
     fd_free(h.classes);
     trace->sorted = false; /* sort again by the new names, and remove the old
                             * ones */
-    return status == FD_OK ? fd_trace_sort(trace) : status;
+    return fd_then(status, fd_trace_sort(trace));
 }
 
 static fd_status
@@ -398,5 +390,5 @@ fd_trace_strip_prefix(fd_trace *trace, const char *prefix, size_t size)
         }
     }
     trace->sorted = false;
-    return status == FD_OK ? fd_trace_sort(trace) : status;
+    return fd_then(status, fd_trace_sort(trace));
 }

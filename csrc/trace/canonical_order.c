@@ -236,14 +236,7 @@ sort_measures(fd_trace *trace, fd_trace_rank *rank, const uint32_t *index)
     }
 }
 
-static int
-by_rank(const void *left, const void *right)
-{
-    const fd_trace_rank *a = left;
-    const fd_trace_rank *b = right;
-    int order = FD_ORDER(a->rank, b->rank);
-    return order != 0 ? order : strcmp(a->id, b->id);
-}
+FD_ORDER_AS(by_rank, fd_trace_rank, FD_UP(rank), strcmp(one->id, other->id))
 
 static void
 renumber_rank(fd_trace_rank *rank, const uint32_t *index)
@@ -312,13 +305,9 @@ sort_contexts(fd_trace *trace, sorting *s)
     }
     s->identity = identity;
     status = sorted_ids(&count, NULL, by_context, s, &siblings, &index);
-    if (status == FD_OK) {
-        status = depth_first(trace, siblings, order);
-    }
-    if (status == FD_OK) {
-        status = move_elements(trace->contexts.list, count,
-                               sizeof *trace->contexts.list, order);
-    }
+    fd_then(status, depth_first(trace, siblings, order));
+    fd_then(status, move_elements(trace->contexts.list, count,
+                                  sizeof *trace->contexts.list, order));
     if (status == FD_OK) {
         for (uint32_t i = 0; i < count; i++) {
             index[order[i]] = i;
@@ -353,15 +342,6 @@ mark_ambiguous(fd_trace *trace)
     }
 }
 
-/* Free the indexes of fd_trace_add_*, which contain old ids. */
-static void
-drop_indexes(fd_trace *trace)
-{
-    fd_index_clear(&trace->node_index);
-    fd_index_clear(&trace->module_index);
-    fd_index_clear(&trace->context_index);
-}
-
 /* Mark nodes and modules that contexts refer to, and the parents of those
  * modules. */
 static void
@@ -380,11 +360,11 @@ mark_used(const fd_trace *trace, bool *nodes, bool *modules)
 
 /* Keep the elements ids[0..count), in this order. */
 #define REORDER(vector, ids, new_count) \
-    (move_elements((vector)->list, (new_count), sizeof *(vector)->list, \
-                   (ids)) \
-             == FD_OK \
-         ? ((vector)->count = (new_count), FD_OK) \
-         : FD_ENOMEM)
+    ((fd_status)(move_elements((vector)->list, (new_count), \
+                               sizeof *(vector)->list, (ids)) \
+                         == FD_OK \
+                     ? ((vector)->count = (new_count), FD_OK) \
+                     : FD_ENOMEM))
 
 static fd_status
 sort_shared(fd_trace *trace, sorting *s, const bool *used_nodes,
@@ -398,21 +378,15 @@ sort_shared(fd_trace *trace, sorting *s, const bool *used_nodes,
     uint32_t *module_order = NULL;
     fd_status status =
         sorted_ids(&node_count, used_nodes, by_node, s, &nodes, &node_order);
-    if (status == FD_OK) {
-        status = sorted_ids(&module_count, used_modules, by_module, s,
-                            &modules, &module_order);
-    }
+    fd_then(status, sorted_ids(&module_count, used_modules, by_module, s,
+                               &modules, &module_order));
     if (status == FD_OK) {
         s->node_order = node_order;
         s->module_order = module_order;
         status = sort_contexts(trace, s);
     }
-    if (status == FD_OK) {
-        status = REORDER(&trace->nodes, nodes, node_count);
-    }
-    if (status == FD_OK) {
-        status = REORDER(&trace->modules, modules, module_count);
-    }
+    fd_then(status, REORDER(&trace->nodes, nodes, node_count));
+    fd_then(status, REORDER(&trace->modules, modules, module_count));
     for (uint32_t i = 0; i < trace->modules.count && status == FD_OK; i++) {
         fd_trace_module *module = &trace->modules.list[i];
         module->parent = module_order[module->parent];
@@ -440,7 +414,10 @@ fd_trace_sort(fd_trace *trace)
     }
     if (status == FD_OK) {
         mark_ambiguous(trace);
-        drop_indexes(trace);
+        /* The indexes of fd_trace_add_* contain old ids. */
+        fd_index_clear(&trace->node_index);
+        fd_index_clear(&trace->module_index);
+        fd_index_clear(&trace->context_index);
         status = fd_sort_texts(trace);
     }
     if (status == FD_OK) {

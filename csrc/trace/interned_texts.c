@@ -110,9 +110,7 @@ fd_status
 fd_text_pool_take(fd_text_pool *pool, fd_buffer *from, uint32_t *id)
 {
     fd_status status = from->status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add(pool, from->bytes, from->size, id);
-    }
+    fd_then(status, fd_text_pool_add(pool, from->bytes, from->size, id));
     fd_buffer_clear(from);
     return status;
 }

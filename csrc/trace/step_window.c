@@ -305,7 +305,7 @@ first_settled(const fd_trace_rank *rank, fd_settling *verdict)
 }
 
 /* Return whether more than one in 20 ends of steps are in doubt, not counting
- * the first one (recording/step_rounds.h). */
+ * the first one (recording/steps/step_rounds.h). */
 static bool
 are_unclear(const fd_trace_rank *rank, uint64_t steps)
 {

@@ -236,19 +236,10 @@ fd_figure_add(fd_figure *figure, const fd_figure *more)
     figure->total_squares += more->total_squares;
 }
 
-static int
-by_measure(const void *left, const void *right)
-{
-    const fd_trace_measure *a = left;
-    const fd_trace_measure *b = right;
-    int order = FD_ORDER(a->context, b->context);
-    order = order != 0 ? order : FD_ORDER(a->kind, b->kind);
-    order = order != 0 ? order : FD_ORDER(a->flags, b->flags);
-    order = order != 0 ? order : FD_ORDER(a->detail, b->detail);
-    return order == 0 && a->kind == FD_MEASURE_LATEST
-             ? FD_ORDER(a->count, b->count)
-             : order;
-}
+FD_ORDER_AS(by_measure, fd_trace_measure, FD_UP(context), FD_UP(kind),
+            FD_UP(flags),
+            FD_FIRST_2(FD_UP(detail),
+                       one->kind == FD_MEASURE_LATEST ? FD_UP(count) : 0))
 
 void
 fd_measures_fold(fd_trace_rank *rank)

@@ -13,23 +13,18 @@ const char *const fd_state_names[] = {"unknown", "running", "paused",
                                       "stopped", "killed",  NULL};
 const char *const fd_steps_source_names[] = {"none",     "optimizer", "engine",
                                              "profiler", "explicit",  NULL};
-const char *const fd_counter_names[] = {"nodes_full",        "strings_full",
-                                        "modules_full",      "disk_full",
-                                        "deep_stack",        "hidden_frames",
-                                        "end_without_start", "async_lost",
-                                        "origin_near",       "origin_old",
-                                        "origin_none",       "origin_thread",
-                                        "origin_misfit",     "accumulate_grad",
-                                        "hook_lost",         "ranges_folded",
-                                        "recursion_folded",  "threads_full",
-                                        "jobs_full",         "gpu_captured",
-                                        "gpu_lost",          "gpu_dropped",
-                                        "gpu_shifted",       "gpu_unfinished",
-                                        "gpu_events_lost",   "op_calls_full",
-                                        "operands_cut",      "classes_full",
-                                        "snapshots_full",    "measures_full",
-                                        "unhooked_ns",       "steps_unclear",
-                                        NULL};
+const char *const fd_counter_names[] = {
+    "nodes_full",        "strings_full",     "modules_full",
+    "disk_full",         "deep_stack",       "hidden_frames",
+    "end_without_start", "async_lost",       "origin_near",
+    "origin_old",        "origin_none",      "origin_thread",
+    "origin_misfit",     "accumulate_grad",  "hook_lost",
+    "ranges_folded",     "recursion_folded", "threads_full",
+    "jobs_full",         "gpu_captured",     "gpu_lost",
+    "gpu_dropped",       "gpu_shifted",      "gpu_unfinished",
+    "gpu_events_lost",   "op_calls_full",    "operands_cut",
+    "classes_full",      "snapshots_full",   "measures_full",
+    "unhooked_ns",       "steps_unclear",    NULL};
 
 static const char *const measure_names[] = {
     "none",   "steps",      "shapes", "comm",       "collectives",

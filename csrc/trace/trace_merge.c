@@ -300,7 +300,7 @@ add_shared(fd_trace *into, const fd_trace *from, const char *name, maps *m,
     for (uint32_t i = 0; i < from->ranks.count && status == FD_OK; i++) {
         status = check_ranks(into, from, name, &from->ranks.list[i], error);
     }
-    return status == FD_OK ? fd_merge_shared(into, from, m) : status;
+    return fd_then(status, fd_merge_shared(into, from, m));
 }
 
 static fd_status
@@ -319,9 +319,7 @@ fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
 {
     maps m = {.lineless = false};
     fd_status status = add_shared(into, from, name, &m, error);
-    if (status == FD_OK) {
-        status = fd_merge_ranks(into, from, &m);
-    }
+    fd_then(status, fd_merge_ranks(into, from, &m));
     return merge_ended(status, name, &m, error);
 }
 
@@ -331,9 +329,7 @@ fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
 {
     maps m = {.lineless = false};
     fd_status status = add_shared(into, from, name, &m, error);
-    if (status == FD_OK) {
-        status = take_ranks(into, from, &m);
-    }
+    fd_then(status, take_ranks(into, from, &m));
     return merge_ended(status, name, &m, error);
 }
 

@@ -121,9 +121,7 @@ add_file(directory *d, const char *path)
     fd_trace *one = NULL;
     fd_error error = {""};
     fd_status status = open_file(&one, path, d->part, d->steps, &error);
-    if (status == FD_OK) {
-        status = fd_merge_take(d->trace, one, path, &error);
-    }
+    fd_then(status, fd_merge_take(d->trace, one, path, &error));
     fd_trace_free(one);
     if (status != FD_OK && status != FD_ENOMEM) {
         char line[sizeof error.text + 16];
@@ -179,15 +177,9 @@ is_input(const char *name, bool dumps)
  * (it is unknown if the launcher spawned the ranks), then "rank00000.fd"
  * before "rank00000.4711.fd", which a second process of the same rank
  * wrote. */
-static int
-by_weight(const void *left, const void *right)
-{
-    const candidate *a = left;
-    const candidate *b = right;
-    int order = FD_ORDER(b->world, a->world);
-    order = order != 0 ? order : FD_ORDER(strlen(a->path), strlen(b->path));
-    return order != 0 ? order : strcmp(a->path, b->path);
-}
+FD_ORDER_AS(by_weight, candidate, FD_DOWN(world),
+            FD_ORDER(strlen(one->path), strlen(other->path)),
+            strcmp(one->path, other->path))
 
 /* Return the world size of a recording; 0 for other files. */
 static uint32_t
@@ -268,10 +260,8 @@ add_folder(directory *d, const char *folder, bool nested, fd_error *error)
     fd_manifest manifest;
     fd_status status = read_manifest(d, folder, &manifest);
     for (int i = 0; i < count; i++) {
-        if (status == FD_OK) {
-            status = add_entry(d, folder, entries[i]->d_name, nested,
-                               &manifest, error);
-        }
+        fd_then(status, add_entry(d, folder, entries[i]->d_name, nested,
+                                  &manifest, error));
         free(entries[i]);
     }
     free(entries);
@@ -292,9 +282,7 @@ add_notes(directory *d)
         uint32_t id;
         status = fd_text_pool_add(&d->trace->texts, d->notes.list[i],
                                   strlen(d->notes.list[i]), &id);
-        if (status == FD_OK) {
-            status = fd_vector_push(&first->notes, id);
-        }
+        fd_then(status, fd_vector_push(&first->notes, id));
     }
     return status;
 }
@@ -310,18 +298,14 @@ open_directory(fd_trace **trace, const char *path, fd_trace_part part,
     if (status == FD_OK && d.dumps) {
         status = add_folder(&d, path, false, error);
     }
-    if (status == FD_OK) {
-        status = add_candidates(&d);
-    }
+    fd_then(status, add_candidates(&d));
     if (status == FD_OK && d.trace->ranks.count == 0) {
         status = fd_fail(error, FD_EFORMAT, "%s: %s", path,
                          d.notes.count > 0
                              ? d.notes.list[0]
                              : "no recording (*.fd) in this directory");
     }
-    if (status == FD_OK) {
-        status = add_notes(&d);
-    }
+    fd_then(status, add_notes(&d));
     for (uint32_t i = 0; i < d.notes.count; i++) {
         fd_free(d.notes.list[i]);
     }
@@ -362,9 +346,7 @@ merge_all(fd_trace **trace, const char *const *paths, size_t count,
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         fd_trace *one;
         status = open_one(&one, paths[i], part, steps, error);
-        if (status == FD_OK) {
-            status = fd_merge_take(merged, one, paths[i], error);
-        }
+        fd_then(status, fd_merge_take(merged, one, paths[i], error));
         fd_trace_free(one);
         if (status == FD_OK && part == FD_PART_TOTALS) {
             status = fd_figure_sums_add(&sums, merged);
@@ -413,10 +395,8 @@ merge_halves(fd_trace **trace, const char *const *paths, size_t count,
     }
     fd_status status = merge_all(trace, paths, half, part, NULL, &error);
     pthread_join(thread, NULL);
-    status = status == FD_OK ? other.status : status;
-    if (status == FD_OK) {
-        status = fd_merge_take(*trace, other.trace, "", &error);
-    }
+    fd_then(status, other.status);
+    fd_then(status, fd_merge_take(*trace, other.trace, "", &error));
     fd_trace_free(other.trace);
     if (status != FD_OK) {
         fd_trace_free(*trace);
@@ -464,12 +444,10 @@ fd_source_open(fd_trace **trace, const char *const *paths, size_t count,
     fd_status status =
         count == 1 ? open_one(trace, paths[0], part, steps, error)
                    : merge_paths(trace, paths, count, part, steps, error);
-    if (status == FD_OK) {
-        status = fd_trace_sort(*trace);
-    }
+    fd_then(status, fd_trace_sort(*trace));
     if (status == FD_OK && steps != NULL) {
         status = steps->range ? check_range(*trace, error) : FD_OK;
-        status = status == FD_OK ? fd_window_apply(trace) : status;
+        fd_then(status, fd_window_apply(trace));
     }
     if (status == FD_ENOMEM) {
         fd_fail(error, status, "%s: out of memory",

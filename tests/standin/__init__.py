@@ -2,11 +2,16 @@
 PEP 523."""
 
 import os
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
+
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in")
 
 
 def build(folder: Path) -> Path:

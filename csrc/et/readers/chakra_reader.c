@@ -148,7 +148,7 @@ keep_attr(fd_et *et, const attribute *attr)
         status = fd_text_pool_add(&et->texts, attr->bytes.from,
                                   fd_span_size(attr->bytes), &kept.text);
     }
-    return status == FD_OK ? fd_et_add_attr(et, last_node(et), kept) : status;
+    return fd_then(status, fd_et_add_attr(et, last_node(et), kept));
 }
 
 static fd_status

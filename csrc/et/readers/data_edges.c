@@ -196,14 +196,6 @@ write_outputs(finding *f, uint32_t index)
                           mutates || receives ? 0 : node->in.values);
 }
 
-static bool
-touches_data(const fd_et *et, uint32_t index)
-{
-    const fd_et_node *node = &et->nodes.list[index];
-    return (node->flags & FD_ET_GPU) == 0
-        && (node->schema != 0 || node->comm != 0);
-}
-
 /* List the work of each collective by the call that started it, which need not
  * enclose the work. */
 static void
@@ -225,7 +217,10 @@ find_works(finding *f)
 static bool
 is_visited(const finding *f, uint32_t index)
 {
-    return touches_data(f->et, index) && f->next[index] == NOT_WORK;
+    const fd_et_node *node = &f->et->nodes.list[index];
+    return (node->flags & FD_ET_GPU) == 0
+        && (node->schema != 0 || node->comm != 0)
+        && f->next[index] == NOT_WORK;
 }
 
 static fd_status
@@ -244,7 +239,7 @@ leave_node(finding *f, uint32_t index)
     uint32_t work = f->works[index];
     while (work != 0 && status == FD_OK) {
         status = read_inputs(f, work - 1);
-        status = status == FD_OK ? write_outputs(f, work - 1) : status;
+        fd_then(status, write_outputs(f, work - 1));
         work = f->next[work - 1];
     }
     return status;

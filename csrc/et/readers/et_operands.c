@@ -92,13 +92,6 @@ fd_et_put_device(fd_buffer *to, uint64_t head)
 }
 
 static void
-put_no_shape(listing *l)
-{
-    fd_buffer_text(&l->shapes, "[]");
-    fd_buffer_text(&l->strides, "[]");
-}
-
-static void
 put_tensor(listing *l, const fd_operand *operand)
 {
     const fd_dtype *dtype = fd_dtype_of(operand);
@@ -140,7 +133,8 @@ static void
 put_scalar(listing *l, const fd_operand *operand)
 {
     fd_json_writer w = {.to = &l->values};
-    put_no_shape(l);
+    fd_buffer_text(&l->shapes, "[]");
+    fd_buffer_text(&l->strides, "[]");
     switch (operand->kind) {
     case FD_OPERAND_INT:
         fd_json_put_i64(&w, NULL, (int64_t)operand->more[0]);

@@ -50,14 +50,7 @@ typedef struct making {
     bool layers; /* include forwards of modules; write operands as facts */
 } making;
 
-static int
-by_start(const void *left, const void *right)
-{
-    const fd_op_call *a = ((const fd_tensor_call *)left)->raw;
-    const fd_op_call *b = ((const fd_tensor_call *)right)->raw;
-    int order = FD_ORDER(a->start, b->start);
-    return order != 0 ? order : FD_ORDER(a, b);
-}
+FD_ORDER_AS(by_start, fd_tensor_call, FD_UP(raw->start), FD_UP(raw))
 
 FD_ORDER_BY(by_tick, moment, tick, call, what)
 
@@ -148,9 +141,7 @@ find_moments(making *m)
         m->calls.list[i].parent =
             enclosing_node(m, m->calls.list[i].raw->parent);
     }
-    if (status == FD_OK) {
-        status = find_launches(m);
-    }
+    fd_then(status, find_launches(m));
     fd_vector_sort(&m->moments, by_tick);
     for (uint32_t i = 0; i < m->moments.count && status == FD_OK; i++) {
         const moment *at = &m->moments.list[i];
@@ -368,15 +359,11 @@ put_call(making *m, uint32_t index)
     node->id = m->node_ids.list[index];
     put_numbers(m, call, node);
     fd_status status = put_name(m, call, node);
-    if (status == FD_OK) {
-        status = put_forward(m, node);
-    }
-    if (status == FD_OK) {
-        status = put_side(m, call->in, ids_from(m, call->first), &node->in);
-    }
-    return status != FD_OK
-             ? status
-             : put_side(m, call->out, ids_from(m, call->outs), &node->out);
+    fd_then(status, put_forward(m, node));
+    fd_then(status,
+            put_side(m, call->in, ids_from(m, call->first), &node->in));
+    return fd_then(
+        status, put_side(m, call->out, ids_from(m, call->outs), &node->out));
 }
 
 /* Set the groups of calls, once groups have their final names. `first` is the
@@ -452,27 +439,13 @@ static fd_status
 make_graph(making *m)
 {
     fd_status status = find_moments(m);
-    if (status == FD_OK) {
-        status = find_schemas(m);
-    }
-    if (status == FD_OK) {
-        status = fd_et_identify(&m->calls, &m->identities);
-    }
-    if (status == FD_OK) {
-        status = number_all(m);
-    }
-    if (status == FD_OK) {
-        status = fd_et_put_recording_head(m->et, &m->file);
-    }
-    if (status == FD_OK) {
-        status = put_roots(m);
-    }
-    if (status == FD_OK) {
-        status = put_calls(m);
-    }
-    if (status == FD_OK) {
-        status = fd_et_finish(m->et);
-    }
+    fd_then(status, find_schemas(m));
+    fd_then(status, fd_et_identify(&m->calls, &m->identities));
+    fd_then(status, number_all(m));
+    fd_then(status, fd_et_put_recording_head(m->et, &m->file));
+    fd_then(status, put_roots(m));
+    fd_then(status, put_calls(m));
+    fd_then(status, fd_et_finish(m->et));
     if (status == FD_OK) {
         fd_et_find_self(m->et);
     }
@@ -498,8 +471,8 @@ clear_making(making *m)
     fd_map_clear(&m->schemas);
 }
 
-static fd_status
-read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
+fd_status
+fd_et_from_recording(fd_et *et, const char *path, bool layers, fd_error *error)
 {
     making m = {.et = et, .layers = layers};
     *et = (fd_et){.rank = -1, .unlinked = true};
@@ -523,16 +496,4 @@ read_recording(fd_et *et, const char *path, bool layers, fd_error *error)
     clear_making(&m);
     fd_chunks_close(&m.file);
     return status;
-}
-
-fd_status
-fd_et_from_recording(fd_et *et, const char *path, fd_error *error)
-{
-    return read_recording(et, path, false, error);
-}
-
-fd_status
-fd_et_layers_of_recording(fd_et *et, const char *path, fd_error *error)
-{
-    return read_recording(et, path, true, error);
 }

@@ -76,7 +76,7 @@ list_edges(sweep *s)
         at.host = end > at.host ? end : at.host;
         at.gpu += raw->gpu_ticks <= UINT64_MAX - at.gpu ? raw->gpu_ticks : 0;
         at.ends = true;
-        status = status == FD_OK ? fd_vector_push(&s->edges, at) : status;
+        fd_then(status, fd_vector_push(&s->edges, at));
     }
     fd_vector_sort(&s->edges, by_host);
     return status;
@@ -256,5 +256,5 @@ fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index,
     node->device = kernel->device;
     node->stream = kernel->stream;
     fd_status status = put_name(et, node, call->name);
-    return status == FD_OK ? put_facts(et, node, times.launch) : status;
+    return fd_then(status, put_facts(et, node, times.launch));
 }

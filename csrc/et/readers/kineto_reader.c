@@ -163,7 +163,7 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     for (size_t i = 0; i < 4 && status == FD_OK; i++) {
         status = add_text(et, texts[i].text, texts[i].to);
     }
-    return status == FD_OK ? fd_vector_push(&k->kernels, kernel) : status;
+    return fd_then(status, fd_vector_push(&k->kernels, kernel));
 }
 
 /* Note the recorded process and the start time. */
@@ -192,7 +192,7 @@ take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
                : -1;
     note_process(k, event->pid, &op);
     fd_status status = add_text(et, event->name, &op.name);
-    return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
+    return fd_then(status, fd_vector_push(&k->ops, op));
 }
 
 static fd_status
@@ -286,7 +286,7 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
                    ? take_event(k, et, &reader.event)
                    : take_member(k, et, reader.key, reader.value);
     }
-    status = status == FD_OK ? reader.status : status;
+    fd_then(status, reader.status);
     k->lost = reader.lost;
     k->lost_bytes = reader.lost_bytes;
     snprintf(k->trouble, sizeof k->trouble, "%s", reader.trouble);
@@ -298,15 +298,7 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
     return status;
 }
 
-static int
-by_time(const void *a, const void *b)
-{
-    const fd_kineto_op *one = a;
-    const fd_kineto_op *other = b;
-    int order = FD_ORDER(one->thread, other->thread);
-    order = order != 0 ? order : FD_ORDER(one->start, other->start);
-    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
-}
+FD_ORDER_AS(by_time, fd_kineto_op, FD_UP(thread), FD_UP(start), FD_DOWN(dur))
 
 void
 fd_kineto_sort_ops(fd_kineto *k)

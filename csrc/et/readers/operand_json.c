@@ -14,14 +14,6 @@ typedef struct facts {
 
 static void put_operands(facts *f, fd_words *words, int depth);
 
-static void
-put_other(facts *f, const fd_operand *operand)
-{
-    fd_json_begin_object(&f->json, NULL);
-    fd_json_put_u64(&f->json, "other", operand->kind);
-    fd_json_end_object(&f->json);
-}
-
 /* Write a double. Return false without writing if JSON has no such number. */
 static bool
 put_double(facts *f, const char *key, uint64_t bits)
@@ -160,7 +152,9 @@ put_scalar(facts *f, const fd_operand *operand)
     default:
         break;
     }
-    put_other(f, operand);
+    fd_json_begin_object(json, NULL);
+    fd_json_put_u64(json, "other", operand->kind);
+    fd_json_end_object(json);
 }
 
 static void

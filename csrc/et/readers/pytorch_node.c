@@ -235,9 +235,7 @@ take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
     fd_buffer good = {.bytes = NULL};
     fd_scan_copy(scan, value, &good);
     fd_status status = good.status;
-    if (status == FD_OK) {
-        status = fd_et_add_json(et, fd_span_of(&good), text);
-    }
+    fd_then(status, fd_et_add_json(et, fd_span_of(&good), text));
     fd_buffer_clear(&good);
     return status;
 }
@@ -278,7 +276,7 @@ keep_attr(fd_et *et, const fd_scan *scan, fd_et_node *node, fd_span name,
         status = quoted ? fd_et_take_text(et, scan, value, &attr.text)
                         : take_json(et, scan, value, &attr.text);
     }
-    return status == FD_OK ? fd_et_add_attr(et, node, attr) : status;
+    return fd_then(status, fd_et_add_attr(et, node, attr));
 }
 
 /* Read the list of attributes into `p`; if `node` is not NULL, add the other
@@ -457,7 +455,7 @@ build_node(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
     for (size_t i = 0; i < 4 && status == FD_OK; i++) {
         status = take_given(et, waits[i].ids, 1U << waits[i].kind);
     }
-    return status == FD_OK ? take_group(et, scan, p) : status;
+    return fd_then(status, take_group(et, scan, p));
 }
 
 fd_scan_result

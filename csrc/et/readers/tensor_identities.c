@@ -132,10 +132,10 @@ fd_et_identify(fd_et_calls *calls, fd_et_identities *identities)
     fd_status status =
         tell_apart(calls, FD_TENSOR_STORAGE, NULL, identities->storages.list,
                    &identities->storage_count);
-    return status != FD_OK
-             ? status
-             : tell_apart(calls, FD_TENSOR_ADDRESS, identities->storages.list,
-                          identities->tensors.list, &identities->tensor_count);
+    return fd_then(status, tell_apart(calls, FD_TENSOR_ADDRESS,
+                                      identities->storages.list,
+                                      identities->tensors.list,
+                                      &identities->tensor_count));
 }
 
 void

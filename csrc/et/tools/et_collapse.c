@@ -68,15 +68,7 @@ typedef struct weight {
     uint32_t box;
 } weight;
 
-static int
-heavier_first(const void *a, const void *b)
-{
-    const weight *one = a;
-    const weight *other = b;
-    int order = FD_ORDER(other->ns, one->ns);
-    order = order != 0 ? order : FD_ORDER(other->count, one->count);
-    return order != 0 ? order : FD_ORDER(one->box, other->box);
-}
+FD_ORDER_AS(heavier_first, weight, FD_DOWN(ns), FD_DOWN(count), FD_UP(box))
 
 /* Keep the heaviest `most` - 1 boxes in their order, and merge the others into
  * the last. `to` has one entry per box. */
@@ -146,7 +138,7 @@ make_any(fd_et_collapsed *collapsed, const fd_et *et, const uint32_t *calls,
     if (status == FD_EFULL) {
         status = make_boxes(collapsed, et, calls, UINT32_MAX);
         collapsed->mode = FD_ET_BY_SIZE;
-        status = status == FD_OK ? keep_largest(collapsed, et, most) : status;
+        fd_then(status, keep_largest(collapsed, et, most));
     }
     return status;
 }
@@ -205,9 +197,7 @@ fd_et_collapse(fd_et_collapsed *collapsed, const fd_et *et, uint32_t most)
     fd_status status = calls == NULL || collapsed->box_of == NULL
                          ? FD_ENOMEM
                          : fd_et_walk(et, calls);
-    if (status == FD_OK) {
-        status = make_any(collapsed, et, calls, most);
-    }
+    fd_then(status, make_any(collapsed, et, calls, most));
     fd_free(calls);
-    return status == FD_OK ? make_lines(collapsed, et) : status;
+    return fd_then(status, make_lines(collapsed, et));
 }

@@ -67,12 +67,6 @@ put_box(fd_dot_writer *w, const fd_et *et, const fd_et_collapsed *collapsed,
     fd_dot_end_statement(w);
 }
 
-static double
-width_of(uint64_t count)
-{
-    return 0.8 + 0.5 * log10((double)(count == 0 ? 1 : count));
-}
-
 static void
 put_call(fd_dot_writer *w, const fd_et_line *line)
 {
@@ -90,7 +84,7 @@ put_line(fd_dot_writer *w, const fd_et_line *line, int kind)
     fd_dot_begin_edge(w, line->from, line->to);
     fd_dot_put_text(w, "color", colours[kind]);
     fd_buffer_format(fd_dot_put(w, "penwidth"), "%.2f",
-                     width_of(line->counts[kind]));
+                     0.8 + 0.5 * log10((double)line->counts[kind]));
     if (kind != FD_ET_LAUNCH) {
         fd_dot_put_word(w, "constraint", "false");
     }
@@ -109,16 +103,8 @@ typedef struct drawn {
     int kind;
 } drawn;
 
-static int
-more_often(const void *a, const void *b)
-{
-    const drawn *one = a;
-    const drawn *other = b;
-    int order = (one->kind == FD_ET_DATA) - (other->kind == FD_ET_DATA);
-    order = order != 0 ? order : FD_ORDER(other->count, one->count);
-    order = order != 0 ? order : FD_ORDER(one->line, other->line);
-    return order != 0 ? order : one->kind - other->kind;
-}
+FD_ORDER_AS(more_often, drawn, FD_UP(kind == FD_ET_DATA), FD_DOWN(count),
+            FD_UP(line), FD_UP(kind))
 
 /* Return whether dependencies of a kind are drawn. Program order is
  * meaningless between collapsed calls: a precedes b and b precedes a. */

@@ -261,7 +261,7 @@ add_kernels(linking *l)
         status = add_kernel(l, kernel, next + i, parent);
     }
     l->link->kernels = l->k->kernels.count;
-    return status == FD_OK ? fd_et_finish(et) : status;
+    return fd_then(status, fd_et_finish(et));
 }
 
 typedef struct timed {
@@ -310,29 +310,19 @@ fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
     linking l = {.et = et, .k = k, .link = link};
     *link = (fd_et_link){.linked = 0};
     fd_status status = map_nodes(&l);
-    if (status == FD_OK) {
-        status = fd_et_link_by_order(et, k);
-    }
-    if (status == FD_OK) {
-        status = join_ops(&l);
-    }
+    fd_then(status, fd_et_link_by_order(et, k));
+    fd_then(status, join_ops(&l));
     if (status == FD_OK) {
         spread_threads(&l);
         status = fd_et_fill_times(et);
     }
-    if (status == FD_OK) {
-        status = match_calls(&l);
-    }
-    if (status == FD_OK) {
-        status = add_kernels(&l);
-    }
+    fd_then(status, match_calls(&l));
+    fd_then(status, add_kernels(&l));
     if (status == FD_OK) {
         fd_et_find_self(et);
         status = fd_et_find_waits(et, k);
     }
-    if (status == FD_OK) {
-        status = number_by_time(&l);
-    }
+    fd_then(status, number_by_time(&l));
     fd_map_clear(&l.by_rf);
     fd_map_clear(&l.by_external);
     fd_map_clear(&l.by_call);

@@ -50,9 +50,7 @@ fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
 {
     fd_status status =
         fd_vector_push(&ranks->ranks, (fd_et_rank){.rank = et->rank});
-    if (status == FD_OK) {
-        status = add_groups(ranks, et);
-    }
+    fd_then(status, add_groups(ranks, et));
     for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         const fd_et_comm *comm = fd_et_comm_of(et, node);
@@ -66,9 +64,7 @@ fd_et_ranks_add(fd_et_ranks *ranks, const fd_et *et)
                            .peer = node->type == FD_ET_SEND ? comm->dst
                                                             : comm->src};
         status = copy_text(ranks, et, comm->group, &call.group);
-        if (status == FD_OK) {
-            status = copy_text(ranks, et, node->name, &call.name);
-        }
+        fd_then(status, copy_text(ranks, et, node->name, &call.name));
         if (status == FD_OK) {
             fd_et_rank *rank = &ranks->ranks.list[ranks->ranks.count - 1];
             status = fd_vector_push(&rank->calls, call);
@@ -290,5 +286,5 @@ fd_status
 fd_et_ranks_compare(fd_et_ranks *ranks)
 {
     fd_status status = compare_groups(ranks);
-    return status == FD_OK ? compare_messages(ranks) : status;
+    return fd_then(status, compare_messages(ranks));
 }

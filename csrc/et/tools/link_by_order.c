@@ -48,14 +48,7 @@ FD_ORDER_BY(by_thread, entry, thread, index)
 
 FD_ORDER_BY(by_name, entry, name, index)
 
-static int
-by_start(const void *a, const void *b)
-{
-    const fd_kineto_op *one = a;
-    const fd_kineto_op *other = b;
-    int order = FD_ORDER(one->start, other->start);
-    return order != 0 ? order : FD_ORDER(other->dur, one->dur);
-}
+FD_ORDER_AS(by_start, fd_kineto_op, FD_UP(start), FD_DOWN(dur))
 
 static fd_status
 split_threads(side *s)
@@ -85,7 +78,7 @@ list_nodes(const fd_et *et, side *s)
             status = fd_vector_push(&s->calls, each);
         }
     }
-    return status == FD_OK ? split_threads(s) : status;
+    return fd_then(status, split_threads(s));
 }
 
 static fd_status
@@ -98,7 +91,7 @@ list_ops(const fd_kineto *k, side *s)
         entry each = {op->thread, op->seq, op->name, i, false};
         status = fd_vector_push(&s->calls, each);
     }
-    return status == FD_OK ? split_threads(s) : status;
+    return fd_then(status, split_threads(s));
 }
 
 /* Return whether a node may be an operator. */
@@ -308,9 +301,7 @@ fd_et_link_by_order(const fd_et *et, fd_kineto *kineto)
     joining j = {.k = kineto};
     j.bounds = fd_calloc(kineto->ops.count, sizeof *j.bounds);
     fd_status status = j.bounds == NULL ? FD_ENOMEM : list_nodes(et, &j.nodes);
-    if (status == FD_OK) {
-        status = list_ops(kineto, &j.ops);
-    }
+    fd_then(status, list_ops(kineto, &j.ops));
     if (status == FD_OK) {
         align_threads(&j);
         keep_missing(&j.nodes);

@@ -201,15 +201,9 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
                          "%s: a %s: give PyTorch's execution trace to link",
                          path, fd_et_format_name(format));
     }
-    if (status == FD_OK) {
-        status = fd_et_find_groups(et);
-    }
-    if (status == FD_OK) {
-        status = fd_et_identity_of(&identity, et);
-    }
-    if (status == FD_OK) {
-        status = fd_kineto_read(read, et, kineto, error);
-    }
+    fd_then(status, fd_et_find_groups(et));
+    fd_then(status, fd_et_identity_of(&identity, et));
+    fd_then(status, fd_kineto_read(read, et, kineto, error));
     fd_et_identity other = identity_of_kineto(read);
     if (status == FD_OK && !options.forced) {
         status = fd_et_compare_identity(&identity, &other, kineto, error);
@@ -220,7 +214,7 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
                       || (identity.rank >= 0 && other.rank >= 0);
     }
     fd_et_identity_clear(&identity);
-    return status == FD_OK ? fd_et_complete(et, options.kinds) : status;
+    return fd_then(status, fd_et_complete(et, options.kinds));
 }
 
 fd_status
@@ -238,9 +232,7 @@ fd_et_read_identity(const char *path, fd_et_identity *identity,
     }
     else if (status == FD_OK) {
         status = fd_et_find_groups(&et);
-        if (status == FD_OK) {
-            status = fd_et_identity_of(identity, &et);
-        }
+        fd_then(status, fd_et_identity_of(identity, &et));
     }
     fd_kineto_clear(&kineto);
     fd_et_clear(&et);

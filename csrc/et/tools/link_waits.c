@@ -69,9 +69,7 @@ list_kernels(waits *w)
             kernel->correlation, fd_et_queue(kernel->device, kernel->stream),
             kernel->index - 1};
         status = fd_vector_push(&w->by_end, each);
-        if (status == FD_OK) {
-            status = fd_vector_push(&w->by_stream, each);
-        }
+        fd_then(status, fd_vector_push(&w->by_stream, each));
     }
     fd_vector_sort(&w->by_end, by_end);
     fd_vector_sort(&w->by_stream, by_stream);
@@ -232,15 +230,9 @@ fd_et_find_waits(fd_et *et, const fd_kineto *k)
     fd_status status = k->kernels.count == 0 ? FD_OK : map_rows(&w);
     if (status == FD_OK && k->kernels.count > 0) {
         status = list_kernels(&w);
-        if (status == FD_OK) {
-            status = list_nodes(&w);
-        }
-        if (status == FD_OK) {
-            status = find_syncs(&w);
-        }
-        if (status == FD_OK) {
-            status = find_events(&w);
-        }
+        fd_then(status, list_nodes(&w));
+        fd_then(status, find_syncs(&w));
+        fd_then(status, find_events(&w));
     }
     fd_vector_clear(&w.by_end);
     fd_vector_clear(&w.by_stream);

@@ -168,10 +168,8 @@ estimate_collectives(fd_timeline_estimates *e, uint32_t reference)
 {
     fd_clock_member *members = fd_calloc(e->count, sizeof *members);
     fd_status status = members != NULL ? collect_parts(e) : FD_ENOMEM;
-    if (status == FD_OK) {
-        status = fd_clock_fit_collectives(e->parts, e->part_count, reference,
-                                          members, e->count);
-    }
+    fd_then(status, fd_clock_fit_collectives(e->parts, e->part_count,
+                                             reference, members, e->count));
     for (uint32_t i = 0; i < e->count && status == FD_OK; i++) {
         e->of[FD_METHOD_COLLECTIVE][i] =
             (fd_timeline_estimate){members[i].found, members[i].fit};
@@ -299,8 +297,8 @@ fd_timeline_estimates_make(fd_timeline_estimates *e, fd_estimate_input *inputs,
         e->of[method][reference].found = true;
     }
     fd_status status = estimate_pings(e);
-    status = status == FD_OK ? estimate_collectives(e, reference) : status;
-    return status == FD_OK ? estimate_messages(e) : status;
+    fd_then(status, estimate_collectives(e, reference));
+    return fd_then(status, estimate_messages(e));
 }
 
 void

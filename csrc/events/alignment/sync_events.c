@@ -116,14 +116,6 @@ key_of(const fd_timeline_event *event, fd_span name)
     return is_async(event) ? hash_of(key, name) : key;
 }
 
-static fd_status
-add_message(fd_timeline_sync *sync, fd_timeline_message message)
-{
-    return sync->messages.count < fd_budget(FD_TIMELINE_MOST_PARTS)
-             ? fd_vector_push(&sync->messages, message)
-             : FD_OK;
-}
-
 static bool
 take_peer(fd_timeline_message *message, fd_span peer, fd_span tag)
 {
@@ -260,7 +252,9 @@ finish_slice(fd_timeline_sync *sync, const fd_sync_slice *slice, int64_t end)
             break;
         }
         message.time = message.received ? end : message.time;
-        return add_message(sync, message);
+        if (sync->messages.count < fd_budget(FD_TIMELINE_MOST_PARTS)) {
+            return fd_vector_push(&sync->messages, message);
+        }
     }
     return FD_OK;
 }

@@ -113,10 +113,9 @@ fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most)
     fd_status status =
         shrink_list((void **)&sync->parts.list, sync->parts.count,
                     &sync->parts.capacity, sizeof *sync->parts.list);
-    return status == FD_OK ? shrink_list((void **)&sync->messages.list, kept,
-                                         &sync->messages.capacity,
-                                         sizeof *sync->messages.list)
-                           : status;
+    return fd_then(status, shrink_list((void **)&sync->messages.list, kept,
+                                       &sync->messages.capacity,
+                                       sizeof *sync->messages.list));
 }
 
 void

@@ -303,9 +303,7 @@ fd_timeline_from_paddle(fd_timeline_maker *maker, fd_bytes_in *in,
     *in = (fd_bytes_in){.fd = -1};
     fd_status status = look_at_log(p, error);
     fd_bytes_in_close(&p->log);
-    if (status == FD_OK) {
-        status = fd_bytes_in_open(&p->log, path, error);
-    }
+    fd_then(status, fd_bytes_in_open(&p->log, path, error));
     if (status != FD_OK) {
         release_log(p);
         return status;

@@ -107,7 +107,7 @@ survey_row(profile *p, row *r)
             r->count++;
         }
     }
-    status = status == FD_OK ? reader.status : status;
+    fd_then(status, reader.status);
     fd_timeline_reader_close(&reader);
     return status;
 }
@@ -262,13 +262,6 @@ write_slice(profile *p, const slice *s)
     }
 }
 
-static fd_status
-flow_output(profile *p)
-{
-    fd_status status = fd_bytes_out_flow(p->out[0], p->error);
-    return status == FD_OK ? fd_bytes_out_flow(p->out[1], p->error) : status;
-}
-
 static bool
 is_wanted(const profile *p, uint64_t step)
 {
@@ -328,7 +321,8 @@ write_event(profile *p, row *r, const fd_timeline_event *event)
         write_slice(p, &made);
         p->jobs++;
         r->input->events++;
-        status = flow_output(p);
+        status = fd_bytes_out_flow(p->out[0], p->error);
+        fd_then(status, fd_bytes_out_flow(p->out[1], p->error));
     }
     fd_buffer_clear(&args);
     return status;
@@ -347,7 +341,7 @@ write_input(profile *p, row *r)
             status = write_event(p, r, &reader.event);
         }
     }
-    status = status == FD_OK ? reader.status : status;
+    fd_then(status, reader.status);
     input->lost = reader.lost;
     input->lost_bytes = reader.lost_bytes;
     memcpy(input->trouble, reader.trouble, sizeof input->trouble);
@@ -471,13 +465,11 @@ fd_timeline_paddle_profile(const fd_timeline_request *request,
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < inputs->count && status == FD_OK; i++) {
         status = add_row(&p, inputs->list[i]);
-        if (status == FD_OK) {
-            status = survey_row(&p, &p.rows.list[i]);
-        }
+        fd_then(status, survey_row(&p, &p.rows.list[i]));
     }
-    status = status == FD_OK ? join_steps(&p) : status;
-    status = status == FD_OK ? open_files(&p) : status;
-    status = status == FD_OK ? write_all(&p) : status;
+    fd_then(status, join_steps(&p));
+    fd_then(status, open_files(&p));
+    fd_then(status, write_all(&p));
     status = close_files(&p, status);
     fd_vector_clear(&p.rows);
     fd_vector_clear(&p.steps);

@@ -51,5 +51,5 @@ fd_export_chrome(const fd_trace *trace, const fd_export_options *options,
         fd_buffer_text(to, "\n]}\n");
     }
     fd_trace_events_close(events);
-    return status == FD_OK ? to->status : status;
+    return fd_then(status, to->status);
 }

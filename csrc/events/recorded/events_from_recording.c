@@ -41,9 +41,7 @@ load_trace(recording *r, bool timeline, fd_error *error)
     r->trace = NULL;
     r->whole = timeline;
     fd_status status = fd_reader_read(&r->trace, r->path, timeline, error);
-    if (status == FD_OK) {
-        status = fd_iterations_compare(r->trace);
-    }
+    fd_then(status, fd_iterations_compare(r->trace));
     if (status == FD_OK) {
         r->events = fd_trace_events_open(r->trace, &options, false, &status);
     }
@@ -57,9 +55,7 @@ load_timeline(recording *r, fd_error *error)
 {
     fd_event_batch head = {.next = 0};
     fd_status status = load_trace(r, true, error);
-    if (status == FD_OK) {
-        status = fd_trace_events_fill(r->events, &head);
-    }
+    fd_then(status, fd_trace_events_fill(r->events, &head));
     fd_batch_clear(&head);
     return status;
 }
@@ -104,11 +100,9 @@ fill_batch(fd_timeline_maker *maker, fd_event_batch *batch, fd_error *error)
     recording *r = maker->context;
     fd_status status =
         r->made > 0 && !r->whole ? load_timeline(r, error) : FD_OK;
-    if (status == FD_OK) {
-        status = fd_trace_events_fill(r->events, batch);
-    }
+    fd_then(status, fd_trace_events_fill(r->events, batch));
     if (status != FD_OK || batch->items.count == 0) {
-        return status != FD_OK ? status : end_events(r, maker, error);
+        return fd_then(status, end_events(r, maker, error));
     }
     r->made += batch->items.count;
     maker->read = guess_read(r, maker->size);

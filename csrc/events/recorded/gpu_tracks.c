@@ -12,18 +12,10 @@ end_of(const fd_trace_gpu_event *event)
 }
 
 /* Order by track, then by end; inner intervals first. */
-static int
-by_track(const void *left, const void *right)
-{
-    const fd_trace_gpu_event *a = *(const fd_trace_gpu_event *const *)left;
-    const fd_trace_gpu_event *b = *(const fd_trace_gpu_event *const *)right;
-    int order = FD_ORDER(a->device, b->device);
-    order = order != 0 ? order : FD_ORDER(a->stream, b->stream);
-    order = order != 0 ? order : FD_ORDER(end_of(a), end_of(b));
-    order = order != 0 ? order : FD_ORDER(b->start, a->start);
-    /* Inner intervals are recorded first. */
-    return order != 0 ? order : FD_ORDER(a, b);
-}
+/* Inner intervals are recorded first. */
+FD_ORDER_POINTERS(by_track, fd_trace_gpu_event, FD_UP(device), FD_UP(stream),
+                  FD_ORDER(end_of(one), end_of(other)),
+                  FD_FIRST_2(FD_DOWN(start), FD_ORDER(one, other)))
 
 static uint32_t
 context_of(const fd_trace_rank *rank, const fd_trace_event *event)

@@ -109,7 +109,7 @@ write_events(exporting *e, fd_trace_events *events)
             begin_rank(e, rank);
             last = rank;
         }
-        status = status == FD_OK ? write_batch(e, &batch) : status;
+        fd_then(status, write_batch(e, &batch));
     } while (status == FD_OK && batch.items.count > 0);
     fd_batch_clear(&batch);
     return status;
@@ -139,5 +139,5 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
     fd_perfetto_writer_free(e.writer);
     fd_timeline_ids_clear(&e.ids);
     fd_buffer_clear(&e.label);
-    return status == FD_OK ? to->status : status;
+    return fd_then(status, to->status);
 }

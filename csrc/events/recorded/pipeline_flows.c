@@ -78,9 +78,7 @@ fd_transfers_add(fd_transfers_search *search, const fd_trace *trace,
     uint32_t first = search->slices.count;
     fd_pipe_known known = known_of(trace, rank, &window->clock);
     fd_status status = fd_vector_push(&search->ranks, rank->rank);
-    if (status == FD_OK) {
-        status = fd_vector_push(&search->first, first);
-    }
+    fd_then(status, fd_vector_push(&search->first, first));
     if (status == FD_OK && rank->jobs.count > 0) {
         status = fd_vector_push(&search->added, search->ranks.count - 1);
     }
@@ -167,9 +165,7 @@ fd_transfers_find(fd_transfers *transfers, fd_transfers_search *search)
     for (uint32_t i = 0; i <= ranks && status == FD_OK; i++) {
         made.first[i] = i < ranks ? search->first.list[i] : jobs;
     }
-    if (status == FD_OK) {
-        status = tie_all(&made, search);
-    }
+    fd_then(status, tie_all(&made, search));
     if (status != FD_OK) {
         fd_transfers_clear(&made);
     }
@@ -223,9 +219,7 @@ fd_transfers_make(fd_transfers *transfers, const fd_trace *trace,
         status =
             fd_transfers_add(&search, trace, &trace->ranks.list[i], &window);
     }
-    if (status == FD_OK) {
-        status = fd_transfers_find(transfers, &search);
-    }
+    fd_then(status, fd_transfers_find(transfers, &search));
     fd_transfers_search_clear(&search);
     return status;
 }

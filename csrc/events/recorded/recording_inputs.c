@@ -57,8 +57,7 @@ take_rank(fd_timeline_input *input, const fd_trace *trace,
     sync->has_boot = strcmp(rank->boot_id, none) != 0;
     memcpy(sync->boot_id, rank->boot_id, sizeof sync->boot_id);
     sync->boottime_ns = (int64_t)rank->start.boottime_ns;
-    return status == FD_OK ? fd_timeline_sync_settle(sync, options.sync)
-                           : status;
+    return fd_then(status, fd_timeline_sync_settle(sync, options.sync));
 }
 
 static fd_status
@@ -74,9 +73,7 @@ align_all(aligned_ranks *a, const fd_trace *trace, fd_timeline_align align,
         a->list[i] = &a->inputs[i];
         status = take_rank(a->list[i], trace, &trace->ranks.list[i], options);
     }
-    if (status == FD_OK) {
-        status = fd_timeline_align_all(a->list, count, align, clock);
-    }
+    fd_then(status, fd_timeline_align_all(a->list, count, align, clock));
     return status == FD_OK && strict
              ? fd_timeline_align_check(a->list, count, error)
              : status;
@@ -141,9 +138,6 @@ fd_timeline_pipeline(fd_pipe_report *report, const fd_trace *trace,
 {
     fd_status status =
         trace->ranks.count == 0 ? FD_OK : take_clocks(known, trace, error);
-    if (status == FD_OK) {
-        status = fd_pipe_read(&report->pipeline, trace, known);
-    }
-    return status == FD_OK ? fd_pipeline_report(report, request, error)
-                           : status;
+    fd_then(status, fd_pipe_read(&report->pipeline, trace, known));
+    return fd_then(status, fd_pipeline_report(report, request, error));
 }

@@ -53,15 +53,7 @@ typedef struct change {
     int up;
 } change;
 
-static int
-by_time(const void *left, const void *right)
-{
-    const change *a = left;
-    const change *b = right;
-    int order = FD_ORDER(a->device, b->device);
-    order = order != 0 ? order : FD_ORDER(a->time, b->time);
-    return order != 0 ? order : b->up - a->up;
-}
+FD_ORDER_AS(by_time, change, FD_UP(device), FD_UP(time), FD_DOWN(up))
 
 static fd_status
 add_up(fd_counter_values *values, const change *changes, uint32_t count)
@@ -127,14 +119,6 @@ make_lost(fd_counter_values *values, const fd_trace_rank *rank)
     return status;
 }
 
-/* Return a measured figure of a step, plus 1; 0: not measured. */
-static uint64_t
-figure_of(const fd_trace_step *step, fd_counter counter)
-{
-    return counter == FD_COUNTER_COMMUNICATED ? step->communicated
-                                              : step->live;
-}
-
 /* Make the values of a measured figure. Sums count from the start of their
  * step on, levels from its end. */
 static fd_status
@@ -144,7 +128,10 @@ make_measured(fd_counter_values *values, fd_counter counter,
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < rank->latest.count && status == FD_OK; i++) {
         const fd_trace_step *step = &rank->latest.list[i];
-        uint64_t figure = figure_of(step, counter);
+        /* The measured figure plus 1; 0: not measured. */
+        uint64_t figure = counter == FD_COUNTER_COMMUNICATED
+                            ? step->communicated
+                            : step->live;
         uint64_t time = counter == FD_COUNTER_LIVE ? step->end : step->begin;
         if (figure > 0) {
             status = fd_vector_push(values,

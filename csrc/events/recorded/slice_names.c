@@ -33,13 +33,11 @@ name_context(fd_slice_names *names, const fd_trace *trace,
                              : fd_kind_names[node->kind];
     write_name(trace, context, scratch);
     fd_status status = scratch->status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add(&names->names, scratch->bytes, scratch->size,
-                                  &name->name);
-    }
-    return status == FD_OK ? fd_text_pool_add(
-               &names->categories, category, strlen(category), &name->category)
-                           : status;
+    fd_then(status, fd_text_pool_add(&names->names, scratch->bytes,
+                                     scratch->size, &name->name));
+    return fd_then(status,
+                   fd_text_pool_add(&names->categories, category,
+                                    strlen(category), &name->category));
 }
 
 /* Make the names. Contexts with the same node and module share a name. */
@@ -63,9 +61,7 @@ fd_slice_names_make(fd_slice_names *names, const fd_trace *trace)
         }
         status = name_context(names, trace, context, &scratch,
                               &names->of_context[i]);
-        if (status == FD_OK) {
-            status = fd_map_put(&known, key, i);
-        }
+        fd_then(status, fd_map_put(&known, key, i));
     }
     fd_buffer_clear(&scratch);
     fd_map_clear(&known);

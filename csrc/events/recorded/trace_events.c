@@ -299,15 +299,14 @@ rank_part(writer *w)
     fd_status status = label.status;
     fd_buffer_clear(&label);
     fd_chrome_tracks tracks = side_tracks(w);
-    status = status == FD_OK ? fd_chrome_phases(&tracks, w->batch) : status;
-    status = status == FD_OK ? fd_chrome_counters_make(&w->counters, w->rank)
-                             : status;
+    fd_then(status, fd_chrome_phases(&tracks, w->batch));
+    fd_then(status, fd_chrome_counters_make(&w->counters, w->rank));
     begin_part(w, PART_COUNTERS);
     fd_flows_clear(&w->flows);
     if (status == FD_OK && !w->options.no_flows) {
         status = fd_flows_make(&w->flows, w->rank);
     }
-    return status == FD_OK ? fd_streams_make(&w->streams, w->rank) : status;
+    return fd_then(status, fd_streams_make(&w->streams, w->rank));
 }
 
 static fd_status
@@ -569,8 +568,8 @@ fd_trace_events_fill(fd_trace_events *events, fd_event_batch *batch)
            && (batch->items.count == 0 || events->part == PART_RANK)) {
         status = parts[events->part](events);
     }
-    status = status == FD_OK ? events->scratch.status : status;
-    return status == FD_OK ? batch->status : status;
+    fd_then(status, events->scratch.status);
+    return fd_then(status, batch->status);
 }
 
 uint32_t

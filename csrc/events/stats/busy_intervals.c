@@ -5,19 +5,13 @@
 
 enum { FIRST_GAP = 64 };
 
-static void
-clear_lane(fd_lane *lane)
-{
-    fd_intervals_clear(&lane->compute);
-    fd_intervals_clear(&lane->communication);
-    fd_intervals_clear(&lane->copies);
-}
-
 void
 fd_lanes_clear(fd_lanes *lanes)
 {
     for (uint32_t i = 0; i < lanes->list.count; i++) {
-        clear_lane(&lanes->list.list[i]);
+        fd_intervals_clear(&lanes->list.list[i].compute);
+        fd_intervals_clear(&lanes->list.list[i].communication);
+        fd_intervals_clear(&lanes->list.list[i].copies);
     }
     fd_vector_clear(&lanes->list);
     fd_map_clear(&lanes->of_thread);
@@ -89,15 +83,10 @@ add_lane(fd_lanes *lanes, fd_lane *lane, fd_rank_work *work)
                       + lane->copies.closed_ns;
     fd_status status =
         fd_intervals_without(&lane->compute, &lane->communication, &alone);
-    if (status == FD_OK) {
-        status = fd_intervals_join(&work->compute, &alone);
-    }
-    if (status == FD_OK) {
-        status = fd_intervals_join(&work->communication, &lane->communication);
-    }
-    if (status == FD_OK) {
-        status = fd_intervals_join(&work->copies, &lane->copies);
-    }
+    fd_then(status, fd_intervals_join(&work->compute, &alone));
+    fd_then(status,
+            fd_intervals_join(&work->communication, &lane->communication));
+    fd_then(status, fd_intervals_join(&work->copies, &lane->copies));
     fd_intervals_clear(&alone);
     return status;
 }
@@ -169,12 +158,6 @@ fd_kernel_kinds_add(fd_kernel_kinds *kinds, fd_work work, int64_t from,
     kinds->total[work - 1] += (uint64_t)(to - from);
 }
 
-static int64_t
-busy_length(const fd_intervals *set)
-{
-    return fd_intervals_within(set, INT64_MIN, INT64_MAX);
-}
-
 /* Find the time in which at least one of the kinds in `set` ran. */
 static fd_status
 time_of_any(const fd_rank_work *work, uint32_t set, int64_t *time)
@@ -188,7 +171,7 @@ time_of_any(const fd_rank_work *work, uint32_t set, int64_t *time)
             status = fd_intervals_join(&any, kinds[i]);
         }
     }
-    *time = busy_length(&any);
+    *time = fd_intervals_within(&any, INT64_MIN, INT64_MAX);
     fd_intervals_clear(&any);
     return status;
 }

@@ -30,15 +30,6 @@ fd_skew_add(fd_skew *skew, const fd_collective *collective)
 
 FD_ORDER_BY(by_key, fd_collective, key, rank, start, end)
 
-/* Find or add a row. Return NULL after a failed allocation. */
-static fd_skew_row *
-find_row(fd_skew *skew, const fd_collective *of)
-{
-    return fd_row(&skew->rows, &skew->row_of,
-                  (uint64_t)of->name << 32 | (of->group + 1),
-                  &(fd_skew_row){.name = of->name, .group = of->group});
-}
-
 static fd_status
 count_last(fd_skew *skew, uint32_t rank)
 {
@@ -99,7 +90,10 @@ match_key(fd_skew *skew, const fd_collective *list, uint32_t count)
         each = next - i;
         ranks++;
     }
-    fd_skew_row *row = find_row(skew, list);
+    fd_skew_row *row =
+        fd_row(&skew->rows, &skew->row_of,
+               (uint64_t)list->name << 32 | (list->group + 1),
+               &(fd_skew_row){.name = list->name, .group = list->group});
     if (row == NULL) {
         return FD_ENOMEM;
     }

@@ -29,13 +29,6 @@ middle_of(uint16_t bucket, uint32_t bits)
     return from + ((UINT64_C(1) << exponent) - 1) / 2;
 }
 
-/* Return the largest relative error of the middle of a bucket. */
-static double
-error_of(uint32_t bits)
-{
-    return 1.0 / (double)(UINT64_C(2) << bits);
-}
-
 void
 fd_digest_clear(fd_digest *digest)
 {
@@ -126,5 +119,5 @@ fd_digest_at(const fd_digest *digest, double share)
 double
 fd_digest_error(uint32_t widened)
 {
-    return error_of(FD_DIGEST_BITS - widened);
+    return 1.0 / (double)(UINT64_C(2) << (FD_DIGEST_BITS - widened));
 }

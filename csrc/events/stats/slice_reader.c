@@ -308,18 +308,14 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
     }
     fd_status status =
         fd_timeline_slices_process(slices, event->pid, &slice->process);
-    if (status == FD_OK) {
-        status = find_thread(slices, event, async ? "~" : " ", slice);
-    }
+    fd_then(status, find_thread(slices, event, async ? "~" : " ", slice));
     uint64_t key = async ? async_key(event, slice->process)
                          : UINT64_C(1) << 63 | (slice->thread + 1);
     if (status == FD_OK && (phase == 'E' || phase == 'e')) {
         *whole = end_slice(slices, key, event->start, slice);
         return FD_OK;
     }
-    if (status == FD_OK) {
-        status = describe_slice(slices, event, slice);
-    }
+    fd_then(status, describe_slice(slices, event, slice));
     *whole = phase == 'X' && status == FD_OK;
     return status == FD_OK && phase != 'X' ? begin_slice(slices, key, slice)
                                            : status;

@@ -50,9 +50,7 @@ find_row(fd_tally *tally, const fd_tally_key *key, fd_tally_row **row)
     }
     fd_status status =
         fd_vector_push(&tally->rows, (fd_tally_row){.key = *key});
-    if (status == FD_OK) {
-        status = fd_index_add(&tally->index, hash, tally->rows.count);
-    }
+    fd_then(status, fd_index_add(&tally->index, hash, tally->rows.count));
     if (status == FD_OK) {
         *row = &tally->rows.list[tally->rows.count - 1];
         (*row)->figures.widened = tally->widened;

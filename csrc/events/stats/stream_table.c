@@ -57,25 +57,11 @@ by_stream(const fd_gpu_activity *a, const fd_gpu_activity *b)
              : FD_ORDER(a->thread, b->thread);
 }
 
-static int
-by_time(const void *left, const void *right)
-{
-    const fd_gpu_activity *a = left;
-    const fd_gpu_activity *b = right;
-    int order = by_stream(a, b);
-    order = order != 0 ? order : FD_ORDER(a->start, b->start);
-    return order != 0 ? order : FD_ORDER(a->end, b->end);
-}
+FD_ORDER_AS(by_time, fd_gpu_activity, by_stream(one, other), FD_UP(start),
+            FD_UP(end))
 
 /* Order by time; at the same time, launches precede begins of work. */
-static int
-by_change(const void *left, const void *right)
-{
-    const queue_change *a = left;
-    const queue_change *b = right;
-    int order = FD_ORDER(a->time, b->time);
-    return order != 0 ? order : FD_ORDER(b->by, a->by);
-}
+FD_ORDER_AS(by_change, queue_change, FD_UP(time), FD_DOWN(by))
 
 void
 fd_stream_table_sort(fd_stream_table *streams)
@@ -174,7 +160,7 @@ add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
     row->slow_calls += call > FD_GPU_SLOW_CALL;
     row->late += delay > FD_GPU_LATE;
     fd_status status = fd_digest_add(&row->delay, delay);
-    return status == FD_OK ? fd_digest_add(&row->call, call) : status;
+    return fd_then(status, fd_digest_add(&row->call, call));
 }
 
 /* Find or add the row of a rank; ranks ascend. Return NULL after a failed
@@ -214,13 +200,9 @@ measure_stream(fd_stream_table *streams, const fd_gpu_activity *list,
         row.launched += launch != NULL;
         status = launch != NULL ? add_delay(delays, at, launch) : FD_OK;
     }
-    if (status == FD_OK) {
-        status = find_queue(streams, list, count, false, &row.waiting);
-    }
-    if (status == FD_OK) {
-        status = find_queue(streams, list, count, true, &row.pending);
-    }
-    return status == FD_OK ? fd_vector_push(&streams->rows, row) : status;
+    fd_then(status, find_queue(streams, list, count, false, &row.waiting));
+    fd_then(status, find_queue(streams, list, count, true, &row.pending));
+    return fd_then(status, fd_vector_push(&streams->rows, row));
 }
 
 fd_status

@@ -123,7 +123,7 @@ tally_job(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
         status = fd_tally_add(tally, &key, duration);
     }
     key.step = FD_NO_STEP;
-    return status == FD_OK ? fd_tally_add(tally, &key, duration) : status;
+    return fd_then(status, fd_tally_add(tally, &key, duration));
 }
 
 static fd_status
@@ -210,14 +210,10 @@ take_slice(counting *c, fd_slice *slice)
     }
     fd_slice_move(slice, &c->file->clock);
     fd_status status = tally_slice(c, rank, slice);
-    if (status == FD_OK) {
-        status = fd_lanes_add(&stats->lanes, index, slice->thread,
-                              work_of(basis_of(rank->kinds), slice->kind),
-                              slice->start, slice->end);
-    }
-    if (status == FD_OK) {
-        status = take_facts(c, index, slice);
-    }
+    fd_then(status, fd_lanes_add(&stats->lanes, index, slice->thread,
+                                 work_of(basis_of(rank->kinds), slice->kind),
+                                 slice->start, slice->end));
+    fd_then(status, take_facts(c, index, slice));
     if (status == FD_OK && is_matched(rank->kinds, slice->kind)) {
         fd_collective collective = {slice->group, slice->start, slice->end,
                                     rank->rank,   slice->name,  slice->pg};
@@ -252,10 +248,8 @@ take_for_figures(counting *c, const fd_timeline_reader *reader, bool is_event)
      * equal. */
     fd_status status = fd_timeline_slices_process(&c->stats->slices,
                                                   reader->event.pid, &process);
-    if (status == FD_OK) {
-        status = fd_timeline_slices_take(&c->stats->slices, &reader->event,
-                                         &slice, &whole);
-    }
+    fd_then(status, fd_timeline_slices_take(&c->stats->slices, &reader->event,
+                                            &slice, &whole));
     whole = whole && slice.process < c->outline.processes.count;
     return status == FD_OK && whole ? take_slice(c, &slice) : status;
 }
@@ -283,11 +277,9 @@ read_file(counting *c, take_item *take)
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take(c, &reader, item == FD_TIMELINE_EVENT);
-        if (status == FD_OK) {
-            status = report_progress(c, reader.in.read);
-        }
+        fd_then(status, report_progress(c, reader.in.read));
     }
-    status = status == FD_OK ? reader.status : status;
+    fd_then(status, reader.status);
     file->lost = reader.lost;
     file->lost_bytes = reader.lost_bytes;
     memcpy(file->trouble, reader.trouble, sizeof file->trouble);
@@ -322,9 +314,7 @@ add_steps(counting *c, uint32_t index)
         fd_kernel_kinds *kernels = &c->kernels.list[index];
         kernels->rank = rank->rank;
         status = fd_kernel_kinds_measure(kernels, &work);
-        if (status == FD_OK) {
-            status = fd_vector_push(&stats->kernels, *kernels);
-        }
+        fd_then(status, fd_vector_push(&stats->kernels, *kernels));
     }
     fd_rank_work_clear(&work);
     return status;
@@ -351,7 +341,7 @@ add_rank(counting *c, uint32_t index, uint64_t lost)
                          .places_lost = rank->places_lost + lost,
                          .steps = rank->steps.count};
     fd_status status = fd_vector_push(&stats->ranks, row);
-    return status == FD_OK ? add_steps(c, index) : status;
+    return fd_then(status, add_steps(c, index));
 }
 
 static fd_status
@@ -364,9 +354,8 @@ outline_files(counting *c, fd_timeline_input **files, uint32_t count)
         status = read_file(c, take_for_outline);
         fd_timeline_outline_next(&c->outline);
     }
-    return status == FD_OK
-             ? fd_timeline_outline_finish(&c->outline, files[0]->rank)
-             : status;
+    return fd_then(status,
+                   fd_timeline_outline_finish(&c->outline, files[0]->rank));
 }
 
 static fd_status
@@ -393,9 +382,7 @@ count_files(counting *c, fd_timeline_input **files, uint32_t count)
 {
     uint64_t lost = 0;
     fd_status status = outline_files(c, files, count);
-    if (status == FD_OK) {
-        status = count_slices(c, files, count);
-    }
+    fd_then(status, count_slices(c, files, count));
     for (uint32_t i = 0; i < count && c->outline.ranks.count == 1; i++) {
         lost += files[i]->lost;
     }
@@ -405,9 +392,7 @@ count_files(counting *c, fd_timeline_input **files, uint32_t count)
             status = add_rank(c, i, lost);
         }
     }
-    if (status == FD_OK) {
-        status = fd_stream_table_finish(&c->stats->streams);
-    }
+    fd_then(status, fd_stream_table_finish(&c->stats->streams));
     c->stats->steps_lost += c->outline.steps_lost;
     fd_vector_clear(&c->kernels);
     fd_lanes_clear(&c->stats->lanes);
@@ -438,10 +423,8 @@ prepare_inputs(counting *c, fd_timeline_input *inputs, uint32_t count,
     fd_timeline_clock clock = {.has_base = false};
     fd_status status =
         fd_timeline_inputs_find(&request, inputs, count, used, c->error);
-    if (status == FD_OK) {
-        status = fd_timeline_align_all(used->list, used->count, request.align,
-                                       &clock);
-    }
+    fd_then(status, fd_timeline_align_all(used->list, used->count,
+                                          request.align, &clock));
     for (uint32_t i = 0; i < count; i++) {
         c->total += inputs[i].used ? 2 * inputs[i].survey.size : 0;
         fd_timeline_survey_clear(&inputs[i].survey);
@@ -459,14 +442,12 @@ fd_timeline_stats(const fd_stats_request *request, fd_timeline_input *inputs,
     fd_timeline_inputs used = {.list = NULL};
     *stats = (fd_stats){.has_base = false};
     fd_status status = prepare_inputs(&c, inputs, count, &used);
-    if (status == FD_OK) {
-        status = count_all(&c, &used);
-    }
+    fd_then(status, count_all(&c, &used));
     fd_timeline_inputs_clear(&used);
     if (status == FD_OK && stats->ranks.count == 0) {
         status = fd_fail(error, FD_EINVAL,
                          request->ranks != NULL ? "no slices of these ranks"
                                                 : "no slices in these traces");
     }
-    return status == FD_OK ? fd_skew_match(&stats->skew) : status;
+    return fd_then(status, fd_skew_match(&stats->skew));
 }

@@ -63,7 +63,7 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
             status = windows_add(windows, &reader.event, begin, end);
         }
     }
-    status = status == FD_OK ? reader.status : status;
+    fd_then(status, reader.status);
     fd_timeline_reader_close(&reader);
     return status;
 }
@@ -83,12 +83,6 @@ fd_timeline_filter_clear(fd_timeline_filter *filter)
     fd_timeline_slices_clear(&filter->slices);
     fd_vector_clear(&filter->pairs);
     fd_map_clear(&filter->flows);
-}
-
-static bool
-text_is(fd_span value, const char *text)
-{
-    return value.from != NULL && fd_span_is(fd_span_inside(value), text);
 }
 
 /* Return the device + 1 of an event on a GPU, or 0. */
@@ -117,7 +111,8 @@ static uint64_t
 labelled_device(const fd_timeline_event *event)
 {
     uint64_t device;
-    if (event->phase != 'M' || !text_is(event->name, "process_labels")) {
+    fd_span name = fd_timeline_text(event->name);
+    if (event->phase != 'M' || !fd_span_is(name, "process_labels")) {
         return 0;
     }
     fd_span value = fd_timeline_argument_text(event, "labels");
@@ -297,7 +292,7 @@ note_pair(fd_timeline_filter *filter, const fd_timeline_event *event)
         return status;
     }
     status = pairs_mark(filter, slice.number);
-    return status == FD_OK ? pairs_mark(filter, filter->number) : status;
+    return fd_then(status, pairs_mark(filter, filter->number));
 }
 
 /* Mark begins without an end: their slices last until the end of the file. */
@@ -346,8 +341,8 @@ fd_timeline_filter_begin(fd_timeline_filter *filter, fd_error *error)
         }
         filter->number += item == FD_TIMELINE_EVENT;
     }
-    status = status == FD_OK ? reader.status : status;
-    status = status == FD_OK ? note_open(filter) : status;
+    fd_then(status, reader.status);
+    fd_then(status, note_open(filter));
     fd_timeline_reader_close(&reader);
     fd_timeline_slices_clear(&filter->slices);
     filter->number = 0;

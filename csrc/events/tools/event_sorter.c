@@ -230,10 +230,10 @@ spill_arena(fd_sorter *s, fd_error *error)
         status = put_record(s, s->fd, &record, s->arena.bytes + each->at,
                             &s->end, error);
     }
-    status = status == FD_OK ? flush_bytes(s, s->fd, error) : status;
+    fd_then(status, flush_bytes(s, s->fd, error));
     made.to = s->end;
     empty_arena(s);
-    return status == FD_OK ? fd_vector_push(&s->runs, made) : status;
+    return fd_then(status, fd_vector_push(&s->runs, made));
 }
 
 /* Return whether one more record stays within the budget. */
@@ -370,7 +370,7 @@ pop_record(fd_sorter *s, head *record, fd_error *error)
     char *to = fd_buffer_grow(&s->item, record->size + 1);
     fd_status status = to != NULL ? take_bytes(s, c, to, record->size, error)
                                   : s->item.status;
-    status = status == FD_OK ? advance_cursor(s, c, error) : status;
+    fd_then(status, advance_cursor(s, c, error));
     if (c->ended) {
         s->heap[0] = s->heap[--s->left];
     }
@@ -386,11 +386,9 @@ merge_group(fd_sorter *s, const run *runs, uint32_t count, int fd,
     while (status == FD_OK && s->left > 0) {
         head record;
         status = pop_record(s, &record, error);
-        if (status == FD_OK) {
-            status = put_record(s, fd, &record, s->item.bytes, end, error);
-        }
+        fd_then(status, put_record(s, fd, &record, s->item.bytes, end, error));
     }
-    return status == FD_OK ? flush_bytes(s, fd, error) : status;
+    return fd_then(status, flush_bytes(s, fd, error));
 }
 
 /* Merge groups of runs into fewer, longer runs in another file. */
@@ -409,7 +407,7 @@ merge_pass(fd_sorter *s, fd_error *error)
                              rest < FD_SORTER_RUNS ? rest : FD_SORTER_RUNS, fd,
                              &end, error);
         one.to = end;
-        status = status == FD_OK ? fd_vector_push(&made, one) : status;
+        fd_then(status, fd_vector_push(&made, one));
     }
     if (status != FD_OK) {
         if (fd >= 0) {
@@ -440,8 +438,7 @@ start_reading(fd_sorter *s, fd_error *error)
     while (status == FD_OK && s->runs.count > FD_SORTER_RUNS) {
         status = merge_pass(s, error);
     }
-    return status == FD_OK ? begin_merge(s, s->runs.list, s->runs.count, error)
-                           : status;
+    return fd_then(status, begin_merge(s, s->runs.list, s->runs.count, error));
 }
 
 /* Return the next record in memory. */

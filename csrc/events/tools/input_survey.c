@@ -144,16 +144,12 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
                                         "\"distributedInfo\""};
     bool more = false;
     fd_status status = fd_timeline_reader_open(reader, path, error);
-    if (status == FD_OK) {
-        status = read_items(survey, reader, options, false, &more);
-    }
+    fd_then(status, read_items(survey, reader, options, false, &more));
     if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
         fd_timeline_reader_close(reader);
         fd_timeline_sync_clear(&survey->sync);
         status = fd_timeline_reader_open(reader, path, error);
-        if (status == FD_OK) {
-            status = read_items(survey, reader, options, true, &more);
-        }
+        fd_then(status, read_items(survey, reader, options, true, &more));
     }
     return status;
 }
@@ -175,9 +171,8 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
     status = status == FD_EFORMAT || status == FD_EVERSION ? FD_OK : status;
     status = status != FD_OK ? status : reader.status;
     fd_timeline_reader_close(&reader);
-    return status == FD_OK
-             ? fd_timeline_sync_settle(&survey->sync, options.sync)
-             : status;
+    return fd_then(status,
+                   fd_timeline_sync_settle(&survey->sync, options.sync));
 }
 
 void

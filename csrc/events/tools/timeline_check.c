@@ -307,8 +307,7 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
     }
     fd_status status =
         c->tracks.passes == 0 ? first_look(c, event, position) : FD_OK;
-    return status == FD_OK ? fd_tracks_add(&c->tracks, event, position)
-                           : status;
+    return fd_then(status, fd_tracks_add(&c->tracks, event, position));
 }
 
 static fd_status
@@ -350,19 +349,16 @@ read_once(checking *c, const char *path, bool *done)
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take_item(c, &reader, item == FD_TIMELINE_EVENT);
-        if (status == FD_OK) {
-            status = report_progress(c, &reader);
-        }
+        fd_then(status, report_progress(c, &reader));
     }
-    status = status == FD_OK ? reader.status : status;
+    fd_then(status, reader.status);
     if (status == FD_OK && first) {
         take_damage(c, &reader);
     }
     c->done += reader.in.size;
     c->check->passes++;
     fd_timeline_reader_close(&reader);
-    return status == FD_OK ? fd_tracks_end(&c->tracks, &c->check->faults, done)
-                           : status;
+    return fd_then(status, fd_tracks_end(&c->tracks, &c->check->faults, done));
 }
 
 FD_ORDER_BY(by_name, process, name, first.byte)

@@ -140,7 +140,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     if (status == FD_OK && m->sorter != NULL) {
         return put_aside(m, before, time_of(event, &input->clock));
     }
-    return status == FD_OK ? fd_bytes_out_flow(m->out, m->error) : status;
+    return fd_then(status, fd_bytes_out_flow(m->out, m->error));
 }
 
 /* Copy the flow between this call and the same call in another program's
@@ -193,19 +193,16 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
             status = fd_timeline_filter_keeps(filter, &reader->event, &keeps);
             if (status == FD_OK && keeps) {
                 status = copy_event(m, input, ids, &reader->event);
-                if (status == FD_OK) {
-                    status = copy_profiler_flow(m, input, ids, &reader->event);
-                }
+                fd_then(status,
+                        copy_profiler_flow(m, input, ids, &reader->event));
             }
             else if (status == FD_OK && reader->event.phase == 'M') {
                 status = fd_timeline_ids_drop(ids, &reader->event);
             }
         }
-        if (status == FD_OK) {
-            status = report_progress(m, reader->in.read);
-        }
+        fd_then(status, report_progress(m, reader->in.read));
     }
-    return status != FD_OK ? status : reader->status;
+    return fd_then(status, reader->status);
 }
 
 /* Return the suffix for process names that distinguishes two inputs of one
@@ -226,13 +223,6 @@ is_second(const merging *m, uint32_t index)
     return index > 0 && at[-1]->rank == at[0]->rank;
 }
 
-static void
-describe_input(const fd_timeline_input *input, char *label, size_t capacity)
-{
-    snprintf(label, capacity, "%.160s: %s, %+" PRId64 " ns", input->path,
-             fd_timeline_align_name(input->align), input->clock.offset_ns);
-}
-
 static fd_perfetto_clock
 clock_of(const merging *m, const fd_timeline_input *input)
 {
@@ -248,7 +238,8 @@ end_native(merging *m, fd_timeline_input *input, const fd_timeline_ids *ids)
 {
     char label[256];
     const fd_perfetto_clock clock = clock_of(m, input);
-    describe_input(input, label, sizeof label);
+    snprintf(label, sizeof label, "%.160s: %s, %+" PRId64 " ns", input->path,
+             fd_timeline_align_name(input->align), input->clock.offset_ns);
     return fd_perfetto_writer_end(m->native, ids, &clock, label,
                                   &input->native, m->error);
 }
@@ -321,12 +312,8 @@ copy_input(merging *m, uint32_t index)
                      input->beside ? " " : "", ids.program);
     fd_transfers transfers;
     fd_status status = open_input(m, index, &reader, &ids, &transfers);
-    if (status == FD_OK) {
-        status = fd_timeline_filter_begin(&filter, m->error);
-    }
-    if (status == FD_OK) {
-        status = copy_items(m, input, &reader, &ids, &filter);
-    }
+    fd_then(status, fd_timeline_filter_begin(&filter, m->error));
+    fd_then(status, copy_items(m, input, &reader, &ids, &filter));
     if (status == FD_OK) {
         status =
             m->native != NULL ? end_native(m, input, &ids) : end_text(m, &ids);
@@ -425,7 +412,7 @@ write_all(merging *m)
     for (uint32_t i = 0; i < m->inputs.count && status == FD_OK; i++) {
         status = copy_input(m, i);
     }
-    status = status == FD_OK ? check_use(m) : status;
+    fd_then(status, check_use(m));
     if (status == FD_OK && m->sorter != NULL) {
         status = write_sorted(m);
     }
@@ -454,10 +441,8 @@ fd_timeline_merge(const fd_timeline_request *request,
         m.sorter = fd_sorter_new(request->output, FD_SORTER_BUDGET);
         status = m.sorter != NULL ? FD_OK : FD_ENOMEM;
     }
-    if (status == FD_OK) {
-        status = fd_timeline_align_all(m.inputs.list, m.inputs.count,
-                                       request->align, &m.clock);
-    }
+    fd_then(status, fd_timeline_align_all(m.inputs.list, m.inputs.count,
+                                          request->align, &m.clock));
     if (status == FD_OK && request->strict) {
         status = fd_timeline_align_check(m.inputs.list, m.inputs.count, error);
     }

@@ -115,7 +115,7 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
         fd_status status = add_record(tracks, record);
         record.track = thread_track(event);
         record.what = phase == 'f' && !event->encloses ? BEFORE_NEXT : POINT;
-        return status == FD_OK ? add_record(tracks, record) : status;
+        return fd_then(status, add_record(tracks, record));
     }
     if (strchr("beSF", phase) != NULL && id.from != NULL) {
         bool local = event->local_id.from != NULL;
@@ -129,14 +129,7 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
 
 FD_ORDER_BY(by_time, fd_track_record, track, time, event)
 
-static int
-longest_first(const void *left, const void *right)
-{
-    const fd_track_record *a = left;
-    const fd_track_record *b = right;
-    int order = FD_ORDER(b->end, a->end);
-    return order != 0 ? order : FD_ORDER(a->event, b->event);
-}
+FD_ORDER_AS(longest_first, fd_track_record, FD_DOWN(end), FD_UP(event))
 
 /* Order complete slices that begin at the same time by length, the longest
  * first: it encloses the others, as in Perfetto, whatever their order in the

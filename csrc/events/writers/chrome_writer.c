@@ -254,7 +254,7 @@ write_members(writing *w)
         begin_alone(w);
     }
     fd_status status = put_thread(w);
-    status = status == FD_OK ? put_start(w) : status;
+    fd_then(status, put_start(w));
     put_duration(w);
     put_ids(w);
     fd_buffer_text(w->to, event->encloses ? ",\"bp\":\"e\"" : "");
@@ -268,7 +268,7 @@ write_members(writing *w)
     put_member(w, ",\"args\":", event->args);
     put_member(w, "", event->rest);
     close_object(w, from);
-    return status == FD_OK ? w->to->status : status;
+    return fd_then(status, w->to->status);
 }
 
 void

@@ -114,9 +114,8 @@ end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
     int64_t end = lane->open.list[--lane->open.count].end;
     fd_status status = fd_vector_push(&lane->written, end);
-    return status == FD_OK
-             ? put_lane_event(l, lane->track, FD_PB_TYPE_END, time, NULL, 0)
-             : status;
+    return fd_then(
+        status, put_lane_event(l, lane->track, FD_PB_TYPE_END, time, NULL, 0));
 }
 
 /* End the slices that end at or before the start of another one. */
@@ -137,7 +136,7 @@ add_lane(fd_perfetto_lanes *l, uint32_t thread, uint32_t track)
     fd_perfetto_numbers *own = &l->threads.list[thread];
     fd_status status =
         fd_vector_push(&l->lanes, (fd_perfetto_lane){.track = track});
-    return status == FD_OK ? fd_vector_push(own, l->lanes.count - 1) : status;
+    return fd_then(status, fd_vector_push(own, l->lanes.count - 1));
 }
 
 fd_status
@@ -145,7 +144,7 @@ fd_perfetto_lanes_thread(fd_perfetto_lanes *l, uint32_t track)
 {
     fd_status status =
         fd_vector_push(&l->threads, (fd_perfetto_numbers){NULL, 0, 0});
-    return status == FD_OK ? add_lane(l, l->threads.count - 1, track) : status;
+    return fd_then(status, add_lane(l, l->threads.count - 1, track));
 }
 
 /* Add a track below the track of the thread. */
@@ -206,9 +205,7 @@ fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
 {
     uint32_t index;
     fd_status status = end_before(l, begin);
-    if (status == FD_OK) {
-        status = find_lane(l, thread, begin, end, &index);
-    }
+    fd_then(status, find_lane(l, thread, begin, end, &index));
     if (status != FD_OK) {
         return status;
     }
@@ -228,11 +225,10 @@ fd_perfetto_begin(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
 {
     fd_status status = end_before(l, time);
     fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
-    status = status == FD_OK ? end_until(l, lane, time) : status;
-    status = status == FD_OK ? push_end(lane, OPEN) : status;
-    return status == FD_OK ? put_lane_event(l, lane->track, FD_PB_TYPE_BEGIN,
-                                            time, body, size)
-                           : status;
+    fd_then(status, end_until(l, lane, time));
+    fd_then(status, push_end(lane, OPEN));
+    return fd_then(status, put_lane_event(l, lane->track, FD_PB_TYPE_BEGIN,
+                                          time, body, size));
 }
 
 fd_status
@@ -255,9 +251,8 @@ fd_perfetto_end(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
         status = end_now(l, lane, time);
     }
     lane->open.count -= status == FD_OK;
-    return status == FD_OK
-             ? put_lane_event(l, lane->track, FD_PB_TYPE_END, time, body, size)
-             : status;
+    return fd_then(status, put_lane_event(l, lane->track, FD_PB_TYPE_END, time,
+                                          body, size));
 }
 
 fd_status
@@ -265,8 +260,7 @@ fd_perfetto_mark(fd_perfetto_lanes *l, uint32_t track, uint32_t type,
                  int64_t time, const void *body, size_t size)
 {
     fd_status status = end_before(l, time);
-    return status == FD_OK ? put_lane_event(l, track, type, time, body, size)
-                           : status;
+    return fd_then(status, put_lane_event(l, track, type, time, body, size));
 }
 
 fd_status

@@ -131,7 +131,7 @@ put_beside(sending *s, uint32_t thread)
     if (status == FD_OK && name->status == FD_OK) {
         fd_native_put_track(&s->packets, t->track, parent, name->bytes, false);
     }
-    return status == FD_OK ? name->status : status;
+    return fd_then(status, name->status);
 }
 
 static fd_status
@@ -265,11 +265,9 @@ put_all(sending *s)
         if (status == FD_OK && w->out != NULL) {
             status = fd_bytes_out_flow(w->out, s->error);
         }
-        if (status == FD_OK) {
-            status = fd_sorter_next(w->sorter, &item, s->error);
-        }
+        fd_then(status, fd_sorter_next(w->sorter, &item, s->error));
     }
-    return status == FD_OK ? fd_perfetto_finish(&s->lanes) : status;
+    return fd_then(status, fd_perfetto_finish(&s->lanes));
 }
 
 static void
@@ -305,5 +303,5 @@ fd_perfetto_writer_end(fd_perfetto_writer *w, const fd_timeline_ids *ids,
     fd_perfetto_lanes_clear(&s.lanes);
     fd_native_packets_clear(&s.packets);
     forget_input(w);
-    return status == FD_OK ? s.packets.to->status : status;
+    return fd_then(status, s.packets.to->status);
 }

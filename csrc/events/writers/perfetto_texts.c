@@ -64,7 +64,7 @@ fd_perfetto_text(fd_perfetto_pool *pool, fd_span text, uint32_t number,
     if (status == FD_OK && number != 0) {
         status = remember_number(pool, number, id);
     }
-    return status == FD_OK ? to->status : status;
+    return fd_then(status, to->status);
 }
 
 fd_span
@@ -219,7 +219,7 @@ put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
             &texts->notes,
             fd_perfetto_spell(texts, (fd_span){key.from - 1, key.to + 1}), 0,
             FD_PB_NOTE_NAME_IID, FD_PB_NOTE_NAME, to);
-        status = status == FD_OK ? put_value(texts, scan, to) : status;
+        fd_then(status, put_value(texts, scan, to));
         end_message(to, field, from);
     }
     return status;
@@ -259,5 +259,5 @@ fd_perfetto_notes(fd_perfetto_texts *texts, fd_span object, fd_buffer *to)
     }
     fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
     fd_status status = put_members(texts, &scan, FD_PB_EVENT_NOTE, &any, to);
-    return status == FD_OK ? to->status : status;
+    return fd_then(status, to->status);
 }

@@ -113,9 +113,8 @@ keep_value(storing *t, const char *name, uint32_t *stored)
     }
     value = fd_perfetto_spell(&w->texts, value);
     fd_status status = w->texts.scratch.status;
-    return status == FD_OK ? fd_text_pool_add(&w->stored, value.from,
-                                              fd_span_size(value), stored)
-                           : status;
+    return fd_then(status, fd_text_pool_add(&w->stored, value.from,
+                                            fd_span_size(value), stored));
 }
 
 static fd_status
@@ -127,9 +126,9 @@ take_row(storing *t)
     if (fd_span_is(what, "process_labels")) {
         uint32_t track;
         fd_status status = fd_perfetto_process_track(w, t->process, &track);
-        return status == FD_OK ? keep_value(
-                   t, "labels", &w->processes.list[t->process].labels)
-                               : status;
+        return fd_then(
+            status,
+            keep_value(t, "labels", &w->processes.list[t->process].labels));
     }
     bool names = fd_span_is(what, "thread_name");
     if (!names && !fd_span_is(what, "thread_sort_index")) {
@@ -223,7 +222,7 @@ put_title(storing *t)
         return FD_OK;
     }
     fd_status status = put_category(t);
-    return status == FD_OK ? put_name(t) : status;
+    return fd_then(status, put_name(t));
 }
 
 static fd_status
@@ -280,7 +279,7 @@ take_slice(storing *t)
         status = put_title(t);
         put_binding(t);
     }
-    status = status == FD_OK ? put_args(t) : status;
+    fd_then(status, put_args(t));
     return status == FD_OK
              ? record_end(t, phase == 'X' ? SECOND_SLICE | shorter : 0)
              : status;
@@ -305,9 +304,9 @@ take_instant(storing *t)
         status = find_track(t);
     }
     record_begin(t, FD_PERFETTO_INSTANT, t->track, 0);
-    status = status == FD_OK ? put_title(t) : status;
-    status = status == FD_OK ? put_args(t) : status;
-    return status == FD_OK ? record_end(t, SECOND_POINT) : status;
+    fd_then(status, put_title(t));
+    fd_then(status, put_args(t));
+    return fd_then(status, record_end(t, SECOND_POINT));
 }
 
 /* Append the name of a series: "<process>:<name> [id: <id>] <key>", without the
@@ -373,7 +372,7 @@ take_value(storing *t, fd_span key, fd_span value)
     fd_status status = find_series(t, key, &track);
     record_begin(t, FD_PERFETTO_COUNTER, track, 0);
     put_value(t, value);
-    return status == FD_OK ? record_end(t, SECOND_POINT) : status;
+    return fd_then(status, record_end(t, SECOND_POINT));
 }
 
 static fd_status
@@ -425,7 +424,7 @@ take_joined(storing *t)
     fd_buffer *legacy = &w->scratch;
     fd_status status = find_track(t);
     record_begin(t, FD_PERFETTO_LEGACY, t->track, 0);
-    status = status == FD_OK ? put_title(t) : status;
+    fd_then(status, put_title(t));
     legacy->size = 0;
     fd_proto_number(legacy, FD_PB_LEGACY_PHASE, (uint64_t)t->event->phase);
     if (status == FD_OK && !put_id(t, legacy)) {
@@ -436,8 +435,8 @@ take_joined(storing *t)
         fd_proto_number(legacy, FD_PB_LEGACY_BINDS_ENCLOSING, 1);
     }
     fd_proto_message(&w->record, FD_PB_EVENT_LEGACY, legacy);
-    status = status == FD_OK ? put_args(t) : status;
-    return status == FD_OK ? record_end(t, SECOND_POINT) : status;
+    fd_then(status, put_args(t));
+    return fd_then(status, record_end(t, SECOND_POINT));
 }
 
 static fd_status

@@ -407,9 +407,7 @@ find_chains(fd_state_family *f, uint64_t *work, uint32_t most)
 {
     each_alone(f);
     fd_status status = walk_chain(f, work, BY_TIME);
-    if (status == FD_OK) {
-        status = walk_chain(f, work, BY_CUT);
-    }
+    fd_then(status, walk_chain(f, work, BY_CUT));
     if (status == FD_OK && f->count > most) {
         thin_out(f, most);
     }
@@ -431,13 +429,9 @@ fd_states_make(fd_states *states, const fd_model *model,
     bool made = f.next != NULL && work != NULL && f.least_times != NULL
              && f.least_parameters != NULL;
     fd_status status = made ? FD_OK : FD_ENOMEM;
-    if (status == FD_OK) {
-        status = states->complete ? find_all(&f, limits, &states->found)
-                                  : find_chains(&f, work, limits->chain);
-    }
-    if (status == FD_OK) {
-        status = fill_states(states, &f);
-    }
+    fd_then(status, states->complete ? find_all(&f, limits, &states->found)
+                                     : find_chains(&f, work, limits->chain));
+    fd_then(status, fill_states(states, &f));
     fd_free(work);
     fd_family_clear(&f);
     return status;

@@ -61,11 +61,7 @@ typedef struct named {
     uint32_t node;
 } named;
 
-static int
-by_id(const void *a, const void *b)
-{
-    return fd_id_order(((const named *)a)->id, ((const named *)b)->id);
-}
+FD_ORDER_AS(by_id, named, fd_id_order(one->id, other->id))
 
 static bool
 begins_with(const char *text, const char *with)

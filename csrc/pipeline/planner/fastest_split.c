@@ -89,12 +89,8 @@ find_optimum(search *s)
         s->low = s->high;
         return FD_OK;
     }
-    if (status == FD_OK) {
-        status = narrow_bounds(s);
-    }
-    if (status == FD_OK) {
-        status = find_below(s, s->high, s->low);
-    }
+    fd_then(status, narrow_bounds(s));
+    fd_then(status, find_below(s, s->high, s->low));
     if (status == FD_OK) {
         s->low = s->high;
         status = find_below(s, s->high, s->high);

@@ -131,15 +131,9 @@ fd_model_add(fd_model *model, const fd_model_node *node, fd_error *error)
         status = fd_fail(error, FD_EINVAL, "more than %d nodes",
                          FD_MODEL_NODES_MAX);
     }
-    if (status == FD_OK) {
-        status = check_texts(model, node, error);
-    }
-    if (status == FD_OK) {
-        status = check_figures(model, node, error);
-    }
-    if (status == FD_OK) {
-        status = fd_vector_push(&model->nodes, *node);
-    }
+    fd_then(status, check_texts(model, node, error));
+    fd_then(status, check_figures(model, node, error));
+    fd_then(status, fd_vector_push(&model->nodes, *node));
     if (status == FD_OK) {
         const char *id = fd_model_text(model, node->id);
         status = fd_index_add(&model->ids, fd_hash_bytes(id, strlen(id)),

@@ -123,9 +123,7 @@ read_numbers(const reading *r, const cJSON *object, fd_model_node *node)
                              fields[i].value);
     }
     double stage = FD_NO_STAGE;
-    if (status == FD_OK) {
-        status = read_number(r, object, "stage", true, &stage);
-    }
+    fd_then(status, read_number(r, object, "stage", true, &stage));
     if (status == FD_OK && stage > FD_MODEL_NODES_MAX) {
         status = wrong_field(r, "stage", "too large");
     }
@@ -145,18 +143,10 @@ read_node(const reading *r, const cJSON *object)
                           .saved = FD_UNKNOWN};
     fd_error inner = {""};
     fd_status status = read_text(r, object, "id", &node.id);
-    if (status == FD_OK) {
-        status = read_text(r, object, "name", &node.name);
-    }
-    if (status == FD_OK) {
-        status = read_about(r->model, object, &node.about);
-    }
-    if (status == FD_OK) {
-        status = read_outputs(r, object, &node);
-    }
-    if (status == FD_OK) {
-        status = read_numbers(r, object, &node);
-    }
+    fd_then(status, read_text(r, object, "name", &node.name));
+    fd_then(status, read_about(r->model, object, &node.about));
+    fd_then(status, read_outputs(r, object, &node));
+    fd_then(status, read_numbers(r, object, &node));
     if (status == FD_OK) {
         status = fd_model_add(r->model, &node, &inner);
         if (status == FD_EINVAL) {
@@ -232,12 +222,8 @@ read_document(reading *r, const cJSON *document)
     }
     fd_error inner = {""};
     fd_status status = read_about(r->model, document, &r->model->about);
-    if (status == FD_OK) {
-        status = read_list(r, document, "nodes", read_node);
-    }
-    if (status == FD_OK) {
-        status = read_list(r, document, "edges", read_edge);
-    }
+    fd_then(status, read_list(r, document, "nodes", read_node));
+    fd_then(status, read_list(r, document, "edges", read_edge));
     if (status == FD_OK) {
         status = fd_model_close(r->model, &inner);
         if (status == FD_EINVAL) {

@@ -200,12 +200,9 @@ read_node(const reading *r, span line)
         status = read_stage(r, text_from(text, staged + strlen(stage)), &node);
         text = text_until(text, staged);
     }
-    if (status == FD_OK) {
-        status = read_figures(r, text, &node);
-    }
+    fd_then(status, read_figures(r, text, &node));
     span name = text_from(text_until(line, meta), first + strlen(between));
-    return status == FD_OK ? add_node(r, &node, text_until(line, first), name)
-                           : status;
+    return fd_then(status, add_node(r, &node, text_until(line, first), name));
 }
 
 static fd_status
@@ -278,9 +275,7 @@ fd_model_read_text(fd_model *model, const char *text, size_t size,
     reading r = {.model = model, .where = where, .error = error};
     fd_error inner = {""};
     fd_status status = read_lines(&r, text, size);
-    if (status == FD_OK) {
-        status = resolve_edges(&r);
-    }
+    fd_then(status, resolve_edges(&r));
     if (status == FD_OK) {
         status = fd_model_close(model, &inner);
         if (status == FD_EINVAL) {

@@ -191,15 +191,9 @@ fd_optimum_find(fd_optimum *optimum, const fd_optimum_request *request,
         return status;
     }
     status = make_levels(levels, request, &optimum->looked);
-    if (status == FD_OK) {
-        status = fill_levels(levels, count, &optimum->time);
-    }
-    if (status == FD_OK) {
-        status = walk_back(optimum, levels, count - 1, whole, 0);
-    }
-    if (status == FD_OK) {
-        status = find_parts(optimum, levels);
-    }
+    fd_then(status, fill_levels(levels, count, &optimum->time));
+    fd_then(status, walk_back(optimum, levels, count - 1, whole, 0));
+    fd_then(status, find_parts(optimum, levels));
     if (status == FD_OK) {
         add_figures(optimum, request);
     }

@@ -272,12 +272,8 @@ fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
 {
     *pipeline = (fd_pipeline){.layers = {.count = 0}};
     fd_status status = fd_costs_check(&request->costs, error);
-    if (status == FD_OK) {
-        status = fd_layers_make(&pipeline->layers, model, error);
-    }
-    if (status == FD_OK) {
-        status = check_sums(&pipeline->layers, model, error);
-    }
+    fd_then(status, fd_layers_make(&pipeline->layers, model, error));
+    fd_then(status, check_sums(&pipeline->layers, model, error));
     if (status != FD_OK) {
         return status;
     }

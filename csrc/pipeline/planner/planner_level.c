@@ -189,13 +189,6 @@ is_slow(const fd_level *l, const row *r, const fd_open *cut, uint32_t back)
     return m > r->high;
 }
 
-static double
-stage_time(const fd_stage_cost *cost)
-{
-    return larger_of(cost->compute + cost->reduce,
-                     larger_of(cost->in, cost->out));
-}
-
 static void
 try_cut(const fd_level *l, row *r, const fd_open *cut)
 {
@@ -214,7 +207,8 @@ try_cut(const fd_level *l, row *r, const fd_open *cut)
         }
         fd_stage_cost cost = fd_stage_costs(l->costs, l->states, l->at,
                                             compute, block, back, false);
-        double time = stage_time(&cost);
+        double time = larger_of(cost.compute + cost.reduce,
+                                larger_of(cost.in, cost.out));
         ++*l->looked;
         if (time <= r->bound) {
             try_fronts(l, r, cut, back, time);

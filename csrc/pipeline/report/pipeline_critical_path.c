@@ -106,9 +106,7 @@ trace_back(walk *w)
         job->flags |= FD_PIPE_ON_PATH;
         int64_t begin = is_bound(w, at) ? job->ready : job->start;
         begin = begin < time ? begin : time;
-        if (status == FD_OK) {
-            status = add_piece(w, begin, time, at, rank);
-        }
+        fd_then(status, add_piece(w, begin, time, at, rank));
         time = begin;
         if (is_bound(w, at) && job->ready > job->start) {
             at = job->other;
@@ -119,9 +117,7 @@ trace_back(walk *w)
         }
         at = cause_of(w, at);
     }
-    if (status == FD_OK) {
-        status = add_piece(w, w->start, time, FD_NO_PIPE_JOB, rank);
-    }
+    fd_then(status, add_piece(w, w->start, time, FD_NO_PIPE_JOB, rank));
     turn_path(w->path);
     return status;
 }
@@ -222,14 +218,8 @@ find_slack(walk *w)
     return FD_OK;
 }
 
-static int
-by_start(const void *left, const void *right)
-{
-    const fd_pipe_job *a = *(const fd_pipe_job *const *)left;
-    const fd_pipe_job *b = *(const fd_pipe_job *const *)right;
-    int order = FD_ORDER(b->start, a->start);
-    return order != 0 ? order : FD_ORDER(b, a); /* both in one array */
-}
+/* All jobs are in one array. */
+FD_ORDER_POINTERS(by_start, fd_pipe_job, FD_DOWN(start), FD_ORDER(other, one))
 
 /* Collect all jobs of the line, sorted by begin, the latest first. */
 static fd_status

@@ -123,9 +123,7 @@ fd_pipeline_match(fd_pipe_matches *found, fd_pipe *p)
             firsts[i] = *slot;
         }
     }
-    if (status == FD_OK) {
-        status = join_ends(found, p, &table, firsts);
-    }
+    fd_then(status, join_ends(found, p, &table, firsts));
     fd_free(firsts);
     fd_free(table.slots);
     return status;

@@ -59,20 +59,14 @@ fd_pipeline_report(fd_pipe_report *r, const fd_pipe_request *request,
 {
     fd_pipe *p = &r->pipeline;
     fd_status status = request->strict ? check_clocks(p, error) : FD_OK;
-    if (status == FD_OK) {
-        status = fd_pipeline_match(&r->matches, p);
-    }
-    if (status == FD_OK) {
-        status = fd_pipeline_clocks(p);
-    }
+    fd_then(status, fd_pipeline_match(&r->matches, p));
+    fd_then(status, fd_pipeline_clocks(p));
     if (status == FD_OK) {
         r->early = fd_pipeline_early(p);
         fd_pipeline_meet(p);
         status = fd_pipeline_idle(&r->idle, p, &request->choice);
     }
-    if (status == FD_OK) {
-        status = check_choice(p, &request->choice, r->idle.drawn, error);
-    }
+    fd_then(status, check_choice(p, &request->choice, r->idle.drawn, error));
     if (status == FD_OK && r->idle.drawn >= 0) {
         r->drawn_line = longest_line(r);
         status = fd_pipeline_path(&r->path, p, &r->idle, r->drawn_line,
@@ -82,10 +76,8 @@ fd_pipeline_report(fd_pipe_report *r, const fd_pipe_request *request,
         status =
             fd_pipe_find_schedule(&r->schedule, p, &r->idle, request->named);
     }
-    if (status == FD_OK) {
-        status = fd_pipeline_ifs(&r->ifs, &r->schedule, &request->layers);
-    }
-    return status;
+    return fd_then(status,
+                   fd_pipeline_ifs(&r->ifs, &r->schedule, &request->layers));
 }
 
 void

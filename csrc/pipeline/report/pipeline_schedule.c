@@ -317,9 +317,7 @@ measure_schedule(fd_pipe_schedule *found, const fd_pipe *p,
             }
         }
     }
-    if (status == FD_OK) {
-        status = take_means(found, &s);
-    }
+    fd_then(status, take_means(found, &s));
     close_sums(&s);
     return status;
 }

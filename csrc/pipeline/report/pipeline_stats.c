@@ -279,5 +279,5 @@ fd_pipeline_settle(fd_pipe *p)
         }
     }
     fd_status status = list_iterations(p);
-    return status == FD_OK ? part_iterations(p) : status;
+    return fd_then(status, part_iterations(p));
 }

@@ -58,7 +58,7 @@ add_simulated(study *s, fd_pipe_if change, const bool *posted)
     fd_status status =
         simulate_plan(&simulated, &s->found->plan, s->times, posted);
     change.saves = s->made->base.makespan - simulated.makespan;
-    return status == FD_OK ? add_change(s, &change) : status;
+    return fd_then(status, add_change(s, &change));
 }
 
 static void
@@ -187,12 +187,8 @@ add_doubled(study *s)
     fd_pipe_theory one;
     fd_pipe_theory two;
     fd_status status = fd_plan_make(&plan, &request, NULL);
-    if (status == FD_OK) {
-        status = simulate_priced(&two, &plan, &prices, found);
-    }
-    if (status == FD_OK) {
-        status = simulate_priced(&one, &found->plan, &prices, found);
-    }
+    fd_then(status, simulate_priced(&two, &plan, &prices, found));
+    fd_then(status, simulate_priced(&one, &found->plan, &prices, found));
     if (status == FD_OK) {
         status = add_change(
             s, &(fd_pipe_if){.change = FD_IF_DOUBLED,
@@ -266,9 +262,7 @@ simulate_other(study *s, fd_schedule schedule, fd_pipe_theory *simulated)
             prices.of_kind[kind] = &capacity[(size_t)kind * globals];
         }
     }
-    if (status == FD_OK) {
-        status = simulate_priced(simulated, &plan, &prices, found);
-    }
+    fd_then(status, simulate_priced(simulated, &plan, &prices, found));
     fd_free(capacity);
     fd_plan_clear(&plan);
     return status;
@@ -376,9 +370,7 @@ add_changes(study *s, const fd_pipe_layers *layers)
     for (uint32_t i = 0; i < s->found->plan.stages && status == FD_OK; i++) {
         status = add_faster(s, i);
     }
-    if (status == FD_OK) {
-        status = add_balanced(s);
-    }
+    fd_then(status, add_balanced(s));
     if (status == FD_OK && s->found->posted != NULL) {
         take_base(s);
         status = add_simulated(s,
@@ -388,12 +380,8 @@ add_changes(study *s, const fd_pipe_layers *layers)
                                             .layer = -1},
                                NULL);
     }
-    if (status == FD_OK) {
-        status = add_doubled(s);
-    }
-    if (status == FD_OK) {
-        status = add_schedules(s);
-    }
+    fd_then(status, add_doubled(s));
+    fd_then(status, add_schedules(s));
     bool known = layers->first != NULL && layers->stages == s->globals;
     return status == FD_OK && known ? add_moves(s, layers) : status;
 }
@@ -409,9 +397,7 @@ fd_pipeline_ifs(fd_pipe_ifs *made, const fd_pipe_schedule *found,
     s.globals = fd_plan_globals(&found->plan);
     s.times = fd_calloc(found->plan.jobs.count, sizeof *s.times);
     fd_status status = s.times == NULL ? FD_ENOMEM : add_theories(&s);
-    if (status == FD_OK) {
-        status = add_changes(&s, layers);
-    }
+    fd_then(status, add_changes(&s, layers));
     fd_free(s.times);
     return status;
 }

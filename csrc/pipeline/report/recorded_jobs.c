@@ -104,5 +104,5 @@ fd_pipe_read(fd_pipe *p, const fd_trace *trace, const fd_pipe_known *known)
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         status = fd_pipe_read_rank(p, trace, &trace->ranks.list[i], &known[i]);
     }
-    return status == FD_OK ? fd_pipeline_settle(p) : status;
+    return fd_then(status, fd_pipeline_settle(p));
 }

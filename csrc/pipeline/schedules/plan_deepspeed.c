@@ -58,10 +58,8 @@ static fd_status
 add_end(const filling *to, bool tied)
 {
     fd_status status = tied ? add_job(to, FD_JOB_RT, -1, -1) : FD_OK;
-    if (status == FD_OK) {
-        status = add_job(to, FD_JOB_RD, -1, -1);
-    }
-    return status == FD_OK ? add_job(to, FD_JOB_OPT, -1, -1) : status;
+    fd_then(status, add_job(to, FD_JOB_RD, -1, -1));
+    return fd_then(status, add_job(to, FD_JOB_OPT, -1, -1));
 }
 
 fd_train_step
@@ -106,7 +104,7 @@ fd_plan_deepspeed_train(fd_plan *plan, uint32_t stage)
         }
         before = now.micro_batch;
     }
-    return status == FD_OK ? add_end(&to, true) : status;
+    return fd_then(status, add_end(&to, true));
 }
 
 /* Fill an inference schedule with two buffers: one is used for computing while
@@ -159,5 +157,5 @@ fd_plan_deepspeed_dp(fd_plan *plan, uint32_t stage)
             status = add_job(&to, kinds[i], to.step, 0);
         }
     }
-    return status == FD_OK ? add_end(&to, false) : status;
+    return fd_then(status, add_end(&to, false));
 }

@@ -39,9 +39,7 @@ fd_plan_compute(fd_plan *plan, uint32_t *step, fd_job_kind kind,
     }
     fd_status status = add_transfer(plan, at, forward ? FD_JOB_RA : FD_JOB_RG,
                                     global, from, micro_batch);
-    if (status == FD_OK) {
-        status = fd_vector_push(&plan->jobs, job);
-    }
+    fd_then(status, fd_vector_push(&plan->jobs, job));
     return status == FD_OK
              ? add_transfer(plan, at, forward ? FD_JOB_SA : FD_JOB_SG, global,
                             to, micro_batch)

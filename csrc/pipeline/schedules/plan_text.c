@@ -1,11 +1,5 @@
 #include "pipeline/schedules/plan_text.h"
 
-static bool
-is_deepspeed(const fd_plan *plan)
-{
-    return plan->schedule <= FD_SCHEDULE_DEEPSPEED_DP;
-}
-
 static void
 write_steps(const fd_plan *plan, uint32_t stage, fd_buffer *out)
 {
@@ -51,7 +45,7 @@ write_order(const fd_plan *plan, uint32_t stage, fd_buffer *out)
 void
 fd_plan_table(const fd_plan *plan, uint32_t stage, fd_buffer *out)
 {
-    if (is_deepspeed(plan)) {
+    if (plan->schedule <= FD_SCHEDULE_DEEPSPEED_DP) {
         write_steps(plan, stage, out);
     }
     else {

@@ -91,9 +91,7 @@ check_chunks(fd_chunks *chunks, const char *name, fd_error *error)
             return status;
         }
     }
-    if (status == FD_OK) {
-        status = fd_chunks_scan(chunks);
-    }
+    fd_then(status, fd_chunks_scan(chunks));
     return status == FD_OK ? FD_OK
                            : fd_fail(error, status, "%s: out of memory", name);
 }
@@ -102,9 +100,7 @@ static fd_status
 chunks_opened(fd_chunks *chunks, fd_status status, const char *name,
               fd_error *error)
 {
-    if (status == FD_OK) {
-        status = check_chunks(chunks, name, error);
-    }
+    fd_then(status, check_chunks(chunks, name, error));
     if (status != FD_OK) {
         fd_chunks_close(chunks);
     }

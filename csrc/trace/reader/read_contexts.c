@@ -13,10 +13,8 @@ push_raw(fd_reading *r, const fd_trace_context *context,
          const fd_context *record, uint32_t owner)
 {
     fd_status status = fd_vector_push(&r->raw, *context);
-    if (status == FD_OK) {
-        status = fd_vector_push(&r->records, record);
-    }
-    return status == FD_OK ? fd_vector_push(&r->owners, owner) : status;
+    fd_then(status, fd_vector_push(&r->records, record));
+    return fd_then(status, fd_vector_push(&r->owners, owner));
 }
 
 static fd_status
@@ -49,9 +47,7 @@ make_lost(fd_reading *r)
     fd_trace_context context = {.flags = 0};
     fd_status status =
         fd_text_pool_add(&r->trace->texts, "<lost>", 6, &node.name);
-    if (status == FD_OK) {
-        status = fd_trace_add_node(r->trace, &node, &context.node);
-    }
+    fd_then(status, fd_trace_add_node(r->trace, &node, &context.node));
     if (status == FD_OK) {
         status = push_raw(r, &context, NULL, 0);
         r->lost = r->raw.count - 1;

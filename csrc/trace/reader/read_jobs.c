@@ -4,14 +4,8 @@
 
 typedef FD_VECTOR(const fd_job *) job_list;
 
-static int
-by_start(const void *left, const void *right)
-{
-    const fd_job *a = *(const fd_job *const *)left;
-    const fd_job *b = *(const fd_job *const *)right;
-    int order = FD_ORDER(a->start, b->start);
-    return order != 0 ? order : FD_ORDER(a, b); /* both in one file */
-}
+/* All jobs are in one file. */
+FD_ORDER_POINTERS(by_start, fd_job, FD_UP(start), FD_ORDER(one, other))
 
 static fd_status
 number_threads(fd_reading *r)
@@ -94,15 +88,12 @@ read_job(fd_reading *r, const fd_job *job)
         .ordinal = job->ordinal,
     };
     fd_status status = fd_reading_text(r, node->name, 0, &made.kind);
-    if (status == FD_OK) {
-        status = fd_vector_push(&r->rank->jobs, made);
-    }
+    fd_then(status, fd_vector_push(&r->rank->jobs, made));
     if (status == FD_OK && (job->iteration_flags & FD_ITERATION_KNOWN) != 0) {
         status = add_iteration(r, job);
     }
-    return status == FD_OK
-             ? fd_map_put(&r->jobs, fd_reading_id(r, job), r->rank->jobs.count)
-             : status;
+    return fd_then(status, fd_map_put(&r->jobs, fd_reading_id(r, job),
+                                      r->rank->jobs.count));
 }
 
 fd_status

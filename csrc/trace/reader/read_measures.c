@@ -139,7 +139,7 @@ read_measure(fd_reading *r, const peaks *of, const fd_measure *from)
         made.max = since_start(r, made.max);
     }
     fd_status status = fd_reading_text(r, from->detail, 0, &made.detail);
-    return status == FD_OK ? fd_vector_push(&r->rank->measures, made) : status;
+    return fd_then(status, fd_vector_push(&r->rank->measures, made));
 }
 
 fd_status

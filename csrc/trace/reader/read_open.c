@@ -109,12 +109,8 @@ want_others(open_contexts *o)
         if (node != NULL && fd_map_get(&o->r->nodes, record->node) == 0) {
             status = fd_read_node(o->r, node);
         }
-        if (status == FD_OK) {
-            status = want_context(o, record->parent);
-        }
-        if (status == FD_OK) {
-            status = want_context(o, record->origin);
-        }
+        fd_then(status, want_context(o, record->parent));
+        fd_then(status, want_context(o, record->origin));
     }
     return status;
 }

@@ -1,13 +1,7 @@
 #include "trace/reader/recording_reading.h"
 
-static int
-by_first(const void *left, const void *right)
-{
-    const fd_chunk *a = &(*(const fd_chunk_view *const *)left)->header;
-    const fd_chunk *b = &(*(const fd_chunk_view *const *)right)->header;
-    int order = FD_ORDER(a->first, b->first);
-    return order != 0 ? order : FD_ORDER(a->offset, b->offset);
-}
+FD_ORDER_POINTERS(by_first, fd_chunk_view, FD_UP(header.first),
+                  FD_UP(header.offset))
 
 fd_status
 fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner,

@@ -24,23 +24,12 @@ fd_read_node(fd_reading *r, const fd_node *node)
     }
     uint32_t id;
     fd_status status = fd_reading_text(r, node->file, node->strip, &made.file);
-    if (status == FD_OK) {
-        status = fd_reading_text(r, node->class_name, 0, &made.class_name);
-    }
-    if (status == FD_OK) {
-        status = fd_reading_text(r, node->name, 0, &made.name);
-    }
-    if (status == FD_OK) {
-        status = fd_reading_text(r, node->qualified, 0, &made.qualified);
-    }
-    if (status == FD_OK) {
-        status = fd_reading_text(r, node->package, 0, &made.package);
-    }
-    if (status == FD_OK) {
-        status = fd_trace_add_node(r->trace, &made, &id);
-    }
-    return status != FD_OK ? status
-                           : fd_map_put(&r->nodes, fd_reading_id(r, node), id);
+    fd_then(status, fd_reading_text(r, node->class_name, 0, &made.class_name));
+    fd_then(status, fd_reading_text(r, node->name, 0, &made.name));
+    fd_then(status, fd_reading_text(r, node->qualified, 0, &made.qualified));
+    fd_then(status, fd_reading_text(r, node->package, 0, &made.package));
+    fd_then(status, fd_trace_add_node(r->trace, &made, &id));
+    return fd_then(status, fd_map_put(&r->nodes, fd_reading_id(r, node), id));
 }
 
 static fd_status
@@ -51,15 +40,11 @@ add_module(fd_reading *r, const fd_module *module)
                             .parameter_bytes = module->parameter_bytes};
     uint32_t id;
     fd_status status = fd_reading_text(r, module->name, 0, &made.name);
-    if (status == FD_OK) {
-        status = fd_reading_text(r, module->class_name, 0, &made.class_name);
-    }
-    if (status == FD_OK) {
-        status = fd_trace_add_module(r->trace, &made, &id);
-    }
-    return status != FD_OK
-             ? status
-             : fd_map_put(&r->modules, fd_reading_id(r, module), id);
+    fd_then(status,
+            fd_reading_text(r, module->class_name, 0, &made.class_name));
+    fd_then(status, fd_trace_add_module(r->trace, &made, &id));
+    return fd_then(status,
+                   fd_map_put(&r->modules, fd_reading_id(r, module), id));
 }
 
 fd_status

@@ -54,7 +54,7 @@ add_mark(snapshots *s, uint32_t index)
 {
     fd_trace_mark mark = mark_of(s->r, &s->list[index]);
     fd_status status = fd_vector_push(&s->r->rank->marks, mark);
-    return status == FD_OK ? fd_vector_push(&s->chosen, index) : status;
+    return fd_then(status, fd_vector_push(&s->chosen, index));
 }
 
 static bool

@@ -82,10 +82,8 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
                   : 0,
     };
     fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
-    if (status == FD_OK) {
-        status = fd_vector_push(&r->rank->threads, thread);
-    }
-    return status == FD_OK ? read_open_calls(r, record) : status;
+    fd_then(status, fd_vector_push(&r->rank->threads, thread));
+    return fd_then(status, read_open_calls(r, record));
 }
 
 fd_status

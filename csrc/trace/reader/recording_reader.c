@@ -35,13 +35,7 @@ read_step(fd_reading *r, const fd_step *step)
     return status;
 }
 
-static int
-by_number(const void *left, const void *right)
-{
-    uint64_t a = (*(const fd_step *const *)left)->number;
-    uint64_t b = (*(const fd_step *const *)right)->number;
-    return a < b ? -1 : a > b;
-}
+FD_ORDER_POINTERS(by_number, fd_step, FD_UP(number))
 
 /* Read the latest steps, sorted by number: step n is at index n % size of the
  * ring, and a schedule causes gaps. */
@@ -107,9 +101,7 @@ read_meta(fd_reading *r)
         for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
             fd_trace_meta meta;
             status = fd_reading_text(r, list[i].key, 0, &meta.key);
-            if (status == FD_OK) {
-                status = read_json(r, list[i].value, &meta.json);
-            }
+            fd_then(status, read_json(r, list[i].value, &meta.json));
             if (status == FD_OK && meta.key != 0 && meta.json != 0) {
                 status = put_meta(r, &meta);
             }
@@ -132,7 +124,7 @@ note_line(fd_reading *r, const char *line)
     uint32_t id;
     fd_status status =
         fd_text_pool_add(&r->trace->texts, line, strlen(line), &id);
-    return status == FD_OK ? fd_vector_push(&r->rank->notes, id) : status;
+    return fd_then(status, fd_vector_push(&r->rank->notes, id));
 }
 
 static fd_status
@@ -313,7 +305,7 @@ fd_reader_read_steps(fd_trace **trace, const char *path, fd_trace_part part,
     fd_status status = fd_chunks_open(
         &r.file, path, is_partial(part) ? FD_CHUNKS_TOTALS : FD_CHUNKS_FIGURES,
         error);
-    return status == FD_OK ? read_chunks(&r, trace, path, error) : status;
+    return fd_then(status, read_chunks(&r, trace, path, error));
 }
 
 fd_status
@@ -330,5 +322,5 @@ fd_reader_read_memory(fd_trace **trace, const void *base, size_t size,
 {
     fd_reading r = {.part = fd_part_of(timeline)};
     fd_status status = fd_chunks_view(&r.file, base, size, error);
-    return status == FD_OK ? read_chunks(&r, trace, NULL, error) : status;
+    return fd_then(status, read_chunks(&r, trace, NULL, error));
 }

@@ -6,7 +6,7 @@
 #include "base/sections.h"
 #include "recording/open_entries.h"
 #include "recording/recording.h"
-#include "recording/step_table.h"
+#include "recording/steps/step_table.h"
 #include "trace/reader/recording_reader.h"
 
 #include <pthread.h>

@@ -100,6 +100,12 @@ error_of(const scene *s, const fd_clock_member *member, uint32_t rank)
     return fabs((double)fd_clock_apply(&member->fit.map, own) - time);
 }
 
+#define SCENE(s, members, state, seed) \
+    uint64_t state = seed; \
+    scene s; \
+    fd_clock_member members[RANKS]; \
+    skew_clocks(&s, &state)
+
 /* The maximum error over seeds; rank 1 is `late` ns late everywhere. */
 static fd_status
 worst_of(uint64_t seeds, double late, bool evenly, double *worst,
@@ -108,10 +114,7 @@ worst_of(uint64_t seeds, double late, bool evenly, double *worst,
     *worst = 0;
     *violations = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
-        uint64_t state = seed;
-        scene s;
-        fd_clock_member members[RANKS];
-        skew_clocks(&s, &state);
+        SCENE(s, members, state, seed);
         s.evenly = evenly;
         s.collectives = evenly ? MANY : COUNT;
         perform(&s, 0, RANKS, 7, late, &state);
@@ -129,46 +132,38 @@ worst_of(uint64_t seeds, double late, bool evenly, double *worst,
     return FD_OK;
 }
 
+#define WITHIN_5_US(seeds, late, evenly) \
+    double worst; \
+    uint64_t violations; \
+    OK(worst_of(seeds, late, evenly, &worst, &violations)); \
+    CHECK(worst < 5000); \
+    EQUAL(violations, 0)
+
 /* Offsets of up to 10 s, drifts of up to 100 ppm, delays of 20 to 200 us. */
 static void
 within_5_us(void)
 {
-    double worst;
-    uint64_t violations;
-    OK(worst_of(10, 0, false, &worst, &violations));
-    CHECK(worst < 5000);
-    EQUAL(violations, 0);
+    WITHIN_5_US(10, 0, false);
 }
 
 /* Evenly distributed delays, which need more collectives. */
 static void
 within_5_us_of_any_delay(void)
 {
-    double worst;
-    uint64_t violations;
-    OK(worst_of(60, 0, true, &worst, &violations));
-    CHECK(worst < 5000);
-    EQUAL(violations, 0);
+    WITHIN_5_US(60, 0, true);
 }
 
 /* A straggler: the middle of the feasible interval would be 2.5 ms off. */
 static void
 a_straggler(void)
 {
-    double worst;
-    uint64_t violations;
-    OK(worst_of(10, 5e6, false, &worst, &violations));
-    CHECK(worst < 5000);
-    EQUAL(violations, 0);
+    WITHIN_5_US(10, 5e6, false);
 }
 
 static void
 stated_errors_hold(void)
 {
-    uint64_t state = 3;
-    scene s;
-    fd_clock_member members[RANKS];
-    skew_clocks(&s, &state);
+    SCENE(s, members, state, 3);
     perform(&s, 0, RANKS, 7, 0, &state);
     OK(fd_clock_fit_collectives(s.parts, s.count, 0, members, RANKS));
     for (uint32_t r = 1; r < RANKS; r++) {
@@ -185,10 +180,7 @@ stated_errors_hold(void)
 static void
 through_other_members(void)
 {
-    uint64_t state = 5;
-    scene s;
-    fd_clock_member members[RANKS];
-    skew_clocks(&s, &state);
+    SCENE(s, members, state, 5);
     perform(&s, 0, 2, 7, 0, &state);
     perform(&s, 1, 4, 8, 0, &state);
     OK(fd_clock_fit_collectives(s.parts, s.count, 0, members, RANKS));
@@ -203,10 +195,7 @@ through_other_members(void)
 static void
 groups_that_look_alike(void)
 {
-    uint64_t state = 6;
-    scene s;
-    fd_clock_member members[RANKS];
-    skew_clocks(&s, &state);
+    SCENE(s, members, state, 6);
     perform(&s, 0, 2, 7, 0, &state);
     perform(&s, 2, 4, 7, 0, &state);
     OK(fd_clock_fit_collectives(s.parts, s.count, 0, members, RANKS));
@@ -216,10 +205,7 @@ groups_that_look_alike(void)
 static void
 nothing_in_common(void)
 {
-    uint64_t state = 7;
-    scene s;
-    fd_clock_member members[RANKS];
-    skew_clocks(&s, &state);
+    SCENE(s, members, state, 7);
     perform(&s, 0, 2, 7, 0, &state);
     for (size_t i = 0; i < s.count; i++) {
         s.parts[i].total -= s.parts[i].member; /* one recorded fewer */

@@ -50,12 +50,15 @@ make(fd_text_pool *texts, struct ArrowArray *array, const fd_table *of,
     return status == FD_OK ? fd_arrow_array(array, of, &made) : status;
 }
 
+#define MADE(array, of, rank) \
+    CLEAN(fd_text_pool_clear) fd_text_pool texts = {.texts = {NULL, 0, 0}}; \
+    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL}; \
+    OK(make(&texts, &array, of, rank))
+
 static void
 numbers(void)
 {
-    CLEAN(fd_text_pool_clear) fd_text_pool texts = {.texts = {NULL, 0, 0}};
-    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
-    OK(make(&texts, &array, &table, NULL));
+    MADE(array, &table, NULL);
     EQUAL(array.length, 3);
     EQUAL(array.n_children, 9);
     const uint16_t *small = array.children[4]->buffers[1];
@@ -70,9 +73,7 @@ numbers(void)
 static void
 nulls(void)
 {
-    CLEAN(fd_text_pool_clear) fd_text_pool texts = {.texts = {NULL, 0, 0}};
-    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
-    OK(make(&texts, &array, &table, NULL));
+    MADE(array, &table, NULL);
     const struct ArrowArray *index = array.children[0];
     EQUAL(index->null_count, 1);
     CHECK(arrows_is_null(index, 0));
@@ -88,9 +89,7 @@ nulls(void)
 static void
 texts_of_rows(void)
 {
-    CLEAN(fd_text_pool_clear) fd_text_pool texts = {.texts = {NULL, 0, 0}};
-    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
-    OK(make(&texts, &array, &table, NULL));
+    MADE(array, &table, NULL);
     EQUAL(array.children[1]->dictionary->length, 2);
     CHECK(arrows_word_is(array.children[1], 0, "used"));
     CHECK(arrows_word_is(array.children[1], 1, "unused"));
@@ -102,10 +101,8 @@ texts_of_rows(void)
 static void
 ranks_and_first_rows(void)
 {
-    CLEAN(fd_text_pool_clear) fd_text_pool texts = {.texts = {NULL, 0, 0}};
-    CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
     uint32_t rank = 12;
-    OK(make(&texts, &array, &later, &rank));
+    MADE(array, &later, &rank);
     EQUAL(array.length, 2);
     EQUAL(array.n_children, 10);
     EQUAL(arrows_u32(array.children[0], 1), 12);

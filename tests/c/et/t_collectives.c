@@ -27,9 +27,7 @@ of_gloo(void)
 static void
 apart(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_node(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "",
                 "[]", "[]");
     traces_node(&text, 3, 2, "c10d::recv_", "c10d::recv_()",
@@ -47,9 +45,7 @@ apart(void)
 static void
 of_nccl(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_node(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "",
                 "[]", "[]");
     traces_node(&text, 3, 2, "c10d::send", "c10d::send()", "[]", "[]");

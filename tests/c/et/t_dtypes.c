@@ -15,9 +15,7 @@ add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
 static void
 unknown_types(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
     add(&text, 3, "[\"Tensor(float)\",\"Int\"]", "");
     add(&text, 4, "[\"Tensor(nullptr (uninitialized))\"]", "");
@@ -35,9 +33,7 @@ unknown_types(void)
 static void
 moved(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
     fd_buffer_text(&text, ",{\"id\":3,\"name\":\"record_param_comms\","
                           "\"ctrl_deps\":2,\"inputs\":{\"values\":[]},"

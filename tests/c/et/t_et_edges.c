@@ -20,9 +20,7 @@ counted(void)
 static void
 of_kernels(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
     traces_more(&text, 3, 2, "a", ", \"ts\": 1");
     traces_more(&text, 4, 3, "b", ", \"ts\": 2");
@@ -57,9 +55,7 @@ of_kernels(void)
 static void
 of_devices(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "a", ", \"ts\": 1");
     traces_more(&text, 3, 2, "k",
                 ", \"cat\": \"kernel\", \"stream\": 7, "

@@ -30,8 +30,7 @@ by_name(void)
 static void
 late_keys(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
+    TRACE_TEXT(text, et);
     fd_error error;
     fd_buffer_text(&text, "\xEF\xBB\xBF\r\n{\"pid\":\n7,\"more\":\"");
     for (int i = 0; i < 10000; i++) {

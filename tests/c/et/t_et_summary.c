@@ -32,8 +32,7 @@ figures(void)
 static void
 times(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
+    TRACE_TEXT(text, et);
     fd_et_summary s;
     traces_begin(&text);
     traces_more(&text, 2, 1, "ProfilerStep#1",
@@ -150,7 +149,7 @@ calls_of_others(void)
     CLEAN(fixture_clear) fixture f;
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     record(&f);
-    OK(fd_et_from_recording(&et, "a.fd", NULL));
+    OK(fd_et_from_recording(&et, "a.fd", false, NULL));
     EQUAL(et.nodes.count, 3);
     const fd_et_node *range = &et.nodes.list[2];
     SAME(fd_et_text(&et, range->name), "range");

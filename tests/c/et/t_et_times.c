@@ -5,9 +5,7 @@
 static void
 filled(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
     traces_more(&text, 3, 2, "a", "");
     traces_more(&text, 4, 3, "b",

@@ -46,7 +46,7 @@ use_file(void)
          || status == FD_EVERSION);
     fd_stats_clear(&stats);
     fd_et et;
-    status = fd_et_from_recording(&et, "damaged.fd", NULL);
+    status = fd_et_from_recording(&et, "damaged.fd", false, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION);
     if (status == FD_OK && fd_et_complete(&et, FD_ET_ALL_KINDS) == FD_OK) {
         fuzz_use_et(&et);

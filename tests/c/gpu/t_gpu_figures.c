@@ -10,13 +10,16 @@ record(const fd_gpu_figures *figures, uint32_t at)
     return &records[at];
 }
 
+#define FIGURES(figures, f) \
+    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures; \
+    fd_gpu_figures_init(&figures, f.recording)
+
 /* One record per context, whichever interval is first. */
 static void
 adds_up(void)
 {
     FIXTURE(f, NULL, 4);
-    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
-    fd_gpu_figures_init(&figures, f.recording);
+    FIGURES(figures, f);
     fd_gpu_figures_starve(&figures, 200, 40);
     fd_gpu_sample sample = {.event = {.context = 100},
                             .total = 30,
@@ -43,8 +46,7 @@ static void
 stores_the_call(void)
 {
     FIXTURE(f, NULL, 4);
-    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
-    fd_gpu_figures_init(&figures, f.recording);
+    FIGURES(figures, f);
     const fd_op_call what = {.start = 5};
     const fd_op_call *call = fd_op_calls_begin(f.main, &what, &f, 1);
     CHECK(call != NULL || check_refused());
@@ -69,8 +71,7 @@ events_are_bounded(void)
 {
     FIXTURE_TIMELINE(f, .on = true);
     f.recording->timeline.max_bytes = f.recording->timeline.bytes + 8192;
-    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
-    fd_gpu_figures_init(&figures, f.recording);
+    FIGURES(figures, f);
     fd_gpu_sample sample = {.event = {.context = 100, .start = 7}};
     for (int i = 0; i < 1000; i++) {
         fd_gpu_figures_add(&figures, &sample);
@@ -90,8 +91,7 @@ static void
 or_the_oldest_are_overwritten(void)
 {
     FIXTURE_TIMELINE(f, .on = true, .overwrites = true);
-    CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
-    fd_gpu_figures_init(&figures, f.recording);
+    FIGURES(figures, f);
     uint32_t capacity = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
     for (uint32_t i = 0; i < 3 * capacity + 5; i++) {
         fd_gpu_sample sample = {.event = {.context = 100, .start = i}};

@@ -21,8 +21,7 @@ static const picture_call run[] = {
 static void
 contraction_keeps_sums(void)
 {
-    PICTURE(p, run);
-    OK(picture_graph(&p));
+    GRAPHED(p, run);
     EQUAL(p.graph.boxes.count, 3);
     EQUAL(p.graph.edges.count, 3);
     fd_edge edge =
@@ -44,8 +43,7 @@ contraction_keeps_sums(void)
 static void
 all_time_is_somewhere(void)
 {
-    PICTURE(p, run);
-    OK(picture_graph(&p));
+    GRAPHED(p, run);
     EQUAL(picture_box(&p, "train.py:[]:main")->own, 1100);
     EQUAL(picture_box(&p, "model.py:[GPT]:forward")->own, 1100);
     EQUAL(picture_box(&p, "model.py:[Block]:forward")->own, 3300);
@@ -153,8 +151,7 @@ without_times(void)
         {TORCH(3, "torch/a.py::_x", 60, 0)},
         {TORCH(3, "torch/a.py::_y", 40, 0)},
     };
-    PICTURE(p, counted);
-    OK(picture_graph(&p));
+    GRAPHED(p, counted);
     CHECK(!p.graph.timed);
     EQUAL(picture_edge(&p, "m.py:[]:main", "m.py:[]:step").total, 115);
     EQUAL(picture_edge(&p, "m.py:[]:main", "m.py:[]:step").calls, 10);
@@ -170,8 +167,7 @@ whole_without_a_main_thread(void)
         {USER(1, "m.py::main", 1, 10)},
         {USER(0, "m.py::main", 1, 5)},
     };
-    PICTURE(p, other);
-    OK(picture_graph(&p));
+    GRAPHED(p, other);
     EQUAL(p.graph.whole, 45);
     EQUAL(p.graph.outside, 30);
 }
@@ -189,8 +185,7 @@ whole_of_the_thread_that_optimizes(void)
         {OTHER(0, FD_NODE_THREAD, "autograd:0", 0, 0)},
         {OP(1, "Optimizer.step", 1, 70), .flags = FD_PHASE_OPTIMIZER},
     };
-    PICTURE(p, training);
-    OK(picture_graph(&p));
+    GRAPHED(p, training);
     EQUAL(p.graph.whole, 45);
 }
 
@@ -203,8 +198,7 @@ one_rank_of_two(void)
         {USER(0, "t.py::both", 4, 50), .rank = 1},
         {USER(1, "t.py::one", 2, 20), .rank = 1},
     };
-    PICTURE(p, ranks);
-    OK(picture_graph(&p));
+    GRAPHED(p, ranks);
     EQUAL(picture_calls(&p, "t.py:[]:both"), 5);
     EQUAL(p.graph.whole, 90);
     p.options.rank = 1;

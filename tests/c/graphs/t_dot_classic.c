@@ -9,15 +9,6 @@
     TOTAL "\\nself 100 ns (100 ns, 10.0 %)" \
           "\\nself and what is folded into it 100 ns (100 ns, 10.0 %)\"]\n"
 
-static fd_status
-classic(picture *p, const picture_call *calls, uint32_t count)
-{
-    fd_status status = picture_make(p, calls, count, false);
-    p->options.style = FD_STYLE_CLASSIC;
-    return status == FD_OK ? picture_write(p, "dot") : status;
-}
-#define CLASSIC(p, calls) classic(p, calls, sizeof(calls) / sizeof *(calls))
-
 /* Every byte. */
 static void
 small_picture(void)
@@ -30,8 +21,7 @@ small_picture(void)
         {SITE(2, "megatron", "megatron/model.py:GPT:forward", 2, 100)},
         {TORCH(2, "torch/_x.py::_y", 3, 100)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(CLASSIC(&p, run));
+    DRAWN(p, run, FD_STYLE_CLASSIC);
     SAME(p.text.bytes,
          "digraph callgraph {\n"
          "graph [bgcolor=gray, ratio=compress, nodesep=0.08]\n"
@@ -74,8 +64,7 @@ colours_of_packages(void)
         {USER(0, "deepspeed/megatron/a.py::g", 1, 1)},
         {USER(0, "x_deepspeed/deepspeed/a.py::h", 1, 1)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(CLASSIC(&p, files));
+    DRAWN(p, files, FD_STYLE_CLASSIC);
     CHECK(picture_has(&p, "\"#73FBFD\", label=\"megatron\\na.py\\n[]\\na\""));
     CHECK(picture_has(&p, "\"#73FBFD\", label=\"src\\nmegatron\\na.py"));
     CHECK(picture_has(&p, "\"#C0C0C0\", label=\"src\\nxmegatron\\n"));
@@ -97,8 +86,7 @@ labels(void)
         {OP(0, "aten::mm", 1, 1)},
         {OTHER(0, FD_NODE_RANGE, "range", 1, 1)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(CLASSIC(&p, odd));
+    DRAWN(p, odd, FD_STYLE_CLASSIC);
     CHECK(picture_has(&p, "label=\"a\\\"b.py\\n[]\\n&lt;lambda&gt;@3\""));
     CHECK(picture_has(&p, "label=\"a\\\"b.py\\n[]\\n&lt;lambda&gt;@4\""));
     CHECK(picture_has(&p, "label=\"c\\\\d.py\\n[]\\nf\""));
@@ -123,8 +111,7 @@ colours_of_edges(void)
         snprintf(names[i], sizeof names[i], "a.py::f%02u", i);
         calls[i] = (picture_call){USER(i % 2, names[i], 1, 1)};
     }
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(CLASSIC(&p, calls));
+    DRAWN(p, calls, FD_STYLE_CLASSIC);
     for (uint32_t i = 0; i < 22; i += 2) {
         char edge[64];
         snprintf(edge, sizeof edge, "n%u -> n%u [color=\"%s\"", i + 1, i + 2,

@@ -20,14 +20,6 @@
     "\" bgcolor=\"" back "\" color=\"" line "\" labelloc=t " \
     "fontcolor=\"#5B6570\"\n"
 
-static fd_status
-drawn(picture *p, const picture_call *calls, uint32_t count)
-{
-    fd_status status = picture_make(p, calls, count, false);
-    return status == FD_OK ? picture_write(p, "dot") : status;
-}
-#define DRAWN(p, calls) drawn(p, calls, sizeof(calls) / sizeof *(calls))
-
 /* Every byte. */
 static void
 small_picture(void)
@@ -38,8 +30,7 @@ small_picture(void)
         {TORCH(2, "torch/nn/modules/module.py:GPT:_call_impl", 2, 110)},
         {USER(3, "model.py:GPT:forward", 2, 250)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, run));
+    DRAWN(p, run, FD_STYLE_DEFAULT);
     SAME(p.text.bytes, HEAD
          "label=<<FONT POINT-SIZE=\"12\" COLOR=\"#444C55\">1 rank, "
          "1.00 \xC2\xB5s in main threads. Colour: time in the "
@@ -81,8 +72,7 @@ titles(void)
               10)},
         {OTHER(1, FD_NODE_RANGE, "", 1, 10)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, odd));
+    DRAWN(p, odd, FD_STYLE_DEFAULT);
     CHECK(picture_has(&p, "label=<<B>train.py</B>" DARK));
     CHECK(picture_has(&p, "<B>A&amp;B.&lt;lambda&gt;@3</B>"));
     CHECK(picture_has(&p, "<B>A&amp;B.&lt;lambda&gt;@4</B>"));
@@ -104,8 +94,7 @@ places(void)
         {USER(0, "x_megatron/core/models/gpt/model.py::e", 1, 10)},
         {USER(0, "y/" TEN TEN TEN TEN TEN TEN "12345678.py::f", 1, 10)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, paths));
+    DRAWN(p, paths, FD_STYLE_DEFAULT);
     CHECK(picture_has(&p, GRAY "megatron/models/gpt/mod.py</FONT>"));
     CHECK(picture_has(&p, GRAY MORE "/models/gpt/model22.py</FONT>"));
     CHECK(picture_has(&p, GRAY MORE "a_name_of_more_than_thirty_four_"
@@ -127,8 +116,7 @@ modules(void)
         {USER(1, "m.py:Norm:forward", 1, 10), .module = "first"},
         {USER(1, "m.py:Head:forward", 1, 10), .module = "head"},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, run));
+    DRAWN(p, run, FD_STYLE_DEFAULT);
     CHECK(picture_has(&p, GRAY "blocks.* \xC3\x97 2</FONT>" DARK));
     CHECK(picture_has(&p, GRAY "3 modules</FONT>" DARK));
     CHECK(picture_lacks(&p, "head"));
@@ -143,8 +131,7 @@ frames(void)
         {SITE(1, "we\"b<", "web/a.py::g", 1, 10)},
         {USER(2, "a.py::back", 1, 10)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, run));
+    DRAWN(p, run, FD_STYLE_DEFAULT);
     CHECK(picture_has(
         &p, CLUSTER("1", "project", "#FDEFDC", "#FDEFDC") "  n1 [fill"));
     CHECK(picture_has(
@@ -166,8 +153,7 @@ static const picture_call weighed[] = {
 static void
 lines_by_weight(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, weighed));
+    DRAWN(p, weighed, FD_STYLE_DEFAULT);
     CHECK(picture_has(&p, "n1 -> n2 [penwidth=2.85, weight=11, "));
     CHECK(picture_has(&p, "n1 -> n3 [penwidth=5.00, weight=21, "));
     p.options.weight = FD_WEIGHT_CALLS;
@@ -187,8 +173,7 @@ without_times(void)
         {USER(0, "m.py::main", 1, 0)},
         {USER(1, "m.py::step", 4, 0)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, counted));
+    DRAWN(p, counted, FD_STYLE_DEFAULT);
     CHECK(picture_has(&p, "m.py</FONT>" DARK "4 calls</FONT>>"));
     CHECK(picture_has(&p, "m.py</FONT>" DARK "1 call</FONT>>"));
     CHECK(picture_lacks(&p, "%"));
@@ -203,8 +188,7 @@ leaves_on_lines(void)
         {USER(1, "a.py::d", 1, 10)},    {USER(1, "a.py::e", 1, 10)},
         {USER(1, "a.py::f", 1, 10)},
     };
-    CLEAN(picture_clear) picture p = {.trace = NULL};
-    OK(DRAWN(&p, many));
+    DRAWN(p, many, FD_STYLE_DEFAULT);
     CHECK(picture_has(&p, "\"]\n  n2 -> n5 [style=invis, weight=0]\n"));
     CHECK(picture_has(&p, "\"]\n  n4 -> n7 [style=invis, weight=0]\n"));
     CHECK(picture_lacks(&p, "-> n4 [style=invis"));

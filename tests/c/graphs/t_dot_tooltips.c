@@ -33,8 +33,7 @@ edge_tooltip(picture *p, const char *caller, const char *callee)
 static void
 exact_figures(void)
 {
-    PICTURE(p, run);
-    OK(picture_graph(&p));
+    GRAPHED(p, run);
     OK(box_tooltip(&p, "model.py:[GPT]:forward"));
     SAME(p.text.bytes,
          "\"model.py:[GPT]:forward\\n2 calls, 1 500 resumes, "
@@ -59,8 +58,7 @@ one_of_each(void)
         {USER(0, "a.py::f", 1, 4), .resumes = 1},
         {OP(1, "aten::mm", 1, 4)},
     };
-    PICTURE(p, one);
-    OK(picture_graph(&p));
+    GRAPHED(p, one);
     OK(box_tooltip(&p, "a.py:[]:f"));
     CHECK(picture_has(&p, "\\n1 call, 1 resume, 1 operator below\\n"));
 }
@@ -84,8 +82,7 @@ without_times(void)
         {USER(0, "m.py::main", 1, 0)},
         {USER(1, "m.py::step", 10, 0)},
     };
-    PICTURE(p, counted);
-    OK(picture_graph(&p));
+    GRAPHED(p, counted);
     OK(box_tooltip(&p, "m.py:[]:step"));
     SAME(p.text.bytes, "\"m.py:[]:step\\n10 calls\"");
     OK(edge_tooltip(&p, "m.py:[]:main", "m.py:[]:step"));
@@ -100,8 +97,7 @@ odd_names(void)
     static const picture_call odd[] = {{USER(0, name, 1, 1)}};
     memset(name + 6, 'x', sizeof name - 7);
     memcpy(name + 6, "\\N\"\n<", 5);
-    PICTURE(p, odd);
-    OK(picture_graph(&p));
+    GRAPHED(p, odd);
     fd_dot_picture dot = picture_begin(&p);
     fd_dot_box_tooltip(&dot, &p.graph.boxes.list[0]);
     OK(picture_end(&p));

@@ -23,6 +23,8 @@ static const picture_call run[] = {
     {USER(1, "train.py::tiny", 1, 5)},
 };
 
+#define IS(key, visibility) EQUAL(picture_visibility(&p, key), visibility)
+
 static void
 selected_functions_are_drawn(void)
 {
@@ -33,8 +35,7 @@ selected_functions_are_drawn(void)
                                         "torch/data.py:[Loader]:__next__",
                                         "stdlib/json/__init__.py:[]:dumps",
                                         "train.py:[]:<lambda>"};
-    PICTURE(p, run);
-    OK(picture_graph(&p));
+    GRAPHED(p, run);
     for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
         EQUAL(picture_visibility(&p, drawn[i]), FD_DRAWN);
     }
@@ -45,24 +46,16 @@ selected_functions_are_drawn(void)
 static void
 the_rest_is_counted_by_reason(void)
 {
-    PICTURE(p, run);
-    OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "torch/optim/adam.py:[]:adam"),
-          FD_FOLDED_TORCH);
-    EQUAL(
-        picture_visibility(&p, "torch/nn/modules/module.py:[GPT]:_call_impl"),
-        FD_FOLDED_TORCH);
-    EQUAL(picture_visibility(&p, "torch/_dynamo/guards.py:[]:check"),
-          FD_FOLDED_TORCH);
-    EQUAL(picture_visibility(&p, "torch/utils.py:[]:wrapper"),
-          FD_FOLDED_TORCH);
-    EQUAL(
-        picture_visibility(&p, "stdlib/json/encoder.py:[JSONEncoder]:encode"),
-        FD_FOLDED_OTHER);
-    EQUAL(picture_visibility(&p, "train.py:[]:<listcomp>"), FD_FOLDED_INNER);
-    EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_SMALL);
-    EQUAL(picture_visibility(&p, "aten::mm"), FD_LEFT_OUT);
-    EQUAL(picture_visibility(&p, "main"), FD_LEFT_OUT);
+    GRAPHED(p, run);
+    IS("torch/optim/adam.py:[]:adam", FD_FOLDED_TORCH);
+    IS("torch/nn/modules/module.py:[GPT]:_call_impl", FD_FOLDED_TORCH);
+    IS("torch/_dynamo/guards.py:[]:check", FD_FOLDED_TORCH);
+    IS("torch/utils.py:[]:wrapper", FD_FOLDED_TORCH);
+    IS("stdlib/json/encoder.py:[JSONEncoder]:encode", FD_FOLDED_OTHER);
+    IS("train.py:[]:<listcomp>", FD_FOLDED_INNER);
+    IS("train.py:[]:tiny", FD_SMALL);
+    IS("aten::mm", FD_LEFT_OUT);
+    IS("main", FD_LEFT_OUT);
     const fd_selection *selection = &p.graph.selection;
     EQUAL(selection->functions[FD_FOLDED_TORCH], 4);
     EQUAL(selection->functions[FD_FOLDED_OTHER], 1);
@@ -90,8 +83,7 @@ a_framework_alone_is_folded(void)
          .calls = 1,
          .self = 10},
     };
-    PICTURE(p, alone);
-    OK(picture_graph(&p));
+    GRAPHED(p, alone);
     EQUAL(p.graph.boxes.count, 0);
     EQUAL(p.graph.selection.functions[FD_FOLDED_TORCH], 1);
     EQUAL(p.graph.selection.functions[FD_FOLDED_OTHER], 2);
@@ -108,10 +100,9 @@ drawn_for_one_path(void)
         {TORCH(1, "torch/a.py::second", 1, 100)},
         {TORCH(1, "torch/a.py::<lambda>", 1, 100)},
     };
-    PICTURE(p, paths);
-    OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "torch/a.py:[]:second"), FD_DRAWN);
-    EQUAL(picture_visibility(&p, "torch/a.py:[]:<lambda>"), FD_FOLDED_TORCH);
+    GRAPHED(p, paths);
+    IS("torch/a.py:[]:second", FD_DRAWN);
+    IS("torch/a.py:[]:<lambda>", FD_FOLDED_TORCH);
     EQUAL(p.graph.selection.functions[FD_FOLDED_TORCH], 1);
     EQUAL(
         picture_edge(&p, "torch/a.py:[]:public", "torch/a.py:[]:second").calls,
@@ -129,12 +120,11 @@ wrappers_of_decorators(void)
         {USER(1, "a.py::inner", 1, 100), .qualified = "timed.<locals>.inner"},
         {USER(1, "a.py::step", 1, 100), .qualified = "timed.<locals>.step"},
     };
-    PICTURE(p, wrapped);
-    OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "a.py:[]:wrapper"), FD_FOLDED_INNER);
-    EQUAL(picture_visibility(&p, "a.py:[]:inner"), FD_FOLDED_INNER);
-    EQUAL(picture_visibility(&p, "a.py:[]:wrap_model"), FD_DRAWN);
-    EQUAL(picture_visibility(&p, "a.py:[]:step"), FD_DRAWN);
+    GRAPHED(p, wrapped);
+    IS("a.py:[]:wrapper", FD_FOLDED_INNER);
+    IS("a.py:[]:inner", FD_FOLDED_INNER);
+    IS("a.py:[]:wrap_model", FD_DRAWN);
+    IS("a.py:[]:step", FD_DRAWN);
 }
 
 static void
@@ -148,18 +138,17 @@ ranges_of_a_reader(void)
         {OTHER(2, FD_NODE_RANGE, "Optimizer.step#Adam", 1, 100)},
         {OTHER(3, FD_NODE_RANGE, "nested", 1, 100)},
     };
-    PICTURE(p, ranges);
-    OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "outer"), FD_DRAWN);
-    EQUAL(picture_visibility(&p, "inner"), FD_DRAWN);
-    EQUAL(picture_visibility(&p, "Optimizer.step#Adam"), FD_FOLDED_TORCH);
-    EQUAL(picture_visibility(&p, "nested"), FD_FOLDED_TORCH);
+    GRAPHED(p, ranges);
+    IS("outer", FD_DRAWN);
+    IS("inner", FD_DRAWN);
+    IS("Optimizer.step#Adam", FD_FOLDED_TORCH);
+    IS("nested", FD_FOLDED_TORCH);
     p.options.style = FD_STYLE_CLASSIC;
     OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "outer"), FD_LEFT_OUT);
+    IS("outer", FD_LEFT_OUT);
     p.options = (fd_export_options){.rank = FD_ALL_RANKS, .all = true};
     OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "nested"), FD_DRAWN);
+    IS("nested", FD_DRAWN);
 }
 
 static void
@@ -190,10 +179,10 @@ instants_are_drawn(void)
     PICTURE(p, instant);
     p.options.min_percent = 0;
     OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "train.py:[]:instant"), FD_DRAWN);
+    IS("train.py:[]:instant", FD_DRAWN);
     p.options.min_percent = -1;
     OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "train.py:[]:instant"), FD_SMALL);
+    IS("train.py:[]:instant", FD_SMALL);
 }
 
 static void
@@ -202,14 +191,13 @@ threshold_in_percent(void)
     PICTURE(p, run);
     p.options.min_percent = 0;
     OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_DRAWN);
+    IS("train.py:[]:tiny", FD_DRAWN);
     EQUAL(p.graph.selection.small, 0);
     p.options.min_percent = 10; /* of 10 005: 1 000 is less */
     OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "torch/nn/functional.py:[]:gelu"), FD_SMALL);
-    EQUAL(picture_visibility(&p, "stdlib/json/__init__.py:[]:dumps"),
-          FD_SMALL);
-    EQUAL(picture_visibility(&p, "torch/optim/adam.py:[Adam]:step"), FD_DRAWN);
+    IS("torch/nn/functional.py:[]:gelu", FD_SMALL);
+    IS("stdlib/json/__init__.py:[]:dumps", FD_SMALL);
+    IS("torch/optim/adam.py:[Adam]:step", FD_DRAWN);
     EQUAL(p.graph.selection.small, 1000);
     CHECK(p.graph.selection.min_percent > 9.9);
 }
@@ -243,9 +231,9 @@ a_crowd_raises_the_threshold(void)
     /* main and the 59 slowest: of 110 ns and more, which are 60. */
     EQUAL(p.graph.selection.functions[FD_DRAWN], 61);
     EQUAL(p.graph.selection.functions[FD_SMALL], 10);
-    EQUAL(picture_visibility(&p, "a.py:[]:f60"), FD_DRAWN);
-    EQUAL(picture_visibility(&p, "a.py:[]:f10"), FD_DRAWN);
-    EQUAL(picture_visibility(&p, "a.py:[]:f9"), FD_SMALL);
+    IS("a.py:[]:f60", FD_DRAWN);
+    IS("a.py:[]:f10", FD_DRAWN);
+    IS("a.py:[]:f9", FD_SMALL);
     EQUAL(p.graph.selection.operators[FD_DRAWN], 40);
     EQUAL(p.graph.selection.operators[FD_SMALL], 30);
     EQUAL(p.graph.selection.small, 229);
@@ -264,15 +252,12 @@ globs_decide_last(void)
     p.options.hide = (fd_export_globs){hide, 3};
     p.options.contract = (fd_export_globs){contract, 3};
     OK(picture_graph(&p));
-    EQUAL(picture_visibility(&p, "torch/nn/functional.py:[]:gelu"),
-          FD_DELETED);
-    EQUAL(picture_visibility(&p, "stdlib/json/__init__.py:[]:dumps"),
-          FD_DELETED);
-    EQUAL(picture_visibility(&p, "megatron/model.py:[GPT]:forward"),
-          FD_JOINED);
-    EQUAL(picture_visibility(&p, "train.py:[]:tiny"), FD_JOINED);
+    IS("torch/nn/functional.py:[]:gelu", FD_DELETED);
+    IS("stdlib/json/__init__.py:[]:dumps", FD_DELETED);
+    IS("megatron/model.py:[GPT]:forward", FD_JOINED);
+    IS("train.py:[]:tiny", FD_JOINED);
     /* Operators were not requested: none can be deleted. */
-    EQUAL(picture_visibility(&p, "aten::mm"), FD_LEFT_OUT);
+    IS("aten::mm", FD_LEFT_OUT);
     EQUAL(p.graph.selection.functions[FD_DELETED], 3);
     EQUAL(p.graph.selection.functions[FD_JOINED], 2);
     EQUAL(p.graph.selection.operators[FD_DELETED], 0);

@@ -26,8 +26,7 @@ static const picture_call run[] = {
 static void
 packages_are_left_and_entered(void)
 {
-    PICTURE(p, run);
-    OK(picture_graph(&p));
+    GRAPHED(p, run);
     EQUAL(p.graph.regions, 5);
     uint32_t train = region_of(&p, "train.py:[]:main");
     uint32_t engine = region_of(&p, "engine/a.py:[]:step");
@@ -89,8 +88,7 @@ recursion_has_no_end_of_regions(void)
         {USER(2, "a.py::f", 1, 90)},
         {USER(3, "a.py::f", 1, 90)},
     };
-    PICTURE(p, round);
-    OK(picture_graph(&p));
+    GRAPHED(p, round);
     EQUAL(p.graph.regions, 2);
     EQUAL(picture_box(&p, "a.py:[]:f")->depth, 0);
     EQUAL(picture_box(&p, "lib.py:[]:g")->depth, 1);
@@ -106,8 +104,7 @@ depth_is_the_longest_path(void)
         {USER(2, "a.py::c", 1, 10)}, {USER(3, "a.py::d", 1, 10)},
         {USER(1, "a.py::d", 1, 10)},
     };
-    PICTURE(p, calls);
-    OK(picture_graph(&p));
+    GRAPHED(p, calls);
     EQUAL(picture_box(&p, "a.py:[]:a")->depth, 0);
     EQUAL(picture_box(&p, "a.py:[]:c")->depth, 2);
     EQUAL(picture_box(&p, "a.py:[]:d")->depth, 3);
@@ -164,8 +161,7 @@ leaves_without_callers(void)
         {USER(0, "a.py::c", 1, 10)}, {USER(0, "a.py::d", 1, 10)},
         {USER(0, "a.py::e", 1, 10)}, {USER(0, "a.py::f", 1, 10)},
     };
-    PICTURE(p, roots);
-    OK(picture_graph(&p));
+    GRAPHED(p, roots);
     EQUAL(picture_box(&p, "a.py:[]:d")->above, 1);
     EQUAL(picture_box(&p, "a.py:[]:f")->above, 3);
     EQUAL(stacked(&p), 3);

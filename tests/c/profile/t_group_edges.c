@@ -11,6 +11,10 @@ edges_clear(fd_edges *edges)
     fd_vector_clear(edges);
 }
 
+#define NO_EDGES(groups, edges) \
+    CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL}; \
+    CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0}
+
 static fd_status
 graph(const fd_trace *trace, fd_grouping grouping, fd_groups *groups,
       fd_edges *edges)
@@ -48,8 +52,7 @@ static void
 edges_of_a_recording(void)
 {
     TRAINED_TRACE(trace, 0, NULL);
-    CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
-    CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
+    NO_EDGES(groups, edges);
     OK(graph(trace, FD_BY_NODE, &groups, &edges));
     EQUAL(edges.count, 11);
     fd_edge edge = edge_of(&edges, &groups, "model.py:[GPT]:forward",
@@ -72,8 +75,7 @@ static void
 contraction(void)
 {
     NEW_TRACE(trace);
-    CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
-    CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
+    NO_EDGES(groups, edges);
     uint32_t a;
     uint32_t op;
     uint32_t b;
@@ -94,8 +96,7 @@ static void
 nested_edges_count_once(void)
 {
     NEW_TRACE(trace);
-    CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
-    CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
+    NO_EDGES(groups, edges);
     uint32_t at = 0;
     for (int i = 0; i < 4; i++) {
         OK(fixture_add(trace, at, FD_NODE_PYTHON, i % 2 == 0 ? "f" : "g", 1,
@@ -113,8 +114,7 @@ static void
 direct_recursion(void)
 {
     NEW_TRACE(trace);
-    CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
-    CLEAN(edges_clear) fd_edges edges = {NULL, 0, 0};
+    NO_EDGES(groups, edges);
     uint32_t at = 0;
     for (int i = 0; i < 4; i++) {
         OK(fixture_add(trace, at, FD_NODE_PYTHON, "f", 1, 10, &at));

@@ -24,6 +24,16 @@ typedef struct check_state {
 
 static check_state state;
 
+size_t
+check_count(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++) {
+        count++;
+    }
+    return count;
+}
+
 void
 check_close(int *fd)
 {

@@ -36,18 +36,13 @@ typedef struct check_test {
     bool once;
 } check_test;
 
-#define TEST(test) \
+#define CHECK_TEST(name, test, absorbs, once) \
     { \
-#test, test, false, false \
+        name, test, absorbs, once \
     }
-#define ABSORBS(test) \
-    { \
-#test, test, true, false \
-    }
-#define ONCE(test) \
-    { \
-#test, test, false, true \
-    }
+#define TEST(test) CHECK_TEST(#test, test, false, false)
+#define ABSORBS(test) CHECK_TEST(#test, test, true, false)
+#define ONCE(test) CHECK_TEST(#test, test, false, true)
 #define RUN(...) \
     int main(int argc, char **argv) \
     { \
@@ -56,6 +51,9 @@ typedef struct check_test {
     }
 
 int check_run(const check_test *tests, size_t count, int argc, char **argv);
+
+/* How often the text contains the part. */
+size_t check_count(const char *text, const char *part);
 
 /* Close a file descriptor that is not -1. */
 void check_close(int *fd);

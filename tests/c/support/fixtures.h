@@ -7,7 +7,7 @@
 
 #include "recording/context_tree.h"
 #include "recording/recording.h"
-#include "recording/step_table.h"
+#include "recording/steps/step_table.h"
 #include "trace/trace.h"
 
 /* A recording in progress. Ticks are nanoseconds. */
@@ -29,6 +29,9 @@ void fixture_clear(fixture *f);
 #define FIXTURE(f, path, max_mb) \
     CLEAN(fixture_clear) fixture f; \
     OK(fixture_open(&f, path, max_mb))
+#define FIXTURE_AND_TRACE(f, trace) \
+    FIXTURE(f, NULL, 4); \
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL
 #define FIXTURE_TIMELINE(f, ...) \
     CLEAN(fixture_clear) fixture f; \
     OK(fixture_open_timeline(&f, &(fd_timeline){__VA_ARGS__}))

@@ -67,6 +67,15 @@ fd_status picture_write(picture *p, const char *format);
 fd_dot_picture picture_begin(picture *p);
 fd_status picture_end(picture *p);
 
+/* Declare such a picture with its graph, or with its text in a dot style. */
+#define GRAPHED(p, calls) \
+    PICTURE(p, calls); \
+    OK(picture_graph(&p))
+#define DRAWN(p, calls, drawn_as) \
+    PICTURE(p, calls); \
+    p.options.style = (drawn_as); \
+    OK(picture_write(&p, "dot"))
+
 /* Find a box or an edge of the graph; without one, calls is -1. */
 const fd_box *picture_box(const picture *p, const char *key);
 int64_t picture_calls(const picture *p, const char *key);

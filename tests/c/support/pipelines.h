@@ -42,6 +42,17 @@ fd_status pipeline_reported(fd_pipe_report *report, const pipeline_spec *spec,
     CLEAN(fd_pipe_report_clear) fd_pipe_report report = {.drawn_line = 0}; \
     OK(pipeline_simulated(&report.pipeline, &(pipeline_spec){__VA_ARGS__}))
 
+/* Declare a report and its pipeline of one rank without jobs. */
+#define ONE_RANK(report, pipe) \
+    CLEAN(fd_pipe_report_clear) fd_pipe_report report = {.drawn_line = 0}; \
+    fd_pipe *pipe = &report.pipeline; \
+    OK(fd_pipeline_add_rank(pipe, &(fd_pipe_rank){.position = -1, .data = -1}))
+
+#define REPORT(report) \
+    OK(fd_pipeline_settle(&report.pipeline)); \
+    OK(fd_pipeline_report(&report, &(fd_pipe_request){.named = FD_SCHEDULES}, \
+                          NULL))
+
 /* Add a single job. */
 fd_status pipeline_job(fd_pipe *p, const char *kind, int32_t stage,
                        int32_t micro_batch, int64_t start, int64_t end);

@@ -23,6 +23,11 @@ fd_status fixture_timeline(fd_trace **trace, bool one_host);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL; \
     OK(fixture_timeline(&trace, one_host))
 
+/* The same of one host, with a text to export it to. */
+#define TIMELINE_TEXT(trace, to) \
+    TIMELINE_TRACE(trace, true); \
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}
+
 /* One of those ranks as a file. */
 fd_status fixture_timeline_file(const char *path, uint32_t rank);
 

@@ -32,6 +32,15 @@ void traces_small(fd_buffer *to);
 fd_status traces_load(fd_et *et, const char *name, const fd_buffer *text,
                       uint32_t kinds, fd_error *error);
 
+/* Declare a trace and a text to load it from, which the end of the test
+ * clears; the text is empty, or has its begin. */
+#define TRACE_TEXT(text, et) \
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL}; \
+    CLEAN(fd_et_clear) fd_et et
+#define TRACE_BEGUN(text, et) \
+    TRACE_TEXT(text, et); \
+    traces_begin(&text)
+
 /* traces_small, loaded. */
 fd_status traces_loaded(fd_et *et);
 

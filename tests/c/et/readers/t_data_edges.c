@@ -7,8 +7,7 @@ static const uint32_t data = 1U << FD_ET_DATA;
 static void
 reads_and_writes(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
+    TRACE_TEXT(text, et);
     traces_small(&text);
     OK(traces_load(&et, "a.json", &text, data, NULL));
     EQUAL(traces_edge(&et, 5, 6), data); /* the innermost wrote y */
@@ -24,9 +23,7 @@ reads_and_writes(void)
 static void
 written_after_read(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_node(&text, 3, 1, "r", "r(Tensor x)", "[[1,5,0,3,4,\"cpu\"]]",
                 "[]");
     traces_node(&text, 4, 1, "w", "w(Tensor(a!) x)", "[[1,5,0,3,4,\"cpu\"]]",
@@ -48,8 +45,7 @@ written_after_read(void)
 static void
 interleaved_threads(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
+    TRACE_TEXT(text, et);
     static const char thread[] = "[pytorch|profiler|execution_trace|thread]";
     static const int64_t times[][2] = {{0, 100}, {30, 20}, {0, 100},
                                        {10, 10}, {30, 20}, {60, 10}};

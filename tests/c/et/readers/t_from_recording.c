@@ -81,7 +81,7 @@ nodes_of_a_recording(void)
     CLEAN(fixture_clear) fixture f;
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     record(&f, "a.fd");
-    OK(fd_et_from_recording(&et, "a.fd", NULL));
+    OK(fd_et_from_recording(&et, "a.fd", false, NULL));
     EQUAL(et.nodes.count, 5);
     const fd_et_node *linear = find(&et, 5);
     const fd_et_node *mm = find(&et, 6);
@@ -130,7 +130,7 @@ kernels_of_a_recording(void)
     end(&f, "aten::linear");
     fixture_stop(&f);
     int64_t begun = (int64_t)linear->start;
-    OK(fd_et_from_recording(&et, "g.fd", NULL));
+    OK(fd_et_from_recording(&et, "g.fd", false, NULL));
     OK(fd_et_complete(&et, FD_ET_ALL_KINDS));
     /* 2 thread, 3 tensor, 4 storage, 5 linear, then its launch, mm, mm's, and
      * linear's second one. */
@@ -172,10 +172,10 @@ unsuitable_recordings(void)
     CLEAN(fd_et_clear) fd_et none = {.rank = -1};
     fd_error error = {""};
     fixture_stop(&f);
-    fd_status status = fd_et_from_recording(&et, "b.fd", &error);
+    fd_status status = fd_et_from_recording(&et, "b.fd", false, &error);
     CHECK(status == FD_EFORMAT || check_refused());
     CHECK(check_refused() || strstr(error.text, "et=True") != NULL);
-    CHECK(fd_et_from_recording(&none, "nowhere.fd", &error) != FD_OK);
+    CHECK(fd_et_from_recording(&none, "nowhere.fd", false, &error) != FD_OK);
 }
 
 RUN(ABSORBS(nodes_of_a_recording), ABSORBS(kernels_of_a_recording),

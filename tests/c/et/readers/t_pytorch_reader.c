@@ -44,9 +44,7 @@ cut_short(void)
 static void
 damaged(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_et_clear) fd_et et;
-    traces_begin(&text);
+    TRACE_BEGUN(text, et);
     traces_more(&text, 1, 1, "a", "");
     fd_buffer_text(&text, ",\n {\"id\": 2, \"name\": 5 5},\n {\"id\": 3, !}");
     traces_more(&text, 4, 1, "b", "");

@@ -3,8 +3,6 @@
 #include "et/et_writers.h"
 #include "streams/output_stream.h"
 
-#include <string.h>
-
 static fd_status
 draw(const fd_et *et, fd_buffer *to)
 {
@@ -21,26 +19,16 @@ draw(const fd_et *et, fd_buffer *to)
     return status == FD_OK ? to->status : status;
 }
 
-static size_t
-times(const char *text, const char *what)
-{
-    size_t count = 0;
-    for (; (text = strstr(text, what)) != NULL; text++) {
-        count++;
-    }
-    return count;
-}
-
 static void
 each_node(void)
 {
     LOADED(et);
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     OK(draw(&et, &text));
-    EQUAL(times(text.bytes, "fillcolor="), 10);
-    EQUAL(times(text.bytes, "style=dotted"), 9);
-    EQUAL(times(text.bytes, "10 nodes: each node"), 1);
-    CHECK(times(text.bytes, "color=\"#1565C0\"") > 0);
+    EQUAL(check_count(text.bytes, "fillcolor="), 10);
+    EQUAL(check_count(text.bytes, "style=dotted"), 9);
+    EQUAL(check_count(text.bytes, "10 nodes: each node"), 1);
+    CHECK(check_count(text.bytes, "color=\"#1565C0\"") > 0);
     HAS(text.bytes, "label=\"aten::addmm\"");
 }
 
@@ -62,7 +50,7 @@ folded(void)
     traces_end(&text);
     OK(traces_load(&et, "large.json", &text, FD_ET_ALL_KINDS, NULL));
     OK(draw(&et, &picture));
-    EQUAL(times(picture.bytes, "fillcolor="), 120);
+    EQUAL(check_count(picture.bytes, "fillcolor="), 120);
     HAS(picture.bytes, "281 other names");
     HAS(picture.bytes, "label=\"say \\\"002\\\"");
     HAS(picture.bytes, "Order is not drawn");

@@ -9,10 +9,15 @@
     ",\"dur\":2,\"args\":{" args "}}"
 #define DIMS(n) "\"Input Dims\":[[" #n "]]"
 
+#define SETTLED(sync, texts) \
+    CLEAN(fd_timeline_sync_clear) \
+    fd_timeline_sync sync = {.has_boot = false}; \
+    OK(fixture_sync(&sync, texts, sizeof(texts) / sizeof *(texts))); \
+    OK(fd_timeline_sync_settle(&sync, 100))
+
 static void
 collectives(void)
 {
-    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     static const char *const texts[] = {
         SLICE("gloo:all_reduce", 9, DIMS(3)),
         SLICE("gloo:all_reduce", 5, DIMS(3)), /* threads are in any order */
@@ -30,8 +35,7 @@ collectives(void)
         "{\"ph\":\"X\",\"name\":\"gloo:barrier\",\"ts\":1}",
         "{\"name\":7}",
     };
-    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
-    OK(fd_timeline_sync_settle(&sync, 100));
+    SETTLED(sync, texts);
     EQUAL(sync.begun_count, 1); /* a barrier without its end */
     EQUAL(sync.parts.count, 5);
     uint32_t twice = 0;
@@ -56,7 +60,6 @@ collectives(void)
 static void
 separate_ends(void)
 {
-    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     static const char *const texts[] = {
         PART(B, "\"tid\":1", 10, REDUCE),
         PART(B, "\"tid\":1", 11, ",\"name\":\"inside\""),
@@ -71,8 +74,7 @@ separate_ends(void)
         PART(e, "\"id\":2", 27, REDUCE),
     };
     static const int64_t times[][2] = {{10, 25}, {20, 24}, {21, 27}};
-    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
-    OK(fd_timeline_sync_settle(&sync, 100));
+    SETTLED(sync, texts);
     EQUAL(sync.begun_count, 0);
     EQUAL(sync.parts.count, 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -86,7 +88,6 @@ separate_ends(void)
 static void
 messages_in_pairs(void)
 {
-    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     static const char *const texts[] = {
         PART(B, "\"tid\":1", 5,
              ",\"name\":\"c10d::send\",\"args\":{"
@@ -109,8 +110,7 @@ messages_in_pairs(void)
         PART(B, "\"tid\":2", 50, ",\"name\":\"recv\",\"args\":{\"peer\":4}"),
         PART(E, "\"tid\":2", 49, ""), /* before it began */
     };
-    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
-    OK(fd_timeline_sync_settle(&sync, 100));
+    SETTLED(sync, texts);
     EQUAL(sync.begun_count, 0);
     EQUAL(sync.parts.count, 1);
     EQUAL(sync.parts.list[0].end, 43000);
@@ -124,7 +124,6 @@ messages_in_pairs(void)
 static void
 messages(void)
 {
-    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     static const char *const texts[] = {
         SLICE("c10d::send", 5, "\"Concrete Inputs\":[\"\",\"\",\"1\",\"7\"]"),
         SLICE("c10d::recv_", 8, "\"Concrete Inputs\":[\"\",\"\",\"2\",\"7\"]"),
@@ -137,8 +136,7 @@ messages(void)
         SLICE("recv_forward", 50, "\"peer\":-3"),
         SLICE("recv_forward", 60, ""),
     };
-    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
-    OK(fd_timeline_sync_settle(&sync, 100));
+    SETTLED(sync, texts);
     EQUAL(sync.messages.count, 4);
     const fd_timeline_message *list = sync.messages.list;
     CHECK(list[0].peer == 1 && !list[0].received && list[0].time == 5000);
@@ -152,7 +150,6 @@ messages(void)
 static void
 messages_of_kernels(void)
 {
-    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     static const char *const texts[] = {
         SLICE("ncclDevKernel_SendRecv", 5,
               "\"Collective name\":\"send\",\"Dst Rank\":3"),
@@ -163,8 +160,7 @@ messages_of_kernels(void)
         SLICE("ncclDevKernel_SendRecv", 1, "\"Dst Rank\":-1"),
         SLICE("nccl:send 0->3", 4, "\"Dst Rank\":3"), /* the launch */
     };
-    OK(fixture_sync(&sync, texts, sizeof texts / sizeof *texts));
-    OK(fd_timeline_sync_settle(&sync, 100));
+    SETTLED(sync, texts);
     EQUAL(sync.parts.count, 0);
     EQUAL(sync.messages.count, 2);
     for (uint32_t i = 0; i < 2; i++) {

@@ -5,8 +5,6 @@
 #include "recording/job_table.h"
 #include "recording/open_entries.h"
 
-#include <string.h>
-
 /* A job of 10 ns of work, and 10 ns behind it. */
 static void
 work(fixture *f, const char *kind, uint32_t micro_batch, uint32_t stage,
@@ -83,30 +81,21 @@ merge(fd_timeline_request request, uint32_t count, fd_buffer *to)
     return status == FD_OK ? to->status : status;
 }
 
-static uint32_t
-times(const char *text, const char *what)
-{
-    uint32_t count = 0;
-    for (; (text = strstr(text, what)) != NULL; text++) {
-        count++;
-    }
-    return count;
-}
-
 /* Ids are at the place behind both inputs: 3 * id + 2. */
 static void
 from_rank_to_rank(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     OK(merge((fd_timeline_request){0}, 2, &to));
-    EQUAL(times(to.bytes, "\"bind_id\""), 4);
-    EQUAL(times(to.bytes, "\"bind_id\":\"0x240000002\",\"flow_out\":true,"
-                          "\"name\":\"SA mb0"),
+    EQUAL(check_count(to.bytes, "\"bind_id\""), 4);
+    EQUAL(check_count(to.bytes,
+                      "\"bind_id\":\"0x240000002\",\"flow_out\":true,"
+                      "\"name\":\"SA mb0"),
           1);
-    EQUAL(times(to.bytes, "\"ts\":0.109,\"dur\":0.000,\"bind_id\":"
-                          "\"0x240000002\",\"flow_in\":true"),
+    EQUAL(check_count(to.bytes, "\"ts\":0.109,\"dur\":0.000,\"bind_id\":"
+                                "\"0x240000002\",\"flow_in\":true"),
           1);
-    EQUAL(times(to.bytes, "\"bind_id\":\"0x540000005\""), 2);
+    EQUAL(check_count(to.bytes, "\"bind_id\":\"0x540000005\""), 2);
 }
 
 static void
@@ -115,10 +104,10 @@ only_merged_ranks(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer step = {.bytes = NULL};
     OK(merge((fd_timeline_request){0}, 1, &to));
-    EQUAL(times(to.bytes, "\"bind_id\""), 2); /* within the rank */
+    EQUAL(check_count(to.bytes, "\"bind_id\""), 2); /* within the rank */
     fd_timeline_request of_step = {.has_steps = true, .end_step = 1};
     OK(merge(of_step, 2, &step));
-    EQUAL(times(step.bytes, "\"bind_id\""), 2);
+    EQUAL(check_count(step.bytes, "\"bind_id\""), 2);
 }
 
 RUN(TEST(from_rank_to_rank), TEST(only_merged_ranks))

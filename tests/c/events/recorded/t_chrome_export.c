@@ -20,8 +20,7 @@ export_as(const fd_trace *trace, const fd_export_options *options,
 static void
 the_whole_file_of_one_rank(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
 #define ROW "\"pid\":2,\"tid\":200001,"
 #define GLOO "\"name\":\"gloo\",\"cat\":\"async\"},\n"
@@ -70,8 +69,7 @@ the_whole_file_of_one_rank(void)
 static void
 numbers_of_torch_profiler(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     OK(fd_vector_push(&trace->ranks.list[1].record_ids,
                       (fd_trace_record){1, UINT64_C(1) << 40}));
     OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
@@ -82,8 +80,7 @@ numbers_of_torch_profiler(void)
 static void
 durations_in_names(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     OK(export_as(trace,
                  &(fd_export_options){.rank = FD_ALL_RANKS,
                                       .durations = FD_DURATIONS_NAME},
@@ -108,8 +105,7 @@ ranks_of_other_hosts(void)
 static void
 a_later_rank_that_started_first(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     trace->ranks.list[1].start.boottime_ns = 4200;
     OK(export_as(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to,
                  NULL));
@@ -151,8 +147,7 @@ add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
 static void
 all_events_are_aligned(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     const fd_export_clock clocks[] = {
         {.method = "reference"},
         {.method = "pingpong",
@@ -180,8 +175,7 @@ all_events_are_aligned(void)
 static void
 losses_are_in_the_picture(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     trace->ranks.list[0].threads.list[0].events_lost = 17;
     OK(export_as(trace, &(fd_export_options){.rank = 0}, &to, NULL));
     HAS(to.bytes, "\"ts\":0.100,\"s\":\"t\",\"name\":\"17 events "
@@ -197,8 +191,7 @@ losses_are_in_the_picture(void)
 static void
 losses_of_a_thread_that_kept_nothing(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     fd_trace_thread more = trace->ranks.list[0].threads.list[0];
     more.events_lost = 18;
     OK(fd_vector_push(&trace->ranks.list[0].threads, more));

@@ -10,8 +10,7 @@
 static void
 facts_and_clocks(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     uint32_t note;
     fd_trace_rank *rank = &trace->ranks.list[1];
     OK(fixture_fact(trace, rank, "host", "\"node7\""));
@@ -41,8 +40,7 @@ facts_and_clocks(void)
 static void
 of_all_ranks(void)
 {
-    TIMELINE_TRACE(trace, true);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    TIMELINE_TEXT(trace, to);
     fd_chrome_head(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to);
     fd_buffer_bytes(&to, "", 1);
     OK(to.status);

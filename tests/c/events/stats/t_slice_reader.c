@@ -19,12 +19,15 @@ take(fd_timeline_slices *slices, const char *text, fd_slice *slice,
 
 #define EVENT(ph, rest) "{\"ph\":\"" ph "\",\"pid\":1,\"tid\":2," rest "}"
 
+#define SLICES(slices, slice, whole) \
+    CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0}; \
+    fd_slice slice; \
+    bool whole
+
 static void
 complete(void)
 {
-    CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
-    fd_slice slice;
-    bool whole;
+    SLICES(slices, slice, whole);
     OK(take(&slices,
             EVENT("X",
                   "\"cat\":\"job\",\"name\":\"forward_3 (1 ms)\",\"ts\":1,"
@@ -70,7 +73,7 @@ facts_of_gpus(void)
 static void
 by_thread(void)
 {
-    CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
+    SLICES(slices, slice, whole);
     static const char *const events[] = {
         EVENT("B", "\"name\":\"out\",\"ts\":1"),
         EVENT("B", "\"name\":\"in\",\"ts\":2"),
@@ -79,8 +82,6 @@ by_thread(void)
         EVENT("E", "\"ts\":5"),
         EVENT("E", "\"ts\":6"),
     };
-    fd_slice slice;
-    bool whole;
     uint64_t places[2];
     uint32_t ended = 0;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
@@ -101,9 +102,7 @@ by_thread(void)
 static void
 by_id(void)
 {
-    CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
-    fd_slice slice;
-    bool whole;
+    SLICES(slices, slice, whole);
     OK(take(&slices,
             EVENT("b", "\"cat\":\"async\",\"id2\":{\"local\":1},"
                        "\"name\":\"gloo:all_reduce\",\"ts\":1"),
@@ -127,9 +126,7 @@ by_id(void)
 static void
 many_ids(void)
 {
-    CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
-    fd_slice slice;
-    bool whole;
+    SLICES(slices, slice, whole);
     OK(take(&slices, EVENT("B", "\"name\":\"first\",\"ts\":0"), &slice,
             &whole));
     for (uint64_t i = 0; i < (1 << 20) + 10; i++) {
@@ -153,7 +150,7 @@ many_ids(void)
 static void
 times(void)
 {
-    CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
+    SLICES(slices, slice, whole);
     static const char *const events[] = {
         EVENT("X", "\"name\":\"a\",\"ts\":1"),
         EVENT("X", "\"name\":\"a\",\"ts\":NaN,\"dur\":1"),
@@ -161,8 +158,6 @@ times(void)
         EVENT("X", "\"name\":\"a\",\"ts\":1,\"dur\":5e15"),
         EVENT("B", "\"name\":\"a\""),
     };
-    fd_slice slice;
-    bool whole;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         OK(take(&slices, events[i], &slice, &whole));
         CHECK(!whole);

@@ -57,16 +57,19 @@ slice(fd_perfetto_lanes *l, int64_t begin, int64_t end)
     return fd_perfetto_slice(l, 0, begin, end, "", 0);
 }
 
+#define LANES_OF_THREAD_7(l, to) \
+    uint32_t spare = 50; \
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}; \
+    CLEAN(fd_native_packets_clear) fd_native_packets packets = {.to = &to}; \
+    CLEAN(fd_perfetto_lanes_clear) \
+    fd_perfetto_lanes l = {.packets = &packets, .spare_track = &spare}; \
+    OK(fd_perfetto_lanes_thread(&l, 7))
+
 static void
 slices_lie_within_each_other(void)
 {
-    uint32_t spare = 50;
     char text[512];
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets packets = {.to = &to};
-    CLEAN(fd_perfetto_lanes_clear)
-    fd_perfetto_lanes l = {.packets = &packets, .spare_track = &spare};
-    OK(fd_perfetto_lanes_thread(&l, 7));
+    LANES_OF_THREAD_7(l, to);
     OK(slice(&l, 0, 10));
     OK(slice(&l, 2, 5));
     OK(slice(&l, 5, 10));
@@ -85,13 +88,8 @@ slices_lie_within_each_other(void)
 static void
 begins_and_ends(void)
 {
-    uint32_t spare = 50;
     char text[512];
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets packets = {.to = &to};
-    CLEAN(fd_perfetto_lanes_clear)
-    fd_perfetto_lanes l = {.packets = &packets, .spare_track = &spare};
-    OK(fd_perfetto_lanes_thread(&l, 7));
+    LANES_OF_THREAD_7(l, to);
     OK(fd_perfetto_end(&l, 0, 0, "", 0)); /* of nothing */
     OK(fd_perfetto_begin(&l, 0, 1, "", 0));
     OK(slice(&l, 2, 9)); /* longer than what it is in */

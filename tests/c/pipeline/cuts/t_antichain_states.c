@@ -26,12 +26,15 @@ states_of(fd_states *states, fd_model *model, fd_layers *layers,
                            : status;
 }
 
+#define NO_STATES(states, model, layers) \
+    CLEAN(fd_model_clear) fd_model model = {.about = 0}; \
+    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0}; \
+    CLEAN(fd_states_clear) fd_states states = {.count = 0}
+
 static void
 sets_of_a_diamond(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    NO_STATES(states, model, layers);
     OK(states_of(&states, &model, &layers, DIAMOND, ALL(100)));
     CHECK(states.complete);
     EQUAL(states.count, 5);
@@ -53,9 +56,7 @@ sets_of_a_diamond(void)
 static void
 later_sources_are_added_with_their_targets(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    NO_STATES(states, model, layers);
     OK(states_of(&states, &model, &layers,
                  NODE("n1", ONE) NODE("n2", ONE) NODE("n3", ONE)
                      NODE("n9", ONE) "\tn1 -- n3\n\tn2 -- n3\n",
@@ -70,9 +71,7 @@ later_sources_are_added_with_their_targets(void)
 static void
 more_states_than_the_limit(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    NO_STATES(states, model, layers);
     STATUS(states_of(&states, &model, &layers, DIAMOND, ALL(4)), FD_EFULL);
     EQUAL(states.count, 0);
 }
@@ -82,9 +81,7 @@ more_states_than_the_limit(void)
 static void
 only_possible_cuts(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
-    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
-    CLEAN(fd_states_clear) fd_states states = {.count = 0};
+    NO_STATES(states, model, layers);
     OK(states_of(
         &states, &model, &layers, DIAMOND,
         (fd_states_limits){

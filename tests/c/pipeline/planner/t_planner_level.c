@@ -47,14 +47,17 @@ takes(const fd_level *level, uint32_t state, uint32_t machines, double time)
 static const fd_costs straight = {
     .levels = 1, .machines = {3}, .bandwidths = {1e9}, .straight = true};
 
+#define EMPTY_LEVEL(states, level, looked) \
+    STATES(states, BRANCHES); \
+    CLEAN(fd_level_clear) fd_level level = {.machines = 0}; \
+    uint64_t looked = 0
+
 /* a, ab, ac, abc | abcd | abcde, abcdf, abcdef | all: 1, 3, 4, 6, 7, 9, 9, 11,
  * 12 s; three machines have at best ac, bdf and eg. */
 static void
 values_up_to_each_state(void)
 {
-    STATES(states, BRANCHES);
-    CLEAN(fd_level_clear) fd_level level = {.machines = 0};
-    uint64_t looked = 0;
+    EMPTY_LEVEL(states, level, looked);
     OK(fill(&level, &states, &straight, 100, &looked));
     EQUAL(states.count, 9);
     CHECK(takes(&level, 4, 1, 7));
@@ -70,9 +73,7 @@ values_up_to_each_state(void)
 static void
 waists_close_cuts(void)
 {
-    STATES(states, BRANCHES);
-    CLEAN(fd_level_clear) fd_level level = {.machines = 0};
-    uint64_t looked = 0;
+    EMPTY_LEVEL(states, level, looked);
     const bool waists[] = {true,  false, false, true, true,
                            false, false, true,  true};
     for (uint32_t i = 0; i < 9; i++) {
@@ -93,14 +94,12 @@ waists_close_cuts(void)
 static void
 cuts_need_machines(void)
 {
-    STATES(states, BRANCHES);
-    CLEAN(fd_level_clear) fd_level level = {.machines = 0};
+    EMPTY_LEVEL(states, level, looked);
     fd_costs costs = {.levels = 1,
                       .machines = {3},
                       .bandwidths = {1},
                       .ratio = 1,
                       .true_cut = true};
-    uint64_t looked = 0;
     OK(fill(&level, &states, &costs, 17, &looked));
     CHECK(isinf(fd_level_value(&level, 3, 2)));
     CHECK(isfinite(fd_level_value(&level, 4, 2)));
@@ -111,9 +110,7 @@ cuts_need_machines(void)
 static void
 between_two_states(void)
 {
-    STATES(states, BRANCHES);
-    CLEAN(fd_level_clear) fd_level level = {.machines = 0};
-    uint64_t looked = 0;
+    EMPTY_LEVEL(states, level, looked);
     OK(fill(&level, &states, &straight, 100, &looked));
     level.outermost = false;
     fd_level_fill(&level, 0, 4);

@@ -32,9 +32,7 @@ as_long_as_the_iteration(void)
 static void
 slack(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
+    ONE_RANK(r, p);
     OK(pipeline_job(p, "F", 0, 0, 0, 10));
     OK(pipeline_job(p, "F", 0, 1, 10, 20));
     OK(pipeline_job(p, "B", 0, 0, 40, 50));
@@ -45,9 +43,7 @@ slack(void)
     OK(pipeline_job(p, "B", 1, 0, 20, 40));
     OK(pipeline_job(p, "F", 1, 1, 40, 42));
     OK(pipeline_job(p, "B", 1, 1, 42, 45));
-    OK(fd_pipeline_settle(p));
-    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
-                          NULL));
+    REPORT(r);
     EQUAL(pipeline_find(p, "B", 1, 0)->slack, 0);
     EQUAL(pipeline_find(p, "F", 0, 0)->slack, 0);
     EQUAL(pipeline_find(p, "B", 0, 0)->slack, 0);

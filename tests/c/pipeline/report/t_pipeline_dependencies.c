@@ -34,18 +34,14 @@ producers(void)
 static void
 dependencies(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
+    ONE_RANK(r, p);
     OK(pipeline_job(p, "F", 0, 0, 0, 10));
     OK(fd_pipeline_add_rank(
         p, &(fd_pipe_rank){.rank = 1, .position = -1, .data = -1}));
     OK(pipeline_job(p, "LM", 1, 0, 12, 13));
     OK(pipeline_job(p, "F", 1, 0, 13, 20));
     OK(pipeline_job(p, "OPT", 1, -1, 20, 21));
-    OK(fd_pipeline_settle(p));
-    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
-                          NULL));
+    REPORT(r);
     fd_pipe_dependency dependency =
         fd_pipeline_dependency(p, r.idle.producers, 1, 4);
     EQUAL(dependency.rank, 0);

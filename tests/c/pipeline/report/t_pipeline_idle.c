@@ -125,18 +125,14 @@ awaited_stages(void)
 static void
 each_part(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
+    ONE_RANK(r, p);
     OK(pipeline_job(p, "load", 0, 0, 0, 3));
     OK(pipeline_job(p, "forward", 0, 0, 5, 10));
     OK(pipeline_job(p, "RG", 0, 0, 6, 8));
     OK(pipeline_job(p, "RD", 0, -1, 11, 12));
     OK(pipeline_job(p, "optimizer", 0, -1, 12, 14));
     OK(pipeline_job(p, "what", 0, -1, 14, 15));
-    OK(fd_pipeline_settle(p));
-    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
-                          NULL));
+    REPORT(r);
     static const int64_t parts[FD_PARTS] = {
         [FD_PART_BUSY] = 3,   [FD_PART_UNMATCHED] = 2, [FD_PART_LOAD] = 3,
         [FD_PART_LAUNCH] = 3, [FD_PART_REDUCE] = 1,    [FD_PART_OPTIMIZER] = 2,

@@ -52,17 +52,22 @@ two_ranks(fd_pipe *p)
     return FD_OK;
 }
 
+#define TWO_RANKS(p, found) \
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0}; \
+    CLEAN(fd_pipe_matches_clear) fd_pipe_matches found = {.matched = 0}; \
+    OK(two_ranks(&p))
+#define MATCH(p, found) \
+    OK(fd_pipeline_settle(&p)); \
+    OK(fd_pipeline_match(&found, &p))
+
 /* A receive that is posted in one job and waited for in the next. */
 static void
 posted_and_waited_for(void)
 {
-    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
-    CLEAN(fd_pipe_matches_clear) fd_pipe_matches found = {.matched = 0};
-    OK(two_ranks(&p));
+    TWO_RANKS(p, found);
     p.jobs.list[1].flags = FD_PIPE_POSTED;
     OK(pipeline_job(&p, "RA", 1, 0, 6, 21));
-    OK(fd_pipeline_settle(&p));
-    OK(fd_pipeline_match(&found, &p));
+    MATCH(p, found);
     fd_pipeline_meet(&p);
     EQUAL(found.matched, 1);
     EQUAL(found.alone.count, 0);
@@ -80,14 +85,11 @@ posted_and_waited_for(void)
 static void
 alone(void)
 {
-    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
-    CLEAN(fd_pipe_matches_clear) fd_pipe_matches found = {.matched = 0};
-    OK(two_ranks(&p));
+    TWO_RANKS(p, found);
     OK(pipeline_job(&p, "RA", 1, 0, 22, 23));
     OK(pipeline_job(&p, "RA", 1, -1, 24, 25));
     OK(pipeline_job(&p, "SG", 1, 3, 26, 27));
-    OK(fd_pipeline_settle(&p));
-    OK(fd_pipeline_match(&found, &p));
+    MATCH(p, found);
     EQUAL(found.matched, 1);
     EQUAL(found.alone.count, 3);
     EQUAL(found.alone.list[0], 2);
@@ -99,13 +101,10 @@ alone(void)
 static void
 kept_for_its_receiver(void)
 {
-    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
-    CLEAN(fd_pipe_matches_clear) fd_pipe_matches found = {.matched = 0};
-    OK(two_ranks(&p));
+    TWO_RANKS(p, found);
     p.jobs.list[1].start = 30;
     p.jobs.list[1].end = 31;
-    OK(fd_pipeline_settle(&p));
-    OK(fd_pipeline_match(&found, &p));
+    MATCH(p, found);
     fd_pipeline_meet(&p);
     EQUAL(p.jobs.list[0].ready, 10);
     EQUAL(p.jobs.list[1].ready, 30);

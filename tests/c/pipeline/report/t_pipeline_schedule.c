@@ -41,14 +41,10 @@ another_than_was_named(void)
 static void
 unknown_schedule(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
+    ONE_RANK(r, p);
     OK(pipeline_job(p, "B", 0, 1, 0, 10));
     OK(pipeline_job(p, "F", 0, 0, 10, 20));
-    OK(fd_pipeline_settle(p));
-    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
-                          NULL));
+    REPORT(r);
     CHECK(!r.schedule.known);
     SAME(r.schedule.difference, "");
     EQUAL(r.schedule.micro_batches, 2);
@@ -58,14 +54,10 @@ unknown_schedule(void)
 static void
 with_its_launch_gaps(void)
 {
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    fd_pipe *p = &r.pipeline;
-    OK(fd_pipeline_add_rank(p, &(fd_pipe_rank){.position = -1, .data = -1}));
+    ONE_RANK(r, p);
     OK(pipeline_job(p, "F", 0, 0, 0, 10));
     OK(pipeline_job(p, "B", 0, 0, 15, 35));
-    OK(fd_pipeline_settle(p));
-    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
-                          NULL));
+    REPORT(r);
     CHECK(r.schedule.known);
     EQUAL(r.schedule.prices[FD_JOB_B][0], 25);
     EQUAL(r.ifs.base.makespan, 35);

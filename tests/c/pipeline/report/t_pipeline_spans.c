@@ -78,9 +78,7 @@ from_the_first_begin(void)
             OK(pipeline_job(p, "F", 1, 0, 61, 70));
         }
     }
-    OK(fd_pipeline_settle(p));
-    OK(fd_pipeline_report(&r, &(fd_pipe_request){.named = FD_SCHEDULES},
-                          NULL));
+    REPORT(r);
     EQUAL(r.idle.shares[0].start, 50);
     EQUAL(r.idle.shares[1].end, 70);
     EQUAL(r.idle.shares[1].parts[FD_PART_WARM_UP], 10);

@@ -16,8 +16,7 @@ child(fixture *f, fd_tree *tree, const char *name, uint32_t origin)
 static void
 threads_of_a_role_join(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     fd_tree *one = fixture_thread(&f, "worker");
     fd_tree *two = fixture_thread(&f, "worker");
     CHECK(one != NULL && two != NULL);
@@ -36,8 +35,7 @@ threads_of_a_role_join(void)
 static void
 idle_contexts(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     fd_context *above = child(&f, f.main, "above", 0);
     fd_callee callee = {fixture_node(&f, FD_NODE_OP, "below"), 0, 0};
     fd_tree_child(f.main, above, &callee)->resumes++;
@@ -53,8 +51,7 @@ idle_contexts(void)
 static void
 origins_and_flags(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     fd_context *forward = child(&f, f.main, "forward", 0);
     child(&f, f.main, "backward", fd_tree_id(f.main, forward))->flags |=
         FD_CONTEXT_HIDDEN;
@@ -71,8 +68,7 @@ origins_and_flags(void)
 static void
 damaged_spreads(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     const fd_context *one = child(&f, f.main, "one", 0);
     fd_context *two = child(&f, f.main, "two", 0);
     fd_spread *spread = fd_file_record(&f.recording->file, one->spread);

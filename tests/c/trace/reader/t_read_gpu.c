@@ -41,8 +41,7 @@ figures_and_events(void)
     fixture_leave(f.main);
     fixture_stop(&f);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             f.recording->file.capacity, true, NULL));
+    OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->gpu.count, 1);
     EQUAL(rank->gpu.list[0].context, fixture_find(trace, "aten::mm"));
@@ -87,8 +86,7 @@ of_jobs(void)
     put(&f, &figures, id, 99);
     fixture_stop(&f);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(fd_reader_read_memory(&trace, f.recording->file.base,
-                             f.recording->file.capacity, true, NULL));
+    OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     const fd_trace_job *job = rank->jobs.list;
     EQUAL(rank->jobs.count, 3);

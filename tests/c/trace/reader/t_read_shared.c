@@ -11,8 +11,7 @@ node_of(const fixture *f, uint32_t id)
 static void
 broken_texts(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     uint32_t node = fixture_node(&f, FD_NODE_RANGE, "abXcdY");
     fixture_enter_node(f.main, node);
     uint32_t name = node_of(&f, node)->name;
@@ -30,8 +29,7 @@ broken_texts(void)
 static void
 damaged_nodes(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     uint32_t unknown = fixture_node(&f, FD_NODE_OP, "unknown kind");
     uint32_t from = fixture_node(&f, FD_NODE_OP, "from");
     uint32_t strip = fixture_function(&f, "strip", 0);

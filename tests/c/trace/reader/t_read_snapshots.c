@@ -40,8 +40,7 @@ record(fixture *f)
 static void
 states_around_settled_steps(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     record(&f);
     OK(fixture_reload(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];

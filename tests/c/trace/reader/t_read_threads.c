@@ -4,8 +4,7 @@
 static void
 open_calls(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "outer"));
     fixture_work(40);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "inner"));
@@ -30,8 +29,7 @@ open_calls(void)
 static void
 released_threads(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
     fixture_work(7);
     fd_tree_release(f.main);

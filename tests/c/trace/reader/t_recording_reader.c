@@ -38,8 +38,7 @@ facts_of_a_recording(void)
 static void
 ring_and_facts_settle(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     fd_recording_note(f.recording, "key", "1");
     fd_recording_note(f.recording, "key", "2");
     for (int i = 0; i < FD_STEPS_KEPT + 3; i++) {
@@ -177,8 +176,7 @@ any_bit_flipped(void)
 static void
 orphans_are_kept(void)
 {
-    FIXTURE(f, NULL, 4);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    FIXTURE_AND_TRACE(f, trace);
     OK(fixture_train(&f, 0));
     uint32_t node = fixture_node(&f, FD_NODE_OP, "child");
     for (uint32_t i = 1; i < 200; i++) {

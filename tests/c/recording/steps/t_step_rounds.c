@@ -1,0 +1,121 @@
+#include "check.h"
+#include "recording/steps/step_rounds.h"
+
+/* Play calls of optimizers: a letter is an optimizer, at the place of the same
+ * letter, '.' a backward pass. Return the letters after which a step ended. */
+static const char *
+played(fd_rounds *rounds, const char *calls)
+{
+    static char ends[512];
+    size_t count = 0;
+    for (; *calls != '\0'; calls++) {
+        if (*calls == '.') {
+            fd_rounds_backward(rounds);
+            continue;
+        }
+        fd_rounds_called(rounds, (uint64_t)*calls, (uint32_t)(*calls - 'a'));
+        if (fd_rounds_returned(rounds, (uint64_t)*calls)) {
+            ends[count++] = *calls;
+        }
+    }
+    ends[count] = '\0';
+    return ends;
+}
+
+static void
+optimizers_decide(void)
+{
+    static const struct {
+        const char *calls, *ends;
+        uint64_t unclear;
+    } cases[] = {
+        {".a.a.a", "aaa", 0},
+        {"aaa", "aaa", 0},           /* no backward pass ever */
+        {".aa.aa", "aa", 0},         /* parameter groups one by one */
+        {".ab.ab.ab.ab", "aabb", 0}, /* the last one ends a step, from the
+                                        third round on */
+        {".a.b.a.b.a.b.a.b", "aabb", 0},
+        {".abc.bac.abc.abc.abc", "abacc", 0},
+        {".a.a.ab.a.a.ab.a", "aaaaaaa", 0},  /* sometimes another one */
+        {".ab.ab.ab.ab.a.a.a", "aabbaa", 1}, /* the last one is gone */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+        SAME(played(&rounds, cases[i].calls), cases[i].ends);
+        EQUAL(rounds.unclear, cases[i].unclear);
+    }
+}
+
+/* Relate a and b. */
+static bool
+relate(fd_rounds *rounds, fd_site_relation forward, fd_site_relation back,
+       fd_site_relation itself)
+{
+    const uint8_t relations[] = {(uint8_t)itself, (uint8_t)forward,
+                                 (uint8_t)back, FD_SITES_UNKNOWN};
+    return fd_rounds_relate(rounds, 'b', 2, relations);
+}
+
+static void
+places_decide(void)
+{
+    static const struct {
+        fd_site_relation forward, back, itself;
+        const char *calls, *ends;
+        uint64_t unclear;
+    } cases[] = {
+        {FD_SITES_NEXT, FD_SITES_NEXT, FD_SITES_UNKNOWN, ".a.b.a.a.b", "abaab",
+         0},
+        {FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_NESTED, ".a.a.b.a.a.b.a.a.b",
+         "aab", 0},
+        {FD_SITES_UNCLEAR, FD_SITES_UNCLEAR, FD_SITES_UNKNOWN,
+         ".a.a.b.b.a.a.b.b", "aabab", 3},
+        {FD_SITES_UNCLEAR, FD_SITES_UNCLEAR, FD_SITES_UNKNOWN, ".a.b.a.b",
+         "aa", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+        CHECK(!relate(&rounds, cases[i].forward, cases[i].back,
+                      FD_SITES_UNKNOWN));
+        rounds.callers[1] = 'b';
+        rounds.relations[0][0] = (uint8_t)cases[i].itself;
+        SAME(played(&rounds, cases[i].calls), cases[i].ends);
+        EQUAL(rounds.unclear, cases[i].unclear);
+    }
+}
+
+/* A place in an inner loop is known when another optimizer is called outside
+ * of that. The steps before it were wrong. */
+static void
+an_inner_loop(void)
+{
+    CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+    SAME(played(&rounds, ".a.a.a"), "aaa");
+    fd_rounds_backward(&rounds);
+    CHECK(relate(&rounds, FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_NESTED));
+    CHECK(!relate(&rounds, FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_NESTED));
+    SAME(played(&rounds, ".b.a.a.a.b.a.a.a.b"), "bbb");
+    EQUAL(rounds.unclear, 0);
+    EQUAL(rounds.optimizers, 2);
+    /* So many calls are not a part of an iteration. */
+    SAME(played(&rounds, ".a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a"), "aaa");
+    EQUAL(rounds.unclear, 2);
+}
+
+/* A loop that makes an optimizer for each iteration. */
+static void
+new_optimizers(void)
+{
+    CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+    uint32_t ends = 0;
+    for (uint64_t i = 1; i <= 200; i++) {
+        fd_rounds_backward(&rounds);
+        fd_rounds_called(&rounds, i, 0);
+        ends += fd_rounds_returned(&rounds, i);
+    }
+    CHECK(ends > 130);
+    CHECK(rounds.unclear > 130);
+}
+
+RUN(ABSORBS(optimizers_decide), ABSORBS(places_decide), ABSORBS(an_inner_loop),
+    ABSORBS(new_optimizers))
