@@ -87,3 +87,14 @@ fd_none_or_raise(PyObject *module, fd_status status, const fd_error *error)
     return status == FD_OK ? Py_NewRef(Py_None)
                            : fd_raise(module, status, error);
 }
+
+PyObject *
+fd_new_or_raise(PyTypeObject *type, void *self, fd_status status,
+                const fd_error *error)
+{
+    if (status == FD_OK) {
+        return self;
+    }
+    Py_XDECREF(self);
+    return fd_raise(PyType_GetModule(type), status, error);
+}

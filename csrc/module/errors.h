@@ -13,6 +13,10 @@ PyObject *fd_raise(PyObject *module, fd_status status, const fd_error *error);
 PyObject *fd_none_or_raise(PyObject *module, fd_status status,
                            const fd_error *error);
 
+/* Return a new object for FD_OK, else drop it, raise and return NULL. */
+PyObject *fd_new_or_raise(PyTypeObject *type, void *self, fd_status status,
+                          const fd_error *error);
+
 /* Return the exception classes for invalid arguments, borrowed. They derive
  * from fastdispatch.Error and from ValueError or IndexError. */
 PyObject *fd_value_error(void);

@@ -173,9 +173,9 @@ fd_columns_join(PyObject *columns, PyObject *more)
     return columns;
 }
 
-static PyObject *
-texts_of(const fd_trace *trace, uint32_t count,
-         void (*write)(const fd_trace *, uint32_t, fd_buffer *))
+PyObject *
+fd_trace_texts(const fd_trace *trace, uint32_t count,
+               void (*write)(const fd_trace *, uint32_t, fd_buffer *))
 {
     PyObject *list = PyList_New((Py_ssize_t)count - 1);
     fd_buffer text = {.bytes = NULL};
@@ -193,18 +193,6 @@ texts_of(const fd_trace *trace, uint32_t count,
     }
     fd_buffer_clear(&text);
     return list;
-}
-
-PyObject *
-fd_node_keys(const fd_trace *trace)
-{
-    return texts_of(trace, trace->nodes.count, fd_trace_node_key);
-}
-
-PyObject *
-fd_module_paths(const fd_trace *trace)
-{
-    return texts_of(trace, trace->modules.count, fd_trace_module_name);
 }
 
 PyObject *

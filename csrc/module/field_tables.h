@@ -43,9 +43,11 @@ PyObject *fd_list_with(PyObject *list, PyObject *item);
 
 PyObject *fd_text_object(const fd_text_pool *texts, uint32_t id);
 
-/* Return the keys of all nodes, or the full names of all modules. */
-PyObject *fd_node_keys(const fd_trace *trace);
-PyObject *fd_module_paths(const fd_trace *trace);
+/* Return the texts that `write` writes for the rows 1 to `count` - 1: keys of
+ * nodes, full names of modules. */
+PyObject *fd_trace_texts(const fd_trace *trace, uint32_t count,
+                         void (*write)(const fd_trace *, uint32_t,
+                                       fd_buffer *));
 
 /* Return the text of a buffer and clear the buffer. */
 PyObject *fd_buffer_object(fd_buffer *text);

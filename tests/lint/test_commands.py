@@ -1,7 +1,5 @@
 """The size of the command line: commands and options are added rarely, and one goes for one that comes."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The structure of the C tree: allowed includes, sizes, exported symbols."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -34,7 +32,7 @@ MUTABLE = {
     "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "unhooked_calls", "work"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
     "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
-    "csrc/capture/hooks/profiler_start.c": {"setters", "placed", "skipped"},
+    "csrc/capture/hooks/profiler_start.c": {"skipped"},
     "csrc/capture/hooks/unstarted_generators.c": {"previous", "count_call"},
     "csrc/capture/python/monitoring.c": {"fd_monitored_type"},  # a static type: CPython fills it in
     "csrc/capture/memory/memory_reports.c": {"hooks"},

@@ -1,7 +1,5 @@
 """Pages: reachable from docs/README.md, without dead links and paths of missing pages or schemas."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 ``python -m tests.lint.test_prose [FOLDER...]`` prints the findings.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

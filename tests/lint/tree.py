@@ -1,7 +1,5 @@
 """The input of the lint tests: files tracked by git."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

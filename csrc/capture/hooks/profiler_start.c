@@ -15,9 +15,9 @@ static _Thread_local Py_tracefunc skipped;
 static bool
 sets_profiler(PyObject *callable)
 {
-    const PyMethodDef *method =
-        PyCFunction_Check(callable) ? ((PyCFunctionObject *)callable)->m_ml
-                                    : NULL;
+    const PyMethodDef *method = PyCFunction_Check(callable)
+                                  ? ((PyCFunctionObject *)callable)->m_ml
+                                  : NULL;
     return method != NULL && (method == setters[0] || method == setters[1]);
 }
 

@@ -2,7 +2,7 @@
  * import of PyTorch, the creation of a process group, the end of a wait for a
  * collective. Requires the GIL.
  *
- * A step ends with a call of an optimizer (recording/step_rounds.h), or with
+ * A step ends with a call of an optimizer (recording/steps/step_rounds.h), or with
  * the backward pass around it, with a batch of an engine, or with a function
  * that the user names. */
 #ifndef FD_STEP_CALLS_H

@@ -52,8 +52,7 @@ relate_sites(fd_session *session, fd_thread *thread, PyObject *frames)
     if (relations != NULL && PyBytes_Check(relations)
         && PyBytes_GET_SIZE(relations) == (Py_ssize_t)count * count
         && fd_rounds_relate(rounds, thread->stepping, count,
-                            (uint8_t *)PyBytes_AS_STRING(relations))
-) {
+                            (uint8_t *)PyBytes_AS_STRING(relations))) {
         /* The steps so far were parts of iterations: count again. */
         fd_header *header = fd_file_header(&session->recording->file);
         if (header->steps_source == FD_STEPS_OPTIMIZER) {
@@ -86,7 +85,8 @@ fd_step_site(fd_session *session, fd_thread *thread, fd_frame *caller)
     }
     uint64_t hash = hash_frames(caller);
     uint32_t at = 0;
-    while (at < session->step_plan.site_count && session->step_plan.sites[at] != hash) {
+    while (at < session->step_plan.site_count
+           && session->step_plan.sites[at] != hash) {
         at++;
     }
     if (at == session->step_plan.site_count && at < FD_STEP_SITES) {

@@ -148,12 +148,12 @@ fd_frame_has_started(fd_frame *frame)
 }
 
 /* Return the frame of a generator, a coroutine or an asynchronous generator
- * that has never run, also if it was closed, else NULL. 3.15 clears the frame
+ * that has never run, also if it was closed, else NULL. 3.14+ clears the frame
  * of a closed one: NULL. */
 static inline fd_frame *
 fd_frame_unstarted(PyObject *generator)
 {
-#if PY_VERSION_HEX >= 0x030F0000
+#if PY_VERSION_HEX >= 0x030E0000
     PyGenObject *made = (PyGenObject *)generator;
     return made->gi_frame_state == FRAME_CREATED ? (fd_frame *)&made->gi_iframe
                                                  : NULL;

@@ -4,7 +4,7 @@
 #define FD_MEASURE_PLAN_H
 
 #include "recording/measures/measure_table.h"
-#include "recording/step_table.h"
+#include "recording/steps/step_table.h"
 
 /* Bits of fd_measure_plan.kinds. */
 enum {

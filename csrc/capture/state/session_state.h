@@ -14,8 +14,8 @@
 #include "capture/state/origins.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu.h"
-#include "recording/step_rounds.h"
-#include "recording/step_table.h"
+#include "recording/steps/step_rounds.h"
+#include "recording/steps/step_table.h"
 
 /* Options and state of GPU timers in a session: timers/call_timers.h. */
 typedef struct fd_timer_plan {

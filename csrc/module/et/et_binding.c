@@ -187,16 +187,10 @@ export_recording(PyObject *module, const char *path, const char *pytorch,
     fd_status status;
     PyObject *made;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_et_from_recording(&et, path, &error);
-        if (status == FD_OK) {
-            status = fd_et_complete(&et, edges);
-        }
-        if (status == FD_OK) {
-            status = fd_et_save(&et, pytorch, &error);
-        }
-        if (status == FD_OK) {
-            status = fd_et_save(&et, chakra, &error);
-        }
+        status = fd_et_from_recording(&et, path, false, &error);
+        fd_then(status, fd_et_complete(&et, edges));
+        fd_then(status, fd_et_save(&et, pytorch, &error));
+        fd_then(status, fd_et_save(&et, chakra, &error));
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
                            : fd_raise(module, status, &error);

@@ -66,9 +66,7 @@ add_file(PyObject *module, fd_et_ranks *ranks, const char *path,
     Py_BEGIN_ALLOW_THREADS
         status = fd_et_load(&et, path, FD_ET_ALL_KINDS, &format, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
-        if (status == FD_OK) {
-            status = fd_et_ranks_add(ranks, &et);
-        }
+        fd_then(status, fd_et_ranks_add(ranks, &et));
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK ? fd_et_summary_py(&et, format)
                                      : fd_raise(module, status, &error);

@@ -32,13 +32,6 @@ static const fd_column kineto_columns[] = {
 static const fd_table kineto_table =
     FD_TABLE("kineto", kineto_columns, fd_kineto, false);
 
-static PyObject *
-link_counts(const fd_et_link *link, const fd_kineto *kineto)
-{
-    return fd_columns_join(fd_record(&link_table, link, NULL),
-                           fd_record(&kineto_table, kineto, NULL));
-}
-
 static const fd_column identity_columns[] = {
     FD_COLUMN(fd_et_identity, "pid", U64, pid),
     FD_COLUMN(fd_et_identity, "rank", I64_OR_NONE, rank),
@@ -68,14 +61,15 @@ run_link(PyObject *module, const paths *p, fd_et_link_options options,
                                   PyBytes_AS_STRING(p->kineto), options, &link,
                                   &kineto, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
-        if (status == FD_OK) {
-            status = fd_et_save(&et, PyBytes_AS_STRING(p->output), &error);
-        }
+        fd_then(status, fd_et_save(&et, PyBytes_AS_STRING(p->output), &error));
     Py_END_ALLOW_THREADS
     made = status == FD_OK ? fd_et_summary_py(&et, FD_ET_PYTORCH)
                            : fd_raise(module, status, &error);
     if (made != NULL) {
-        made = fd_columns_with(made, "link", link_counts(&link, &kineto));
+        made = fd_columns_with(
+            made, "link",
+            fd_columns_join(fd_record(&link_table, &link, NULL),
+                            fd_record(&kineto_table, &kineto, NULL)));
     }
     fd_kineto_clear(&kineto);
     fd_et_clear(&et);

@@ -34,12 +34,6 @@ take_levels(fd_costs *costs, PyObject *machines, PyObject *bandwidths)
     return true;
 }
 
-static unsigned
-begin_of(fd_block block)
-{
-    return block.first == FD_NO_STATE ? 0 : block.first + 1;
-}
-
 /* Return the bytes that a stage passes on. */
 static double
 sent_bytes(const fd_pipeline *pipeline, const fd_costs *costs, fd_block block)
@@ -60,7 +54,8 @@ stage_dict(const fd_pipeline *pipeline, const fd_costs *costs,
         "{s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,"
         "s:d}",
         "level", (unsigned)stage->level, "parent", (unsigned)stage->parent,
-        "first", begin_of(stage->block), "last",
+        "first",
+        stage->block.first == FD_NO_STATE ? 0 : stage->block.first + 1, "last",
         (unsigned)stage->block.last + 1, "replicas", (unsigned)stage->machines,
         "first_node", ends.first, "last_node", ends.last, "layers",
         (unsigned)ends.layers, "forward_s",

@@ -47,11 +47,7 @@ graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_status status =
         (is_json(text, size) ? fd_model_read_json : fd_model_read_text)(
             &self->model, text, (size_t)size, where, &error);
-    if (status != FD_OK) {
-        Py_DECREF(self);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
-    return (PyObject *)self;
+    return fd_new_or_raise(type, self, status, &error);
 }
 
 static void

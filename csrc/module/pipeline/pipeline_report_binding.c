@@ -16,14 +16,6 @@ typedef struct arguments {
     fd_pipe_request request;
 } arguments;
 
-static void
-clear_arguments(arguments *a)
-{
-    fd_free(a->known);
-    fd_free(a->layers);
-    fd_free(a->weights);
-}
-
 static bool
 take_known(arguments *a, PyObject *list)
 {
@@ -221,6 +213,8 @@ fd_pipeline_report_py(PyObject *module, PyObject *args, PyObject *kwargs)
         && take_layers(&a, layers) && take_weights(&a, weights)) {
         made = report_of(module, &a);
     }
-    clear_arguments(&a);
+    fd_free(a.known);
+    fd_free(a.layers);
+    fd_free(a.weights);
     return made;
 }

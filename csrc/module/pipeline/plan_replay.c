@@ -86,9 +86,7 @@ result_of(PyObject *self, const priced *with, bool blocking, bool times)
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
         status = fd_replay_run(&replay, plan, with->times, blocking, &error);
-        if (status == FD_OK) {
-            status = fd_replay_critical(&critical, &replay);
-        }
+        fd_then(status, fd_replay_critical(&critical, &replay));
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK
                        ? figures_object(plan, &replay, &critical)

@@ -56,11 +56,7 @@ plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     fd_error error = {""};
     fd_status status = fd_plan_make(&self->plan, &request, &error);
-    if (status != FD_OK) {
-        Py_DECREF(self);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
-    return (PyObject *)self;
+    return fd_new_or_raise(type, self, status, &error);
 }
 
 static void

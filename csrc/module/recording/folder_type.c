@@ -65,11 +65,7 @@ folder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                 make != 0, &error);
     }
     Py_DECREF(path);
-    if (status != FD_OK) {
-        Py_XDECREF(self);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
-    return (PyObject *)self;
+    return fd_new_or_raise(type, self, status, &error);
 }
 
 static void

@@ -43,11 +43,7 @@ server_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     fd_status status = fd_ping_server_open(&self->server, address, token,
                                            &self->port, &error);
-    if (status != FD_OK) {
-        Py_DECREF(self);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
-    return (PyObject *)self;
+    return fd_new_or_raise(type, self, status, &error);
 }
 
 static PyObject *
@@ -97,11 +93,7 @@ client_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     fd_status status =
         fd_ping_client_open(&self->client, address, port, token, &error);
-    if (status != FD_OK) {
-        Py_DECREF(self);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
-    return (PyObject *)self;
+    return fd_new_or_raise(type, self, status, &error);
 }
 
 static PyObject *

@@ -66,11 +66,7 @@ session_opened(PyTypeObject *type, PyObject *path, PyObject *holder,
                          : fd_session_open(&self->session, folder, name,
                                            (size_t)max_mb, timing, &error);
     Py_XDECREF(bytes);
-    if (status != FD_OK) {
-        Py_XDECREF(self);
-        return fd_raise(PyType_GetModule(type), status, &error);
-    }
-    return (PyObject *)self;
+    return fd_new_or_raise(type, self, status, &error);
 }
 
 static void
@@ -87,11 +83,11 @@ set_functions(fd_session *session, PyObject *keep, PyObject *schedule,
 static PyObject *
 session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {
-        "path",     "max_mb", "timing",   "calls",    "fold",      "prefixes",
-        "rank",     "world",  "keep",     "schedule", "on_change", "on_ready",
-        "timeline", "folder", "notebook", "c_calls",  "on_site",  "step_of",
-        NULL};
+    static char *names[] = {"path",     "max_mb",   "timing",    "calls",
+                            "fold",     "prefixes", "rank",      "world",
+                            "keep",     "schedule", "on_change", "on_ready",
+                            "timeline", "folder",   "notebook",  "c_calls",
+                            "on_site",  "step_of",  NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -111,10 +107,10 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$ipipOIIOOOOO&OppOz:Session", names, &path, &max_mb,
-            &timing, &calls, &fold, &prefixes, &rank, &world, &keep, &schedule,
-            &on_change, &on_ready, fd_session_timeline, &timeline, &folder,
-            &notebook, &c_calls, &on_site, &step_of)) {
+            args, kwargs, "|O$ipipOIIOOOOO&OppOz:Session", names, &path,
+            &max_mb, &timing, &calls, &fold, &prefixes, &rank, &world, &keep,
+            &schedule, &on_change, &on_ready, fd_session_timeline, &timeline,
+            &folder, &notebook, &c_calls, &on_site, &step_of)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -372,9 +368,7 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
     fd_error error = {""};
     fd_status status = fd_reader_read_memory(
         &trace, file->base, file->capacity, timeline != 0, &error);
-    if (status == FD_OK) {
-        status = fd_iterations_compare(trace);
-    }
+    fd_then(status, fd_iterations_compare(trace));
     if (status != FD_OK) {
         fd_trace_free(trace);
         return fd_raise(fd_module_of(self), status, &error);
@@ -529,7 +523,8 @@ static PyType_Slot slots[] = {
      "Session(path=None, *, max_mb=64, timing=True, calls=1, fold=True,\n"
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
      "        on_change=None, on_ready=None, timeline=None, "
-     "folder=None, notebook=False, c_calls=False)\n--\n\n"
+     "folder=None, notebook=False, c_calls=False, on_site=None, "
+     "step_of=None)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},

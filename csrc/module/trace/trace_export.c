@@ -93,9 +93,7 @@ write_aligned(const fd_trace *trace, const fd_exporter *exporter,
                                           &options.clocks_base_ns, error);
         options.clocks = clocks;
     }
-    if (status == FD_OK) {
-        status = exporter->write(trace, &options, to, error);
-    }
+    fd_then(status, exporter->write(trace, &options, to, error));
     fd_free(clocks);
     return status;
 }

@@ -99,7 +99,7 @@ window_of(const fd_trace_rank *rank, uint32_t from, uint32_t to)
 static PyObject *
 settled_of(const fd_trace_rank *rank)
 {
-    static const char *const verdicts[] = {"settled", "varying", "few",
+    static const char *const verdicts[] = {"settled",  "varying", "few",
                                            "unmarked", "untimed", "unclear"};
     fd_settled found = fd_settle(rank);
     PyObject *made =
@@ -238,9 +238,7 @@ copy_shared(fd_trace **to, const fd_trace *from)
     fd_status status =
         *to != NULL ? fd_merge_shared(*to, from, &ids) : FD_ENOMEM;
     fd_merge_ids_clear(&ids);
-    if (status == FD_OK) {
-        status = fd_trace_sort(*to);
-    }
+    fd_then(status, fd_trace_sort(*to));
     if (status != FD_OK && *to != NULL) {
         fd_trace_free(*to);
     }

@@ -13,7 +13,9 @@ fd_trace_nodes(PyObject *self, PyObject *unused)
     const fd_trace *trace = fd_trace_of(self);
     PyObject *columns = fd_columns(&fd_nodes_table, trace->nodes.list,
                                    trace->nodes.count, &trace->texts);
-    return fd_columns_with(columns, "key", fd_node_keys(trace));
+    return fd_columns_with(
+        columns, "key",
+        fd_trace_texts(trace, trace->nodes.count, fd_trace_node_key));
 }
 
 PyObject *
@@ -23,7 +25,9 @@ fd_trace_modules(PyObject *self, PyObject *unused)
     const fd_trace *trace = fd_trace_of(self);
     PyObject *columns = fd_columns(&fd_modules_table, trace->modules.list,
                                    trace->modules.count, &trace->texts);
-    return fd_columns_with(columns, "path", fd_module_paths(trace));
+    return fd_columns_with(
+        columns, "path",
+        fd_trace_texts(trace, trace->modules.count, fd_trace_module_name));
 }
 
 static const fd_column total_columns[] = {

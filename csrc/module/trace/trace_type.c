@@ -68,9 +68,7 @@ open_paths(PyObject *list, fd_trace_part part, const fd_steps_wanted *steps,
     Py_BEGIN_ALLOW_THREADS
         status =
             fd_source_open(trace, paths, (size_t)count, part, steps, error);
-        if (status == FD_OK) {
-            status = fd_iterations_compare(*trace);
-        }
+        fd_then(status, fd_iterations_compare(*trace));
     Py_END_ALLOW_THREADS
     if (status != FD_OK) {
         fd_trace_free(*trace);

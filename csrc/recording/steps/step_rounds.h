@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 enum {
-    FD_STEP_SITES = 16,        /* distinguished places of calls */
+    FD_STEP_SITES = 16,         /* distinguished places of calls */
     FD_NO_SITE = FD_STEP_SITES, /* a place that is not distinguished */
     FD_ROUND_KINDS = 8
 };
@@ -27,7 +27,7 @@ typedef enum fd_site_relation {
     FD_SITES_NEXT,    /* always in another pass */
     FD_SITES_NESTED,  /* the place itself, in a loop within that loop, which
                          has a call of another optimizer */
-    FD_SITES_UNCLEAR  /* each in a loop of its own */
+    FD_SITES_UNCLEAR  /* each in another loop */
 } fd_site_relation;
 
 /* Rounds that begin with the same optimizer. */
@@ -50,10 +50,10 @@ typedef struct fd_rounds {
                          pass */
     uint32_t first_calls; /* latest calls of optimizers without a round, each
                              after a backward pass */
-    fd_round_kind kinds[FD_ROUND_KINDS]; /* the last one: all others */
+    fd_round_kind kinds[FD_ROUND_KINDS]; /* the last one is reused */
     fd_round_kind *kind;                 /* of this round */
-    bool ended;         /* whether the step of this round has ended */
-    bool backward;      /* whether a backward pass ran since the latest call */
+    bool ended;    /* whether the step of this round has ended */
+    bool backward; /* whether a backward pass ran since the latest call */
     bool any_backward;
     uint64_t unclear; /* rounds whose begin or end is in doubt */
     uint64_t callers[FD_STEP_SITES]; /* latest optimizer of each place */

@@ -1,4 +1,4 @@
-#include "recording/step_rounds.h"
+#include "recording/steps/step_rounds.h"
 
 #include <string.h>
 
@@ -122,7 +122,7 @@ kind_of(fd_rounds *rounds, uint64_t first)
            && kind->first != first) {
         kind++;
     }
-    if (kind->first == 0) {
+    if (kind->first != first) {
         *kind = (fd_round_kind){
             .first = first, .closing = first, .patience = FIRST_PATIENCE};
     }
@@ -167,8 +167,8 @@ fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
 bool
 fd_rounds_returned(fd_rounds *rounds, uint64_t optimizer)
 {
-    bool ends = rounds->kind != NULL
-             && optimizer == rounds->kind->closing && !rounds->ended;
+    bool ends = rounds->kind != NULL && optimizer == rounds->kind->closing
+             && !rounds->ended;
     rounds->ended |= ends;
     return ends;
 }

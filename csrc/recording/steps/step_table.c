@@ -1,4 +1,4 @@
-#include "recording/step_table.h"
+#include "recording/steps/step_table.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "recording/snapshot_table.h"
+#include "recording/steps/snapshot_table.h"
 
 #include "base/resident.h"
 

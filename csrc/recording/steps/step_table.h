@@ -4,7 +4,7 @@
 #ifndef FD_STEP_TABLE_H
 #define FD_STEP_TABLE_H
 
-#include "recording/snapshot_table.h"
+#include "recording/steps/snapshot_table.h"
 
 typedef struct fd_steps {
     fd_recording *recording; /* borrowed */
