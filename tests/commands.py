@@ -22,20 +22,27 @@ def run(*words: object) -> tuple[int, str, str]:
     return status, output, errors
 
 
-def out(*words: object) -> str:
-    """The standard output of a command that must succeed."""
-    status, output, errors = run(*words)
-    assert status == 0, errors
+def out(*words: object, status: int = 0) -> str:
+    """The standard output of a command that must end with this status."""
+    found, output, errors = run(*words)
+    assert found == status, errors
     return output
 
 
-def document(*words: object) -> Any:
+def document(*words: object, status: int = 0) -> Any:
     """What such a command prints with ``--json``."""
-    return json.loads(out(*words, "--json"))
+    return json.loads(out(*words, "--json", status=status))
 
 
 def error(*words: object, status: int = 2) -> str:
     """The standard error of a command that must end with this status; with 2, nothing else is printed."""
     found, output, errors = run(*words)
     assert found == status and (status != 2 or not output), (output, errors)
+    return errors
+
+
+def complaint(*words: object) -> str:
+    """The one line of a command that refuses its input."""
+    errors = error(*words)
+    assert errors.count("\n") == 1, errors
     return errors

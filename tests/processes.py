@@ -116,6 +116,13 @@ def successful(*arguments: object, folder: Path | None = None, **changes: str) -
     return done
 
 
+def refused(*arguments: object, folder: Path | None = None, **changes: str) -> str:
+    """The one line of a command that refuses its input."""
+    done = fastdispatch(*arguments, folder=folder, **changes)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    return done.stderr
+
+
 def merge_timelines(*arguments: object, status: int = 0) -> list[str]:
     """Run `timeline merge` and return the lines on stderr."""
     done = fastdispatch("timeline", "merge", *arguments)

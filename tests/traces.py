@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import fastdispatch
+
+
+def recorded(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:
+    """Record ``work`` in memory, with its timeline if the options ask for one."""
+    with fastdispatch.CallGraph(None, **options) as graph:
+        work()
+    assert graph._session is not None
+    return fastdispatch.Trace(graph._session.trace(timeline=True))
 
 
 def calls(trace: fastdispatch.Trace, column: str = "name", kind: str = "") -> Counter[str]:

@@ -17,10 +17,6 @@ from fastdispatch.record.launchers import is_launcher
 from fastdispatch.record.option_text import options_of
 
 
-def is_spawned_by_multiprocessing() -> bool:
-    return any("multiprocessing.spawn" in argument for argument in sys.orig_argv)
-
-
 def is_fork_server() -> bool:
     return any("multiprocessing.forkserver" in argument for argument in sys.orig_argv)
 
@@ -60,7 +56,7 @@ def name_child(spawned: bool) -> None:
 
 
 def begin() -> None:
-    spawned = is_spawned_by_multiprocessing()
+    spawned = any("multiprocessing.spawn" in argument for argument in sys.orig_argv)
     if os.environ.get("FASTDISPATCH") != "children" and not is_fork_server():
         start()
         if spawned:

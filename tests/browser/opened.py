@@ -1,7 +1,5 @@
 """A page opened from the disk in a headless Chromium without a network, and large or unusual recordings."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Colours of packages are distinguishable for everybody, and text on them is readable."""
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The page of a comparison: every view shows changes by signs, not by colour alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

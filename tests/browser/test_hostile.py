@@ -1,7 +1,5 @@
 """Names with markup, ends of data blocks or bidirectional controls are shown as text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

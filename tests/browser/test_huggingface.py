@@ -1,7 +1,5 @@
 """The page of a model of transformers, built from a configuration without downloads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A hundred thousand paths of calls."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

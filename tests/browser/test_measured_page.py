@@ -1,7 +1,5 @@
 """Measured FLOPs and bytes as weights of the page: the totals of ``report --flops``, ``--memory`` and ``--comm``."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The overview, plumbing, threads and heat maps: the figures of the report, and sums that do not change."""
 
-from __future__ import annotations
-
 import json
 import re
 from copy import deepcopy

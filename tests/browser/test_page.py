@@ -1,7 +1,5 @@
 """The page of the example GPT: all views and controls."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

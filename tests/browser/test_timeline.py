@@ -1,7 +1,5 @@
 """The timeline: lanes, slices with all their fields, arrows, steps, pipelines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Graph, modules, source of the example GPT; a rank of a merge."""
 
-from __future__ import annotations
-
 import json
 import re
 from copy import deepcopy

@@ -8,11 +8,7 @@ FINDING = "unfused-optimizer"
 
 def main(fault: bool) -> None:
     model = small.Net(32, 40)
-    optimizer = torch.optim.AdamW(model.parameters(), foreach=False) if fault else fused(model)
+    optimizer = torch.optim.AdamW(model.parameters(), **{"foreach": False} if fault else {"fused": True})
     x, y = small.batch(128, 32)
     for _ in range(small.STEPS):
         small.step(model, optimizer, x, y)
-
-
-def fused(model: torch.nn.Module) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(model.parameters(), fused=True)

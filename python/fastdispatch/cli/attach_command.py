@@ -47,9 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.record.attach import attach
 
     path = attach(arguments.pid, arguments.out, arguments.steps, arguments.wait)
-    message(
-        f"process {arguments.pid} is recorded in {path}. Next: fastdispatch detach {arguments.pid}",
-    )
+    message(f"process {arguments.pid} is recorded in {path}. Next: fastdispatch detach {arguments.pid}")
 
 
 def end(arguments: argparse.Namespace) -> None:

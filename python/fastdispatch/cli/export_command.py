@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 from typing import Literal
 
-from fastdispatch import Trace, load
+from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
@@ -104,7 +104,7 @@ def export_sqlite(arguments: argparse.Namespace) -> None:
     large = tables.to_sqlite(load(arguments.path, timeline=True, steps=arguments.steps), arguments.output)
     if large:
         message(
-            f"{arguments.output}: {large} numbers of more than 63 bits are stored as text: is the recording damaged?",
+            f"{arguments.output}: {large} numbers of more than 63 bits are stored as text: is the recording damaged?"
         )
 
 
@@ -121,7 +121,7 @@ def export_timeline(arguments: argparse.Namespace) -> None:
 
 def export_callgraph(arguments: argparse.Namespace) -> None:
     trace = load(arguments.path)
-    ranks = ranks_of(trace) if arguments.rank is None else [arguments.rank]
+    ranks = [rank["rank"] for rank in trace.ranks] if arguments.rank is None else [arguments.rank]
     texts = {rank: trace.export("callgraph", rank=rank, ops="all" if arguments.ops else "none") for rank in ranks}
     output = Path(arguments.output)
     if output.suffix != ".json" or output.is_dir():
@@ -134,7 +134,3 @@ def export_callgraph(arguments: argparse.Namespace) -> None:
         raise Error(
             f"{output}: one file cannot hold {len(ranks)} ranks: give a folder to -o, or select one with --rank"
         )
-
-
-def ranks_of(trace: Trace) -> list[int]:
-    return [rank["rank"] for rank in trace.ranks]

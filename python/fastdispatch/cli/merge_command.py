@@ -56,7 +56,7 @@ def _part(text: str) -> tuple[int, int]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not _is_folder(arguments.output):
+    if not (arguments.output.endswith((".parquet", os.sep)) or is_dataset(arguments.output)):
         if arguments.part is not None:
             raise Error("merge: --part writes a data set: -o FOLDER.parquet")
         check_place(arguments.output)
@@ -79,10 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
         message(line)
     print(f"{len(manifest.ranks)} ranks in {len(manifest.groups)} groups: {arguments.output}")
     return 1 if manifest.refused else 0
-
-
-def _is_folder(path: str) -> bool:
-    return path.endswith((".parquet", os.sep)) or is_dataset(path)
 
 
 def _progress() -> Callable[[int, int], None] | None:

@@ -92,9 +92,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--steps", metavar="A:B", help="record only steps A to B-1")
     parser.add_argument(
+        "--budget",
+        type=float,
+        metavar="SHARE",
+        help="record only as many steps as take SHARE of the run time, e.g. 0.01, and measure what they cost",
+    )
+    parser.add_argument(
         "--step-of",
         metavar="FUNCTION",
-        help="the function whose end is the end of a step, NAME or FILE:NAME; default: found by the calls of optimizers",
+        help="the function whose end is the end of a step, NAME or FILE:NAME (default: by calls of optimizers)",
     )
     parser.add_argument(
         "--job_schedule_profiler_start",
@@ -141,6 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
         keep=arguments.keep,
         steps=arguments.steps,
         step_of=arguments.step_of,
+        budget=arguments.budget,
         ranks=_ranks(arguments.ranks),
         max_mb=arguments.max_mb,
         best_effort=arguments.best_effort,
@@ -192,6 +199,7 @@ def _set_environment(arguments: argparse.Namespace) -> None:
     options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []
     options += [f"gpu={arguments.gpu.replace(',', '+')}"] if arguments.gpu != "auto" else []
     options += [f"keep={'+'.join(arguments.keep)}"] if arguments.keep else []
+    options += [f"budget={arguments.budget}"] if arguments.budget is not None else []
     options += [f"step_of={arguments.step_of}"] if arguments.step_of else []
     options += ["children=0"] if arguments.no_children else []
     options += [f"measure={arguments.measure.replace(',', '+')}"] if arguments.measure else []

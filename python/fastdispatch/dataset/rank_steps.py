@@ -31,13 +31,10 @@ def rank_rows(path: str | os.PathLike[str], numbers: Collection[int]) -> list[Ra
     """Return the rows of a data set by rank, of the steps between the lowest and the highest number. Raises Error for
     a damaged data set."""
     with engine.reading(Path(path)):
-        return _rank_rows(scan(path), numbers)
-
-
-def _rank_rows(run: Run, numbers: Collection[int]) -> list[RankRow]:
-    kept = f"number BETWEEN {min(numbers, default=0)} AND {max(numbers, default=0)}"
-    last = run.rows(run.sql("SELECT max(rank) FROM ranks"))[0][0]
-    return folded(_rows(run, kept), last)
+        run = scan(path)
+        kept = f"number BETWEEN {min(numbers, default=0)} AND {max(numbers, default=0)}"
+        last = run.rows(run.sql("SELECT max(rank) FROM ranks"))[0][0]
+        return folded(_rows(run, kept), last)
 
 
 def rank_times(path: str | os.PathLike[str], contexts: ArrowTable, context: int) -> list[RankTime]:

@@ -30,7 +30,8 @@ def findings(run: Trace | PathLike | Sequence[PathLike], *, steps: Steps = "sett
     """
     trace = run if isinstance(run, Trace) else _loaded(run, steps)
     if trace.reduced is not None:
-        sample = sample_of(trace.sources[0], _same_steps(trace)) if trace.sources else None
+        same: Steps = "settled" if trace.window is not None else None
+        sample = sample_of(trace.sources[0], same) if trace.sources else None
         return findings_of_ranks(trace, trace.name if trace.sources else "", sample)
     paths = trace.sources
     whole = trace if trace.window is None else _whole(trace)
@@ -51,10 +52,6 @@ def _whole(trace: Trace) -> Trace | None:
 
 def _loaded(run: PathLike | Sequence[PathLike], steps: Steps) -> Trace:
     return load_run(run, steps=steps) if isinstance(run, (str, os.PathLike)) else load(run, steps=steps)
-
-
-def _same_steps(trace: Trace) -> Steps:
-    return "settled" if trace.window is not None else None
 
 
 def _workers(paths: Sequence[PathLike]) -> list[Trace]:

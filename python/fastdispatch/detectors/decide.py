@@ -20,19 +20,19 @@ def decide(
     ``workers``: recordings of its DataLoader workers; ``part`` reads the recording reduced to some steps."""
     steps = MeasuredSteps(trace, whole, workers, part)
     reason = _too_little(steps)
-    found: list[Finding] = []
-    undecided: list[NotDecided] = []
+    results: list[Finding | NotDecided] = []
     for id, detect in DETECTORS.items():
-        if reason and id not in WITHOUT_STEPS:
-            undecided.append(NotDecided(id, reason))
-            continue
-        for each in _run(id, detect, steps):
-            if isinstance(each, NotDecided):
-                undecided.append(each)
-            else:
-                found.append(each)
+        decidable = not reason or id in WITHOUT_STEPS
+        results += _run(id, detect, steps) if decidable else [NotDecided(id, reason)]
+    found, undecided = sorted_results(results)
+    return Findings(path, steps.typical, steps.timed, steps.numbers, found, undecided, missing_ranks(trace.ranks))
+
+
+def sorted_results(results: Sequence[Finding | NotDecided]) -> tuple[list[Finding], list[NotDecided]]:
+    """Return the findings by gain, and what was not decided."""
+    found = [each for each in results if isinstance(each, Finding)]
     found.sort(key=lambda finding: (-finding.gain_ns, finding.id, finding.where.key))
-    return Findings(path, steps.typical, steps.count, steps.numbers, found, undecided, missing_ranks(trace.ranks))
+    return found, [each for each in results if isinstance(each, NotDecided)]
 
 
 def _run(id: str, detect: Detect, steps: MeasuredSteps) -> list[Finding | NotDecided]:

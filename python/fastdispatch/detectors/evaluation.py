@@ -21,7 +21,9 @@ ADVICE = "evaluate every N steps or once per epoch, on fewer batches, with large
 
 
 def find(steps: MeasuredSteps) -> Iterator[Finding]:
-    trained = _trained(steps)
+    modules = steps.paths["module"]
+    # Modules whose forward has a backward pass.
+    trained = {modules[row] for row, time in enumerate(steps.paths["backward"]) if modules[row] >= 0 and time}
     groups: dict[int, list[int]] = {}
     for path in steps.outermost(lambda row: _is_forward_only(steps, row, trained)):
         top = _function(steps, path)
@@ -34,12 +36,6 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
             time = steps.unclaimed(rows)
             if time >= limits.EVALUATION_SHARE * steps.step:
                 yield _finding(steps, paths, rows, time)
-
-
-def _trained(steps: MeasuredSteps) -> set[int]:
-    """Return the modules whose forward has a backward pass."""
-    modules = steps.paths["module"]
-    return {modules[row] for row, time in enumerate(steps.paths["backward"]) if modules[row] >= 0 and time}
 
 
 def _is_forward_only(steps: MeasuredSteps, path: int, trained: set[int]) -> bool:

@@ -102,5 +102,5 @@ GIL_SHARE = 0.02
 #: hang: age of the innermost call, in mean steps.
 HANG_STEPS = 5.0
 
-#: own-cost: share of the step, and time per step.
-OWN_SHARE, OWN_MS = 0.02, 1.0
+#: own-cost: share of the run.
+OWN_SHARE = 0.02

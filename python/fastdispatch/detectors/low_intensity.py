@@ -53,7 +53,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         return
     sites = CallSites(steps.trace)
     operators = _operators(steps, sites)
-    best = max((each for each in operators if each.intensity >= limits.HIGH_INTENSITY), key=_rate, default=None)
+    intense = [each for each in operators if each.intensity >= limits.HIGH_INTENSITY]
+    best = max(intense, key=lambda each: each.rate, default=None)
     if best is None:
         yield NotDecided(ID, f"no operator has {limits.HIGH_INTENSITY:.0f} FLOP/B: there is no rate to compare with")
         return
@@ -66,10 +67,6 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         if chain.time >= limits.INTENSITY_SHARE * steps.step and _length(steps, user, chain) >= limits.CHAIN:
             yield _finding(steps, user, chain, best)
             steps.claim(chain.paths)
-
-
-def _rate(figures: _Figures) -> float:
-    return figures.rate
 
 
 def _length(steps: MeasuredSteps, user: int, chain: _Figures) -> float:

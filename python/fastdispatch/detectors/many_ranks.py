@@ -7,7 +7,7 @@ from typing import Any
 
 from fastdispatch.dataset.run_loading import load_run, one_rank, rank_times
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.decide import decide
+from fastdispatch.detectors.decide import decide, sorted_results
 from fastdispatch.detectors.measured_ranks import of_measures
 from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, Findings, NotDecided, Where
@@ -34,23 +34,15 @@ def findings_of_ranks(trace: Trace, path: str, sample: Trace | None = None) -> F
     about = trace.reduced or {}
     ranks = [rank for first, last in about["ranks"] for rank in range(first, last + 1)]
     steps = sum(times[0] for times in about["latest"].values())
-    program = decide(sample, path) if sample is not None else None
-    undecided = (
-        [NotDecided(id, "a sum of ranks: give one rank") for id in DETECTORS if id not in _OF_RANKS]
-        if program is None
-        else [each for each in program.not_decided if each.id not in _OF_RANKS]
-    )
-    reason = _too_little(about, ranks, steps)
-    found = [each for each in program if each.id not in _OF_RANKS] if program is not None else []
-    if reason:
-        undecided += [NotDecided(id, reason) for id in _OF_RANKS]
+    results: list[Finding | NotDecided]
+    if sample is None:
+        results = [NotDecided(id, "a sum of ranks: give one rank") for id in DETECTORS if id not in _OF_RANKS]
     else:
-        for each in _outliers(trace, about):
-            if isinstance(each, NotDecided):
-                undecided.append(each)
-            else:
-                found.append(each)
-    found.sort(key=lambda each: (-each.gain_ns, each.id, each.where.key))
+        program = decide(sample, path)
+        results = [each for each in (*program, *program.not_decided) if each.id not in _OF_RANKS]
+    reason = _too_little(about, ranks, steps)
+    results += [NotDecided(id, reason) for id in _OF_RANKS] if reason else _outliers(trace, about)
+    found, undecided = sorted_results(results)
     return Findings(path, step_time(trace.ranks), steps, ranks, found, undecided, missing_ranks(trace.ranks))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.model import Finding, Where
+from fastdispatch.read.recording_cost import steps_of_run
 from fastdispatch.read.source_calls import Sources
 from fastdispatch.read.steps import PHASE_BITS, PHASES, kept_steps, step_time
 from fastdispatch.read.summary import in_role
@@ -103,6 +104,12 @@ class MeasuredSteps:
     def typical(self) -> int:
         """The time of a step that is printed: the median."""
         return step_time(self.ranks)
+
+    @property
+    def timed(self) -> int:
+        """The number of steps that it is the median of; with a budget, of those that are not recorded."""
+        run = steps_of_run(self.ranks[0]) if self.ranks else None
+        return self.count if run is None else int(run["steps"] - run["recorded"])
 
     @cached_property
     def passes(self) -> list[int]:

@@ -38,7 +38,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
     steps.claim(steps.named(_COMPILES))
     guards = [row for fact in compilations(whole.trace) for row in fact["recompilations"]]
     guard = max(guards, key=lambda row: int(row["count"]), default={"guard": ""})["guard"]
-    guard = _condition(guard)
+    guard = guard.partition("  # ")[0].strip()  # without the comment on its source
     yield steps.finding(
         ID,
         f"{_named(whole, compiled)} is compiled again in {active} steps",
@@ -59,11 +59,6 @@ def _named(steps: MeasuredSteps, path: int) -> str:
         return steps.name(path)
     user = steps.user(path)
     return "a compiled module" if user < 0 else f"a compiled module that {steps.name(user)} calls"
-
-
-def _condition(guard: str) -> str:
-    """Return the condition of a guard without the comment on its source."""
-    return guard.partition("  # ")[0].strip()
 
 
 def _times(steps: MeasuredSteps, paths: set[int]) -> tuple[int, int, float]:

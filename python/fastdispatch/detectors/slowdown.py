@@ -55,7 +55,9 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         if path < 0 or not (one or everywhere):
             continue
         gain = sum(times) / len(times) - first
-        _claim(asked, steps, path)
+        # The same calls of the same function of the program.
+        user, rows = steps.user(path), asked.named(steps.key(path))
+        asked.claim([row for row in rows if user < 0 or asked.key(max(asked.user(row), 0)) == steps.key(user)])
         yield steps.finding(
             ID,
             f"steps grow from {seconds(first)} to {seconds(last)}",
@@ -75,13 +77,6 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         return
     if not decided:
         yield NotDecided(ID, f"fewer than {limits.GROWTH_STEPS} steps")
-
-
-def _claim(asked: MeasuredSteps, whole: MeasuredSteps, path: int) -> None:
-    """Claim the time of a path of the whole recording: the same calls of the same function of the program."""
-    user = whole.user(path)
-    rows = asked.named(whole.key(path))
-    asked.claim([row for row in rows if user < 0 or asked.key(max(asked.user(row), 0)) == whole.key(user)])
 
 
 def _cpu(steps: MeasuredSteps, rank: dict[str, Any], spans: Sequence[tuple[int, ...]]) -> tuple[float, float] | None:

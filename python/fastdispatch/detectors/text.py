@@ -21,12 +21,18 @@ def lines(found: Findings) -> Iterator[str]:
         yield found.missing
     yield ""
     for number, finding in enumerate(found.findings, 1):
-        yield from finding_lines(number, finding)
+        yield f"{number}. {sentence(finding)}"
+        yield f"   evidence: {finding.proof}"
+        yield f"   to do: {finding.advice}"
         yield ""
     if not found.findings:
         yield "nothing was found" if found.steps else "nothing was found, since no step was recorded"
         yield ""
-    yield from undecided_lines(found)
+    reasons: dict[str, list[str]] = {}
+    for each in found.not_decided:
+        reasons.setdefault(each.reason, []).append(each.id)
+    for reason, ids in reasons.items():
+        yield f"not decided: {', '.join(dict.fromkeys(ids))} ({reason})"
 
 
 def step_line(found: Findings) -> str:
@@ -35,12 +41,6 @@ def step_line(found: Findings) -> str:
         return f"{name}no training step was recorded"
     ranks = f"rank{'s' if len(found.ranks) > 1 else ''} {spans(sorted(found.ranks))}"
     return f"{name}a step takes {seconds(found.step_ns)} (median; {found.steps} steps, {ranks})"
-
-
-def finding_lines(number: int, finding: Finding) -> Iterator[str]:
-    yield f"{number}. {sentence(finding)}"
-    yield f"   evidence: {finding.proof}"
-    yield f"   to do: {finding.advice}"
 
 
 def sentence(finding: Finding) -> str:
@@ -57,15 +57,6 @@ def first_lines(found: Sequence[Finding]) -> Iterator[str]:
         more = f"{len(found) - SHOWN} more findings, " if len(found) > SHOWN else ""
         yield f"{more}evidence and what to do: fastdispatch findings"
         yield ""
-
-
-def undecided_lines(found: Findings) -> Iterator[str]:
-    """Yield one line per reason."""
-    reasons: dict[str, list[str]] = {}
-    for each in found.not_decided:
-        reasons.setdefault(each.reason, []).append(each.id)
-    for reason, ids in reasons.items():
-        yield f"not decided: {', '.join(dict.fromkeys(ids))} ({reason})"
 
 
 def closing_lines(path: str) -> Iterator[str]:

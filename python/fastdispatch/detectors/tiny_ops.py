@@ -109,7 +109,8 @@ def _of_loop(steps: MeasuredSteps, caller: int, paths: list[int]) -> list[int]:
     """Return the repeated paths that a loop over elements, parameters or time has; not those of a loop over layers or
     micro-batches."""
     most = max(_again(steps, path, caller) for path in paths)
-    if 2 * _backwards(steps, caller) >= most:
+    backward = (_again(steps, row, caller) for row in steps.below(caller) if steps.key(row) == _BACKWARD)
+    if 2 * max(backward, default=0.0) >= most:
         return []
     layers = len(_modules(steps, caller))
     long = [
@@ -134,11 +135,6 @@ def _public(steps: MeasuredSteps, path: int) -> str:
     while steps.is_python(path) and steps.name(path).startswith("_") and steps.children[path]:
         path = max(steps.children[path], key=steps.total)
     return steps.name(path) if steps.is_python(path) else steps.key(path)
-
-
-def _backwards(steps: MeasuredSteps, caller: int) -> float:
-    """Return how often one call of a function runs backward, at most."""
-    return max((_again(steps, row, caller) for row in steps.below(caller) if steps.key(row) == _BACKWARD), default=0.0)
 
 
 def _modules(steps: MeasuredSteps, caller: int) -> set[int]:

@@ -1,7 +1,5 @@
 """The machine of a process."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recordings as inputs of a data set: files, run directories, and paths of any store that fsspec reads."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

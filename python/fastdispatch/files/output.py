@@ -1,7 +1,5 @@
 """Output files and folders of commands."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Input files: only regular ones, opened without waiting."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

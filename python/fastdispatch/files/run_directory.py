@@ -4,8 +4,6 @@ All access is through :class:`fastdispatch._core.Folder`, relative to the direct
 for a FIFO: other users may be able to write there. The only exception it raises is :class:`fastdispatch.Error`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -24,6 +22,9 @@ LOCK = ".manifest.lock"
 
 #: Ending of the previous recording.
 PREVIOUS = ".previous"
+
+#: States of the writer of a recording whose name is free.
+_FREE = (None, "gone")
 
 #: Seconds to wait for the lock, which each process of a run keeps for milliseconds; another may keep it forever.
 _PATIENCE = 30.0
@@ -153,24 +154,18 @@ def free_name(folder: _core.Folder, rank: int, best_effort: bool = False) -> str
     name = recording_name(rank)
     if not best_effort:
         folder.writer(name)  # raises if another file has the name
-    free = next((each for each in chain([name], own_names(rank)) if _is_free(folder, each)), None)
+    free = next((each for each in chain([name], own_names(rank)) if _writer(folder, each) in _FREE), None)
     if free is None:
         raise Error(f"{folder.path}: all names for a recording of rank {rank} are in use")
     return free
 
 
-def _is_free(folder: _core.Folder, name: str) -> bool:
+def _writer(folder: _core.Folder, name: str) -> str | None:
+    """Return the state of the writer of a recording; "damaged" if it cannot be read."""
     try:
-        return folder.writer(name) in (None, "gone")
+        return folder.writer(name)
     except Error:
-        return False
-
-
-def _is_live(folder: _core.Folder, name: str) -> bool:
-    try:
-        return folder.writer(name) in ("live", "unknown")
-    except Error:
-        return False
+        return "damaged"
 
 
 def recording_id(folder: _core.Folder, name: str) -> bytes | None:
@@ -226,7 +221,7 @@ def settle(file: RecordingFile, rank: int, world: int, run: str) -> str | None:
 def _is_left(file: RecordingFile, name: str) -> bool:
     """Return whether a name is free at the end: a recording that ended before this one began may be replaced, that of
     another process of the same rank in this run must not."""
-    if not _is_free(file.folder, name):
+    if _writer(file.folder, name) not in _FREE:
         return False
     head = file.folder.read(name, 184)
     if head is None:
@@ -310,14 +305,6 @@ def recordings(path: str | os.PathLike[str]) -> list[str]:
         return []
 
 
-def run_of(folder: Path) -> str | None:
-    """Return the id of the run in the manifest of a run directory."""
-    try:
-        return _read(_core.Folder(folder))[0].get("run_id")
-    except Error:
-        return None
-
-
 def register(
     folder: _core.Folder, name: str, rank: int, world: int, run: str, *, again: bool = False, **writer: Any
 ) -> str | None:
@@ -335,7 +322,7 @@ def register(
     if again:
         ranks = [old for old in ranks if (old.get("host"), old.get("pid")) != (process["host"], process["pid"])]
     if manifest.get("run_id") != run or any(old["file"] == name for old in ranks):
-        ranks = [old for old in ranks if _is_live(folder, old["file"])]
+        ranks = [old for old in ranks if _writer(folder, old["file"]) in ("live", "unknown")]
     entry = {"rank": rank, "file": name, **process, "started": time.time()}
     ranks = [*(old for old in ranks if old["file"] != name), entry]
     ranks.sort(key=lambda each: (each["rank"], each["file"]))

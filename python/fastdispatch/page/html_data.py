@@ -155,18 +155,12 @@ def per_module(trace: Trace, rank: int) -> Columns:
     return {name: table[name] for name in ("where", "instances", "calls", "ops", "self", "total", "backward")}
 
 
-def modules_by_rank(trace: Trace) -> dict[str, Columns]:
-    """Return sums of modules, one table per rank; none for one rank."""
-    if len(trace.ranks) < 2:
-        return {}
-    return {f"modules{index}": per_module(trace, index) for index in range(len(trace.ranks))}
-
-
 def core(
     trace: Trace, path: str, kept: Columns, found: Facts, more: dict[str, Any], extra: Sequence[MeasuredWeight] = ()
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the main block of every page, with contexts ``kept``, facts ``found``, further values
     ``more`` (findings, notes, capped), and measured weights ``extra``."""
+    ranks = range(len(trace.ranks) if len(trace.ranks) > 1 else 0)
     values = {
         "about": about(found, path) | {"versions": versions(trace)} | more,
         "weights": weights(kept, found.whole, extra),
@@ -176,5 +170,5 @@ def core(
         "modules": modules(trace),
         "contexts": kept,
         "per_module": per_module(trace, -1),
-        **modules_by_rank(trace),
+        **{f"modules{rank}": per_module(trace, rank) for rank in ranks},
     }

@@ -94,17 +94,16 @@ class _PhaseSplit:
 
 def _ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> Columns:
     """Return rank, host, coordinates and parts of each row; of a sum of ranks the parts are phases."""
-    parts = _parts_of_phases(rows) if trace.reduced is not None else _parts_of_ranks(trace, rows, split)
+    if trace.reduced is not None:
+        parts = [dict.fromkeys(PARTS, 0) | row.phases for row in rows]
+    else:
+        parts = _parts_of_ranks(trace, rows, split)
     return {
         "rank": [row.rank for row in rows],
         "host": [row.host for row in rows],
         **{f"at_{name}": [row.place[i] for row in rows] for i, name in enumerate(COORDINATES)},
         **{name: [each[name] for each in parts] for name in PARTS},
     }
-
-
-def _parts_of_phases(rows: Sequence[RankRow]) -> list[dict[str, int]]:
-    return [dict.fromkeys(PARTS, 0) | row.phases for row in rows]
 
 
 def _parts_of_ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> list[dict[str, int]]:

@@ -36,7 +36,10 @@ def draw(made: Plan, replay: Replay) -> str:
     if made.steps * made.stages > _MOST:
         raise Error(f"a plan of {made.steps * made.stages} steps is too large to draw (at most {_MOST})")
     boxes = [(job, at) for at, job in enumerate(made.rows) if job.kind in KINDS]
-    scale = _scale(replay)
+    # Pixels per unit of time, so that the shortest job has room for a number, within bounds.
+    shortest = min((each for kind in "FBIW" for each in replay.times[kind] if each), default=Fraction(1))
+    makespan = float(replay.makespan) or 1.0
+    scale = min(max(_UNIT / float(shortest), _NARROWEST / makespan), _WIDEST / makespan)
     kinds = [kind for kind in KINDS if any(job.kind == kind for job, _ in boxes)]
     words = [*_captions(made, replay, kinds)]
     width = _LEFT + max(float(replay.makespan) * scale, _NARROWEST) + _RIGHT
@@ -52,13 +55,6 @@ def draw(made: Plan, replay: Replay) -> str:
         *(text(_LEFT, bottom + 80 + 17 * index, caption) for index, caption in enumerate(words)),
     ]
     return document(width, height, _title(made), parts, patterns=PATTERNS)
-
-
-def _scale(replay: Replay) -> float:
-    """Return pixels per unit of time, so that the shortest job has room for a number, within bounds."""
-    shortest = min((each for kind in "FBIW" for each in replay.times[kind] if each), default=Fraction(1))
-    makespan = float(replay.makespan) or 1.0
-    return min(max(_UNIT / float(shortest), _NARROWEST / makespan), _WIDEST / makespan)
 
 
 def _y(stage: int) -> int:

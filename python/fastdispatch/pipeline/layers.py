@@ -54,7 +54,7 @@ def layers_of(given: Any) -> Layers:
     return Layers(
         items=items,
         names=[type_name(item) for item in items],
-        shown=[shown_name(item) for item in items],
+        shown=[type_name(item) or str(item) for item in items],  # as DeepSpeed prints them
         loss=getattr(given, "loss_fn", None),
         numbers=numbers if numbers or not items else None,
         paths=[str(index) for index in range(len(items))],
@@ -78,11 +78,6 @@ def type_name(item: Any) -> str | None:
     if is_module(item):
         return type(item).__name__
     return getattr(item, "__name__", None)
-
-
-def shown_name(item: Any) -> str:
-    """Return a layer as DeepSpeed prints it."""
-    return type_name(item) or str(item)
 
 
 def is_module(item: Any) -> bool:

@@ -119,6 +119,9 @@ class Sources:
             )
 
 
+#: Parts with local names.
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
 #: Statements and expressions that repeat a part of themselves.
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -172,27 +175,19 @@ def _executes(part: ast.AST, name: str) -> bool:
     return any(isinstance(each, symbol) for each in spelled)
 
 
-def inside(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function, without those of functions and classes defined in it."""
+def inside(function: ast.AST, closed: tuple[type[ast.AST], ...] = _SCOPES) -> Iterator[ast.AST]:
+    """Yield the nodes of a function, without those in parts of some kinds: in functions and classes defined in it."""
     waiting = list(ast.iter_child_nodes(function))
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        if not isinstance(node, closed):
             waiting += ast.iter_child_nodes(node)
 
 
 def unconditional(function: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function that are not in a branch."""
-    waiting = list(ast.iter_child_nodes(function))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(
-            node,
-            (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.If, ast.IfExp, ast.ExceptHandler),
-        ):
-            waiting += ast.iter_child_nodes(node)
+    """Return the nodes of a function that are not in a branch."""
+    return inside(function, (*_SCOPES, ast.If, ast.IfExp, ast.ExceptHandler))
 
 
 def _calls_in(node: ast.AST) -> list[ast.Call]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fastdispatch.read.recording_cost import steps_of_run
+
 #: Phases of training, by their number in the recording; columns of its steps.
 PHASES = ("other", "forward", "backward", "optimizer", "data")
 
@@ -23,7 +25,7 @@ _UNDECIDED = {
 }
 
 
-#: What ends a step, by the source of the steps.
+#: The rule that found the steps, by their source.
 _RULES = {
     "none": "",
     "optimizer": "by Optimizer.step",
@@ -157,7 +159,7 @@ def window_of(ranks: Sequence[Mapping[str, Any]]) -> Window | None:
         last=max(one["last"] for one in chosen),
         steps=max(one["steps"] for one in chosen),
         skipped=min(one["skipped"] for one in chosen),
-        ended=max(rank["marks"]["steps"][-1] for rank in ranks),
+        ended=max((steps_of_run(rank) or {"steps": rank["marks"]["steps"][-1]})["steps"] for rank in ranks),
         settled=is_settled,
         varying=is_settled and any(rank["settled"]["verdict"] == "varying" for rank in ranks),
         slower=max(_slower(rank) for rank in ranks),
@@ -214,12 +216,18 @@ def step_phases(ranks: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 
 def step_times(ranks: Iterable[Mapping[str, Any]]) -> StepTime | None:
-    """Return the time of a step: of the settled steps, or of those that the ranks are reduced to, at most the latest
-    256 of each rank; ``None`` without any. Every output prints this figure."""
+    """Return the time of a step: of the steps that are not recorded, if a budget left any, otherwise of the settled
+    steps, or of those that the ranks are reduced to, at most the latest 256 of each rank; ``None`` without any. Every
+    output prints this figure."""
+    ranks = list(ranks)
     phases = step_phases(ranks)
     times = sorted(map(sum, zip(*phases.values(), strict=True)))
     if not times:
         return None
+    unrecorded = [run for run in map(steps_of_run, ranks) if run is not None and run.get("step")]
+    if unrecorded and len(unrecorded) == len(ranks):
+        run = sorted(unrecorded, key=lambda run: run["step"])[len(unrecorded) // 2]
+        return StepTime(run["step"], run["step_low"], run["step_high"], run["steps"] - run["recorded"])
     from statistics import quantiles  # it imports random, whose name a recorded program may use
 
     low, middle, high = quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
@@ -273,11 +281,15 @@ def _parts(rank: Mapping[str, Any]) -> list[Part]:
     recorded, other = marks["recorded"], marks["other"]
     usual = (other[last] - other[first]) / chosen["steps"]
     startup = round(min(max(other[0] - usual, 0), recorded[0]))
+    steps, training, after = chosen["steps"], recorded[last] - recorded[first], max(rank["whole"] - recorded[last], 0)
+    run = steps_of_run(rank)
+    if run is not None:  # with the steps that are not recorded
+        steps, training, after = run["steps"] - chosen["skipped"], max(run["time"] - recorded[first], 0), 0
     return [
         Part("start-up", 0, startup),
         Part("first steps", chosen["skipped"], recorded[first] - startup),
-        Part("training", chosen["steps"], recorded[last] - recorded[first]),
-        Part("after the last step", 0, max(rank["whole"] - recorded[last], 0)),
+        Part("training", steps, training),
+        Part("after the last step", 0, after),
     ]
 
 

@@ -104,7 +104,7 @@ class Trace(Views):
         timeline, and those without one end), and the tables threads, open (calls that were open; age in
         ns), latest_steps (ns since the start) and step_tops.
 
-        Steps: settled (verdict: settled, varying, few, unmarked, untimed or unclear; slower: mean time of the skipped steps
+        Steps: settled (verdict: settled, varying, few, unmarked, untimed or unclear; slower: mean time of skipped steps
         relative to the others; steps: first, last, steps, skipped, from and to, or None), window (the same numbers for
         the steps that the figures cover, None: the whole recording), whole (recorded ns of the whole recording), and
         marks, a table: number, steps, end, recorded and time of phases up to ends of steps, and memory in bytes then

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.record import children, custom_flops
-from fastdispatch.record.calibration import costs
+from fastdispatch.record.budget import StepBudget, share_of_budget
 from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.detail import detail_of
 from fastdispatch.record.engines import Engines
@@ -113,6 +113,11 @@ class CallGraph(Recorded):
         The function whose end is the end of a step, ``"NAME"`` or ``"FILE:NAME"``: the end of its qualified name
         (``"Trainer.train_step"``) and of its path. Default: the iterations of the training loop, found by the calls of
         optimizers (docs/start/usage.md).
+    budget:
+        Share of the run time that recording may take, such as 0.01: the first 36 steps are recorded, and after that as
+        many as the budget allows. The others have only a duration. The cost of recording is measured between both, and
+        step times are those of steps that are not recorded. Where the program is during such a step is not recorded.
+        Default: every step is recorded.
     ranks:
         Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
     on_trace_ready:
@@ -154,6 +159,7 @@ class CallGraph(Recorded):
         schedule: Schedule | None = None,
         steps: str | tuple[int, int] | None = None,
         step_of: str | None = None,
+        budget: float | None = None,
         ranks: Sequence[int] | None = None,
         on_trace_ready: Callable[[CallGraph], object] | None = None,
         max_mb: int = 64,
@@ -178,7 +184,10 @@ class CallGraph(Recorded):
         if self._gpu is not None and self._gpu.require and not timing:
             raise _core.Error("gpu='require' requires times: omit timing=False")
         self._keep = keep_function(keep)
-        self._schedule = schedule if steps is None else window(steps)
+        share = share_of_budget(budget)
+        # Jobs of a pipeline and events of a timeline refer to the step before.
+        self._budget = None if share is None else StepBudget(share, 1 if self._timeline is None else 2, self._note)
+        self._schedule = self._budget or (schedule if steps is None else window(steps))
         self._step_of = step_function(step_of)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
@@ -253,8 +262,7 @@ class CallGraph(Recorded):
             self._engines = Engines(session, self._note)
             if self._calls == "off":
                 self._engines.blind()
-        cost = costs(self._calls, "off" if self._child_of is not None else self._ops, *self._cost_options())
-        self._note(facts() | {"run_id": self._run_id, "options": self._options(), "cost_ns": cost})
+        self._note(facts() | {"run_id": self._run_id, "options": self._options()})
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})
         _current = self
@@ -405,7 +413,7 @@ class CallGraph(Recorded):
             "detail": self._detail,
             "gpu": None if self._gpu is None else self._gpu.text,
             "keep": self._keep is not None,
-            "schedule": self._schedule is not None,
+            "schedule": self._schedule is not None and self._budget is None,
             **({} if self._step_of is None else {"step_of": self._step_of}),
             "max_mb": self._max_mb,
             "children": self._children,
@@ -457,9 +465,6 @@ class CallGraph(Recorded):
         from fastdispatch.record.clocks import start_pings
 
         self._pings = start_pings(distributed, self._rank, self._world)
-
-    def _cost_options(self) -> tuple[bool, bool]:
-        return self._timing, self._timeline is not None
 
     def _note(self, notes: dict[str, object]) -> None:
         if self._session is not None:
@@ -521,7 +526,7 @@ class CallGraph(Recorded):
             self._on_trace_ready(self)
 
     def _note_end(self) -> None:
-        """Note the cost of an event, measured while nothing records, and the results of pings."""
+        """Note what is known at the end: facts of the runtime, results of pings, steps of a budget."""
         self._look()
         if self._runtime is not None and self._session is not None:
             self._note(self._runtime.facts(self._session))
@@ -532,8 +537,8 @@ class CallGraph(Recorded):
             self._note(custom_flops.counted_at_end(self._load))
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
-        if self._operators is not None and self._child_of is None:
-            self._note({"cost_ns": costs(self._calls, self._operators.source, *self._cost_options())})
+        if self._budget is not None:
+            self._budget.store()
 
     def _settle(self, session: _core.Session) -> None:
         """Move the finished file to the run directory, under the name of its rank."""

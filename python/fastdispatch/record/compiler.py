@@ -32,7 +32,8 @@ class Compiler:
             return None
         reasons = _reasons(utils)
         breaks = Counter(_break(reason) for reason in reasons[self._breaks if self._breaks <= len(reasons) else 0 :])
-        seen = [each for each in _metrics(utils) if (getattr(each, "start_time", None) or 0.0) >= self._began]
+        metrics: list[Any] = getattr(utils, "get_compilation_metrics", list)()
+        seen = [each for each in metrics if (getattr(each, "start_time", None) or 0.0) >= self._began]
         if not seen and not breaks:
             return None
         again = Counter((_location(each), _guard(each)) for each in seen if getattr(each, "recompile_reason", None))
@@ -62,10 +63,6 @@ def _frames(utils: Any) -> int:
 
 def _reasons(utils: Any) -> list[Any]:
     return list(getattr(utils, "graph_break_reasons", ()))
-
-
-def _metrics(utils: Any) -> list[Any]:
-    return list(getattr(utils, "get_compilation_metrics", list)())
 
 
 def _location(metrics: Any) -> _Location:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.files.run_directory import network_file_system
-from fastdispatch.record import calibration, probe
+from fastdispatch.record import probe
 from fastdispatch.record.dispatch import limits
 from fastdispatch.record.environment import free_tool_ids
 from fastdispatch.record.gpu import no_timers, other_device
@@ -40,12 +40,11 @@ _NO_LIMIT = 1 << 60
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the result. ``ns`` is a measured cost."""
+    """One line of the result."""
 
     id: str
     status: Status
     text: str
-    ns: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -166,19 +165,6 @@ def _limits(folder: Path) -> Check:
     return Check("limits", "ok", text)
 
 
-def _call_cost(folder: Path) -> Check:
-    cost = calibration.call_cost(timing=True)
-    return Check("call-cost", "ok", f"{cost:.0f} ns for each Python call", cost)
-
-
-def _operator_cost(folder: Path) -> Check:
-    if "torch" not in sys.modules:
-        return Check("operator-cost", "missing", "PyTorch is not imported")
-    source = "record" if _operators(folder).status == "ok" else "dispatch"
-    cost = calibration.operator_cost(source, timing=True)
-    return Check("operator-cost", "ok", f"{cost:.0f} ns for each operator, by {source}", cost)
-
-
 def _first_line(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8", errors="replace").partition("\n")[0].strip()
@@ -197,6 +183,4 @@ _CHECKS: tuple[Callable[[Path], Check], ...] = (
     _graphviz,
     _startup,
     _limits,
-    _call_cost,
-    _operator_cost,
 )

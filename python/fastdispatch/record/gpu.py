@@ -69,7 +69,8 @@ class Gpu:
             problem = no_timers(other_device()) or f"{error} in this process"
             todo = "import a PyTorch built for CUDA or ROCm first, or use gpu='auto'"
             raise Error(f"gpu='require': {problem}: {todo}") from None
-        if not _is_available():
+        cuda = getattr(sys.modules.get("torch"), "cuda", None)
+        if cuda is None or not cuda.is_available():
             raise Error("gpu='require': PyTorch has no GPU to use (torch.cuda.is_available() is false): use gpu='auto'")
 
     def attach(self, session: Session) -> None:
@@ -141,8 +142,3 @@ def _is_initialised(module: Any) -> bool:
 def no_timers(device: str) -> str:
     """Return the sentence about a device of this type; empty for no device."""
     return f"CPU only: no timers for devices of type {device}" if device else ""
-
-
-def _is_available() -> bool:
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    return cuda is not None and bool(cuda.is_available())

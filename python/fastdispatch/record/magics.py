@@ -63,13 +63,9 @@ def _compiled(shell: Any, cell: str) -> list[Any]:
     text = shell.transform_cell(cell)
     name = shell.compile.cache(text, shell.execution_count, raw_code=cell)
     tree = shell.transform_ast(ast.parse(text, name))
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) and not _is_quiet(cell) else None
+    quiet = cell.rstrip().endswith(";")  # the value is not displayed
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) and not quiet else None
     codes = [shell.compile(tree, name, "exec")]
     if last is not None:
         codes.append(shell.compile(ast.Interactive([last]), name, "single"))
     return codes
-
-
-def _is_quiet(cell: str) -> bool:
-    """Return whether a cell ends with a semicolon: its value is not displayed."""
-    return cell.rstrip().endswith(";")

@@ -22,6 +22,8 @@ def options_of(text: str) -> dict[str, Any]:
         if not equals:
             raise ValueError(f"{part}: write name=value")
         options[name.strip()] = int(value) if value.lstrip("-").isdigit() else value.strip()
+    if "budget" in options:
+        options["budget"] = float(options["budget"])
     if "keep" in options:
         options["keep"] = str(options["keep"]).split("+")
     return options
@@ -36,6 +38,8 @@ def check_options(given: Mapping[str, Any]) -> None:
     """Raise Error for arguments of CallGraph that do not fit together or this version of Python."""
     if given["schedule"] is not None and given["steps"] is not None:
         raise Error("schedule and steps both select the steps to record: give only one of them")
+    if given["budget"] is not None and (given["schedule"] is not None or given["steps"] is not None):
+        raise Error("budget, schedule and steps select the steps to record: give only one of them")
     if given["gather"] and given["ranks"] is not None:
         raise Error("gather requires every rank, ranks excludes some: give only one of them")
     if not 1 <= given["max_mb"] <= _MAX_MB:

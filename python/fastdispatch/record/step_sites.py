@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Sequence
 from types import CodeType
 
-#: Relations of csrc/recording/step_rounds.h.
+#: Relations of csrc/recording/steps/step_rounds.h.
 UNKNOWN, SAME, NEXT, NESTED, UNCLEAR = range(5)
 
 #: Instructions after which the next one does not run.
@@ -57,14 +57,14 @@ class Flow:
         """Return the offset of the instruction that ``offset`` is a part of."""
         return max((one for one in self.after if one <= offset), default=0)
 
-    def around(self, offset: int) -> list[int]:
-        """Return the loops around an instruction, innermost first."""
-        found = [head for head, body in self.loops.items() if offset in body]
-        return sorted(found, key=lambda head: len(self.loops[head]))
+    def around(self, offset: int) -> list[set[int]]:
+        """Return the instructions of the loops around one."""
+        return [body for body in self.loops.values() if offset in body]
 
     def leads(self, start: int, end: int) -> bool:
         """Return whether ``end`` can run after ``start`` without a new pass of the innermost loop around both."""
-        both = [head for head in self.around(start) if end in self.loops[head]]
+        both = [head for head, body in self.loops.items() if {start, end} <= body]
+        both.sort(key=lambda head: len(self.loops[head]))
         return end in _reached(self.after[start], self.after, {*both[:1]})
 
 
@@ -98,21 +98,26 @@ class StepSites:
         return bytes(value for row in relations for value in row)
 
     def _relate(self, relations: list[list[int]], one: int, other: int) -> None:
-        frames = self._frames(one), self._frames(other)
-        if frames[0] is None or frames[1] is None:
+        found = self._frames(one), self._frames(other)
+        if found[0] is None or found[1] is None:
             return  # a function is gone
+        frames = found[0], found[1]
         level = next((i for i, (a, b) in enumerate(zip(*frames, strict=False)) if a != b), None)
         if level is None or frames[0][level][0] is not frames[1][level][0]:
             return
         flow = self._flow(frames[0][level][0])
         first, second = (flow.instruction(path[level][1]) for path in frames)
-        inner = [self._has_loop_of_its_own(path, level, end) for path, end in zip(frames, (second, first), strict=True)]
+        around = [flow.around(first), flow.around(second)]
+        inner = [
+            any(end not in body for body in loops) or any(map(self._loops, path[level + 1 :]))
+            for path, loops, end in zip(frames, around, (second, first), strict=True)
+        ]
         if all(inner):
             relations[one][other] = relations[other][one] = UNCLEAR
             return
         relations[one][other] = SAME if flow.leads(first, second) else NEXT
         relations[other][one] = SAME if flow.leads(second, first) else NEXT
-        if any(inner) and self._has_loop_around(frames[0], level, first, second):
+        if any(inner) and (any(second in body for body in around[0]) or any(map(self._loops, frames[0][:level]))):
             nested = one if inner[0] else other
             relations[nested][nested] = NESTED
 
@@ -128,18 +133,6 @@ class StepSites:
             found = self._flows[code] = Flow(code)
         return found
 
-    def _has_loop_of_its_own(self, path: Sequence[Frame], level: int, other: int) -> bool:
-        """Return whether a place is in a loop that does not contain ``other``, an instruction in the frame at
-        ``level``."""
-        flow = self._flow(path[level][0])
-        own = [head for head in flow.around(flow.instruction(path[level][1])) if other not in flow.loops[head]]
-        return bool(own) or any(self._is_in_loop(frame) for frame in path[level + 1 :])
-
-    def _has_loop_around(self, path: Sequence[Frame], level: int, first: int, second: int) -> bool:
-        flow = self._flow(path[level][0])
-        both = [head for head in flow.around(first) if second in flow.loops[head]]
-        return bool(both) or any(self._is_in_loop(frame) for frame in path[:level])
-
-    def _is_in_loop(self, frame: Frame) -> bool:
+    def _loops(self, frame: Frame) -> list[set[int]]:
         flow = self._flow(frame[0])
-        return bool(flow.around(flow.instruction(frame[1])))
+        return flow.around(flow.instruction(frame[1]))

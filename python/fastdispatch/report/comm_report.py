@@ -85,18 +85,14 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
     with_async = {context for context, _, flags in sums if flags & _ASYNC}
     for (context, _, _), row in sums.items():
         calls[context] += row[1]
-    main = _main_time(trace)
+    # A call on a main thread that waits for its end has no other work beside it.
+    columns = zip(trace.contexts["self"], in_role(trace, trace.contexts, trace.main_role), strict=True)
+    main = sum(own for own, inside in columns if inside)
     found = [
         _row(trace, device or key[0] in with_async, main * calls[key[0]], *key, *figures)
         for key, figures in sums.items()
     ]
     return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
-
-
-def _main_time(trace: Trace) -> int:
-    """Return the time of the main threads, in which a call that waits for its end has no other work beside it."""
-    columns = zip(trace.contexts["self"], in_role(trace, trace.contexts, trace.main_role), strict=True)
-    return sum(own for own, inside in columns if inside)
 
 
 def _row(
@@ -121,7 +117,8 @@ def _row(
     time = None if waits is None else _time(trace, waits, calls)
     algorithm = max(sent, got) / time * 1e9 if time and operator in _FACTORS else None
     count = number_of_members(members)
-    factor = _factor(operator, count)
+    a, b = _FACTORS.get(operator, (0, 0))
+    factor = a * (count - b) / count if count else None
     return CommRow(
         operator,
         name,
@@ -141,11 +138,6 @@ def _row(
         if waits is not None and path[0] == trace.main_role and whole
         else None,
     )
-
-
-def _factor(operator: str, members: int) -> float | None:
-    a, b = _FACTORS.get(operator, (0, 0))
-    return a * (members - b) / members if members else None
 
 
 def _path(trace: Trace, context: int) -> list[str]:

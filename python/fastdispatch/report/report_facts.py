@@ -1,4 +1,4 @@
-"""Facts of a recording beside its rows: its processes, the time of 100 %, the overhead, and missing data."""
+"""Facts of a recording beside its rows: its processes, the time of 100 %, the cost of recording, and missing data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch.read.missing import missing_ranks
-from fastdispatch.read.steps import steps_rule, PHASE_BITS, PHASES, Part, Window, parts, phase_times, step_times, thread_times
-from fastdispatch.read.summary import in_role, mapping, overhead
+from fastdispatch.read.recording_cost import RecordingCost, recording_cost, steps_of_run
+from fastdispatch.read.steps import (
+    PHASE_BITS,
+    PHASES,
+    Part,
+    Window,
+    parts,
+    phase_times,
+    step_times,
+    steps_rule,
+    thread_times,
+)
+from fastdispatch.read.summary import in_role, mapping
 from fastdispatch.read.trace import Columns, Trace
 
 #: Counters of backward time without a forward call.
@@ -28,7 +39,7 @@ _SCRIPTED = {"RecursiveScriptModule", "TopLevelTracedModule", "ScriptModule"}
 
 @dataclass
 class RankFacts:
-    """One process. Times in nanoseconds; ``overhead`` is the cost of recording, None without calibration."""
+    """One process. Times in nanoseconds."""
 
     rank: int
     world: int
@@ -40,8 +51,8 @@ class RankFacts:
     recorded: int  # in the selected steps
     steps: int  # that ended, in the whole recording
     steps_source: str  # none, optimizer, engine, profiler or explicit
+    steps_of_run: int  # that ended, recorded or not
     steps_rule: str  # the rule that found them
-    overhead: int | None
     file_bytes: int
     operators: str  # the back end: record, dispatch, off or unknown
     operators_reason: str
@@ -141,6 +152,7 @@ class Facts:
     step_high: int
     step_count: int  # measured steps
     phases: list[Phase]
+    recording_cost: RecordingCost
     backward: Backward
     special: list[Special]
     open: list[OpenCall]
@@ -171,6 +183,7 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         step_high=step.high if step is not None else 0,
         step_count=step.steps if step is not None else 0,
         phases=phases,
+        recording_cost=recording_cost(entries),
         backward=_backward(trace, rank, entries, nodes),
         special=_special(trace, nodes),
         reduced=trace.reduced if rank is None else None,
@@ -184,18 +197,18 @@ def facts(trace: Trace, rank: int | None) -> Facts:
 
 def _rank(trace: Trace, index: int) -> RankFacts:
     entry = trace.ranks[index]
+    steps = entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1]
     meta = entry["meta"]
     options = mapping(meta.get("options"))
     command = meta.get("command")
-    cost = overhead(trace, index)
     counters = entry["counters"] | {"events_lost": sum(entry["threads"]["events_lost"])}
     return RankFacts(
         **{name: entry[name] for name in ("rank", "world", "pid", "complete", "state", "timing", "recorded")},
         **{name: entry[name] for name in ("steps_source", "file_bytes", "notes")},
         steps_rule=steps_rule(entry),
-        steps=entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1],
+        steps=steps,
+        steps_of_run=(steps_of_run(entry) or {"steps": steps})["steps"],
         host=str(meta.get("host") or ""),
-        overhead=None if cost is None else round(cost),
         operators=str(meta.get("ops") or ("off" if entry["complete"] else "unknown")),
         operators_reason=str(meta.get("ops_reason") or _why_no_operators(options, entry["complete"])),
         calls=str(options.get("calls") or ""),

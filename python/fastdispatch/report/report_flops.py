@@ -100,7 +100,8 @@ def flop_report(
 ) -> FlopReport:
     """Return the ``top`` rows (None: all) by ``sort``; with ``hide``, without library functions that only forward."""
     compiled = _compiled(trace)
-    if compiled and not has_flops(trace.ranks) and any(map(_measures_flops, trace.ranks)):
+    measures = [mapping(mapping(rank["meta"].get("options")).get("measure")) for rank in trace.ranks]
+    if compiled and not has_flops(trace.ranks) and any("flops" in measure for measure in measures):
         raise Error(
             f"--flops: {trace.name} has no FLOPs: operators inside {counted(compiled, 'call')} of a region of"
             " torch.compile are not observed, and no other operator has a formula"
@@ -137,10 +138,6 @@ def flop_report(
         ],
         compiled=compiled,
     )
-
-
-def _measures_flops(rank: dict[str, Any]) -> bool:
-    return "flops" in mapping(mapping(rank["meta"].get("options")).get("measure"))
 
 
 def _compiled(trace: Trace) -> int:

@@ -63,7 +63,7 @@ _OPEN_SHOWN = 12
 
 
 def head(report: Report) -> Iterator[str]:
-    """Yield the recorded program, the meaning of 100 %, and the overhead."""
+    """Yield the recorded program, the meaning of 100 %, and the cost of recording."""
     facts = report.facts
     for rank in facts.ranks:
         if not rank.complete:
@@ -169,6 +169,8 @@ def _steps(ranks: Sequence[RankFacts]) -> str:
         missing = next((rank.steps_rule for rank in ranks if rank.steps_rule), "")
         return f"no steps found{f' ({missing})' if missing else ''}"
     number = grouped(min(counts)) if len(counts) == 1 else f"{grouped(min(counts))} to {grouped(max(counts))}"
+    run = max(rank.steps_of_run for rank in ranks)
+    number += f" of {grouped(run)}" if run > max(counts) else ""
     return f"{number} step{'' if counts == {1} else 's'} ({rule})"
 
 
@@ -278,14 +280,7 @@ def _spread(facts: Facts) -> str:
 
 
 def _price(facts: Facts) -> str:
-    known = [rank for rank in facts.ranks if rank.overhead is not None and rank.recorded > 0 and rank.complete]
-    cost = sum(rank.overhead or 0 for rank in known)
-    recorded = sum(rank.recorded for rank in known)
-    price = (
-        f"recording overhead {100 * min(cost / recorded, 1):.1f} % (estimate)"
-        if recorded
-        else f"recording overhead: not {'measured' if all(rank.complete for rank in facts.ranks) else 'known'}"
-    )
+    price = facts.recording_cost.text
     sources = Counter((rank.operators, rank.operators_reason) for rank in facts.ranks)
     seen = "; ".join(f"{source} ({why})" for (source, why), _ in sources.most_common(2))
     versions = [f"Python {facts.ranks[0].python}"] if facts.ranks and facts.ranks[0].python else []

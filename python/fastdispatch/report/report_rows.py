@@ -115,7 +115,8 @@ def listing(
         required(found, SORTS[sort], f"--sort {sort}", trace.name)
     figures = _sums(trace, by, found, len(table["where"]))
     table |= figures
-    indexes = _visible(trace, by, table)
+    kinds = trace.nodes["kind"]
+    indexes = [i for i, node in enumerate(table["node"]) if by != "package" or kinds[node] != "thread"]
     hidden = Hidden({}, 0)
     if hide and by == "function":
         busy = _busy(trace, rank, table, indexes, idle)
@@ -162,12 +163,6 @@ def row(trace: Trace, table: Columns, index: int) -> ReportRow:
         gpu_total=table["gpu_total"][index],
         gpu_starved=table["gpu_starved"][index],
     )
-
-
-def _visible(trace: Trace, by: str, table: Columns) -> list[int]:
-    """Return all rows except those of threads."""
-    kinds = trace.nodes["kind"]
-    return [i for i, node in enumerate(table["node"]) if by != "package" or kinds[node] != "thread"]
 
 
 def _busy(trace: Trace, rank: int | None, table: Columns, indexes: list[int], idle: Collection[str]) -> list[int]:

@@ -83,12 +83,10 @@ def _findings(found: Findings) -> Summary:
 
 
 def _cost(about: Facts) -> Summary:
-    """The cost of recording as a share of the recorded time, of ranks with a calibrated cost."""
+    """The cost of recording as a share of the time of the run, if it was measured."""
     figures: Summary = {"dropped": sum(sum(rank.dropped.values()) for rank in about.ranks)}
-    known = [(rank.overhead, rank.recorded) for rank in about.ranks if rank.overhead is not None and rank.recorded]
-    if known:
-        figures["cost_share"] = min(sum(cost for cost, _ in known) / sum(time for _, time in known), 1.0)
-    return figures
+    share = about.recording_cost.share
+    return figures if share is None else figures | {"cost_share": share}
 
 
 def _flops(trace: Trace, peak: str | None) -> Summary:

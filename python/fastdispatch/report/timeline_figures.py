@@ -157,12 +157,9 @@ def idle(row: FigureRow) -> FigureRow:
 
 
 def mean_bandwidth(row: FigureRow) -> FigureRow:
-    row["bytes_per_s"] = per_second(row.pop("timed_bytes"), row.pop("timed"))
+    count, nanoseconds = row.pop("timed_bytes"), row.pop("timed")
+    row["bytes_per_s"] = count * 1e9 / nanoseconds if nanoseconds else None
     return row
-
-
-def per_second(count: int, nanoseconds: int) -> float | None:
-    return count * 1e9 / nanoseconds if nanoseconds else None
 
 
 def by_stage(ranks: list[FigureRow], jobs: list[FigureRow]) -> list[FigureRow]:

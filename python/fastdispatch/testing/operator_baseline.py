@@ -46,7 +46,13 @@ class Baseline:
     def compare(self, file: Path, test: str, counts: list[CountedCalls]) -> list[str]:
         """Return one sentence per difference; with ``update`` store the counts instead. The name of the test begins
         with its file as seen from the folder of the baseline: the root folder of pytest depends on its arguments."""
-        found = _entry(counts)
+        found = {
+            **(counts[0].versions if counts else {}),
+            "operators": total(counts),
+            "synchronizations": sum(calls for _, calls in synchronizations(counts)),
+            "recompilations": sum(int(row["count"]) for each in counts for row in each.recompilations),
+            "graph_breaks": sum(int(row["count"]) for each in counts for row in each.graph_breaks),
+        }
         test = f"{os.path.relpath(file, Path(self.path).parent)}::{test.partition('::')[2]}"
         if self.update:
             self.changed |= self.tests.get(test) != found
@@ -62,16 +68,6 @@ class Baseline:
         if self.changed:
             document = {"format": _FORMAT, "version": _VERSION, "tests": dict(sorted(self.tests.items()))}
             _core.save(self.path, (json.dumps(document, indent=1) + "\n").encode())
-
-
-def _entry(counts: list[CountedCalls]) -> dict[str, Any]:
-    return {
-        **(counts[0].versions if counts else {}),
-        "operators": total(counts),
-        "synchronizations": sum(calls for _, calls in synchronizations(counts)),
-        "recompilations": sum(int(row["count"]) for each in counts for row in each.recompilations),
-        "graph_breaks": sum(int(row["count"]) for each in counts for row in each.graph_breaks),
-    }
 
 
 def _operators(expected: dict[str, Any], found: dict[str, Any], counts: list[CountedCalls]) -> list[str]:

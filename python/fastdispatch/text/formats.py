@@ -1,7 +1,5 @@
 """Formats of numbers, lists and tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Reports as HTML of a notebook's cell: the parts of the text, with tables as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from html import escape
 from itertools import groupby

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,7 @@ import fastdispatch
 from fastdispatch.detectors import Findings, limits
 from tests import processes, standin
 
-pytestmark = [
-    pytest.mark.torch,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
-]
+pytestmark = [pytest.mark.torch, standin.needs_compiler]
 
 
 @pytest.fixture(scope="module")

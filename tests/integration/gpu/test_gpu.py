@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +15,10 @@ import pytest
 
 import fastdispatch
 from fastdispatch._core import et_info
-from tests import processes, standin
+from tests import commands, processes, standin
 from tests.oracle.chakra_nodes import Node, read
-from tests.processes import fastdispatch as command
 
-pytestmark = [
-    pytest.mark.torch,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
-]
+pytestmark = [pytest.mark.torch, standin.needs_compiler]
 
 WORK = 300_000  # ns of "kernel" in standin::work
 #: Not "shifted": the quality of an anchor depends on the load of the machine.
@@ -156,9 +151,7 @@ def test_jobs_have_gpu_intervals(runs: Runs, tmp_path: Path) -> None:
             (flights,) = query(processor, IN_FLIGHT)
             assert (flights["most"], flights["least"]) == (1, 0)
             assert flights["n"] == 10  # up and down
-    stats = command("timeline", "stats", path, "--json")
-    assert stats.returncode == 0, stats.stderr
-    assert max(row["count"] for row in json.loads(stats.stdout)["jobs"]) == 10
+    assert max(row["count"] for row in commands.document("timeline", "stats", path)["jobs"]) == 10
 
 
 def test_the_dispatch_back_end(runs: Runs) -> None:
@@ -371,8 +364,7 @@ OURS, ENGINE = "fastdispatch interval: ", "autograd::engine::evaluate_function: 
 def exported(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The execution traces of ten steps: five on device 0 with a second stream, five on device 1."""
     folder = tmp_path_factory.mktemp("exported")
-    done = command("et", "export", runs("traces").out, "-o", folder)
-    assert done.returncode == 0, done.stderr
+    commands.out("et", "export", runs("traces").out, "-o", folder)
     return folder
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ def test_without_a_gpu_they_are_skipped(module: str, line: str) -> None:
     assert (done.returncode, done.stdout) == (0, f"skipped: {line}\n"), done.stderr
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in")
+@standin.needs_compiler
 def test_the_checks_on_the_stand_in(tmp_path: Path) -> None:
     folder = standin.build(tmp_path)
     done = processes.python(processes.ISOLATED / "gpu_checks.py", folder, folder=tmp_path)
@@ -64,7 +63,7 @@ def test_kernels_belong_to_the_modules_around_their_launch() -> None:
     assert row_of("blocks.12.attn.3", model) == "blocks.*.attn.*"
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in")
+@standin.needs_compiler
 def test_its_figures(tmp_path: Path) -> None:
     printed = json.loads(processes.run("gpu_benchmark.py", standin.build(tmp_path)).stdout.splitlines()[-1])
     assert printed["without"]["figures"] == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,7 @@ import pytest
 import fastdispatch
 from tests import processes, standin
 
-pytestmark = [
-    pytest.mark.torch,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in"),
-]
+pytestmark = [pytest.mark.torch, standin.needs_compiler]
 
 CALLS = 3  # of the operator with a kernel of an hour
 PATIENCE = 2000  # ms, one sleep each

@@ -125,12 +125,6 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 }
 
 
-def record(work: Callable[[], None], ops: str = "record") -> fastdispatch.Trace:
-    with fastdispatch.CallGraph(None, ops=ops) as graph:
-        work()
-    return fastdispatch.Trace(graph._session.trace())
-
-
 def check_coverage(trace: fastdispatch.Trace) -> None:
     coverage = trace.coverage()
     assert coverage["autograd"] > 0
@@ -146,7 +140,7 @@ CASES += [("dispatch", name) for name in PROGRAMS if name not in NOT_DISPATCHED]
 
 @pytest.mark.parametrize(("ops", "name"), CASES)
 def test_nearly_all_backward_time_has_an_origin(ops: str, name: str) -> None:
-    check_coverage(record(PROGRAMS[name], ops))
+    check_coverage(traces.recorded(PROGRAMS[name], ops=ops))
 
 
 def origins(trace: fastdispatch.Trace) -> set[tuple[str, str]]:
@@ -160,7 +154,7 @@ def origins(trace: fastdispatch.Trace) -> set[tuple[str, str]]:
 
 
 def test_the_origin_of_a_custom_function_is_its_own_call() -> None:
-    found = origins(record(custom_functions_in_turns))
+    found = origins(traces.recorded(custom_functions_in_turns))
     assert found == {
         ("SquareBackward", "Square"),
         ("SameBackward", "Same"),
@@ -171,12 +165,12 @@ def test_the_origin_of_a_custom_function_is_its_own_call() -> None:
 
 
 def test_origins_are_the_operators_of_the_same_name() -> None:
-    for node, key in origins(record(gpt)):
+    for node, key in origins(traces.recorded(gpt)):
         operator = key.rpartition("::")[2].replace("_", "")
         name = node.lower().removesuffix("0").removesuffix("backward")
         fits = operator.startswith(name) or name.startswith(operator)
         assert fits, (node, key)
-    assert record(gpt).ranks[0]["counters"]["origin_misfit"] == 0
+    assert traces.recorded(gpt).ranks[0]["counters"]["origin_misfit"] == 0
 
 
 def test_an_origin_whose_name_does_not_fit_is_counted() -> None:
@@ -195,11 +189,11 @@ def test_an_origin_whose_name_does_not_fit_is_counted() -> None:
         Sine._backward_cls.__name__ = "RenamedBackward"
         Sine.apply(torch.randn(4, requires_grad=True)).sum().backward()
 
-    assert record(renamed).ranks[0]["counters"]["origin_misfit"] == 1
+    assert traces.recorded(renamed).ranks[0]["counters"]["origin_misfit"] == 1
 
 
 def test_backward_time_of_a_module_is_the_time_of_its_operators() -> None:
-    trace = record(gpt)
+    trace = traces.recorded(gpt)
     backward = traces.column(trace, "module", "backward")
     parts = backward["blocks.*.attn"] + backward["blocks.*.mlp"] + backward["blocks.*.ln1"] + backward["blocks.*.ln2"]
     assert 0 < parts <= backward["blocks.*"] <= backward["GPT"]
@@ -208,7 +202,7 @@ def test_backward_time_of_a_module_is_the_time_of_its_operators() -> None:
 
 def test_checkpointing_counts_nested_backward_time_once() -> None:
     """The engine runs inside the engine: the caller of both forwards gets the time once."""
-    trace = record(PROGRAMS["checkpoint, reentrant"])
+    trace = traces.recorded(PROGRAMS["checkpoint, reentrant"])
     table = trace.table("function")
     total = dict(zip(table["where"], table["total"], strict=True))
     backward = dict(zip(table["where"], table["backward"], strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -55,19 +54,13 @@ def recorded(work: Callable[[], object], folder: Path, **options: Any) -> tuple[
     return devices[0], missing
 
 
-def profiled(work: Callable[[], object]) -> list[int]:
+def profiled(work: Callable[[], object], folder: Path) -> list[int]:
     """Bytes of each allocation, negative for a free, as torch.profiler sees them."""
     with torch.profiler.profile(profile_memory=True) as profile:
         work()
-    path = Path(os.environ["PYTEST_TMP"]) / "profile.json"
-    profile.export_chrome_trace(str(path))
-    events = json.loads(path.read_text())["traceEvents"]
+    profile.export_chrome_trace(str(folder / "profile.json"))
+    events = json.loads((folder / "profile.json").read_text())["traceEvents"]
     return [event["args"]["Bytes"] for event in events if event["name"] == "[memory]"]
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_TMP", str(tmp_path))
 
 
 def sums(device: DeviceMemory) -> tuple[int, int, int, int]:
@@ -82,7 +75,7 @@ def sums(device: DeviceMemory) -> tuple[int, int, int, int]:
 
 def test_counts_equal_those_of_the_profiler(tmp_path: Path) -> None:
     train()
-    events = profiled(train)
+    events = profiled(train, tmp_path)
     taken, given = [each for each in events if each > 0], [-each for each in events if each < 0]
     device, missing = recorded(train, tmp_path / "run")
     assert len(taken) > 100
@@ -149,9 +142,9 @@ def test_results_are_the_same(tmp_path: Path) -> None:
 
 def test_the_profiler_of_the_program_sees_the_same(tmp_path: Path) -> None:
     train()
-    alone = profiled(train)
+    alone = profiled(train, tmp_path)
     inside: list[int] = []
-    device, _ = recorded(lambda: inside.extend(profiled(train)), tmp_path / "run")
+    device, _ = recorded(lambda: inside.extend(profiled(train, tmp_path)), tmp_path / "run")
     assert inside == alone
     assert sums(device)[1] >= sum(each for each in alone if each > 0)
 

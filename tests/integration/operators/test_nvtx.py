@@ -6,6 +6,7 @@ import itertools
 import threading
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -59,10 +60,7 @@ def middle() -> None:
     leaf()
 
 
-def record(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:
-    with fastdispatch.CallGraph(None, **{"ops": "off", "timeline": True} | options) as graph:
-        work()
-    return fastdispatch.Trace(graph._session.trace(timeline=True))
+record = partial(traces.recorded, ops="off", timeline=True)
 
 
 def paths(trace: fastdispatch.Trace) -> dict[str, int]:

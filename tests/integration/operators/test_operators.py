@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 import fastdispatch
+from tests import traces
 from tests.oracle.differences import DISPATCH_ONLY, RECORD_ONLY, is_composite
 from tests.oracle.recorded import Recorded
 from tests.oracle.stacks import StackRecorder
@@ -21,9 +22,7 @@ def work(step, count: int = 3) -> None:
 
 
 def record(step, ops: str) -> fastdispatch.Trace:
-    with fastdispatch.CallGraph(None, ops=ops, keep="*") as graph:
-        work(step)
-    return fastdispatch.Trace(graph._session.trace())
+    return traces.recorded(lambda: work(step), ops=ops, keep="*")
 
 
 @pytest.fixture(scope="module")

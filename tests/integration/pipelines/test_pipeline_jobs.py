@@ -37,12 +37,6 @@ def deepspeed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(folder, pipelines.record("deepspeed", folder, 2, 2))
 
 
-@pytest.fixture(scope="module")
-def four_stages(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("four")
-    return Run(folder, pipelines.record("deepspeed", folder, 4, 4))
-
-
 TORCH = {
     "GPipe": "gpipe",
     "1F1B": "1f1b",
@@ -150,8 +144,8 @@ def test_bytes_are_those_of_the_tensors(deepspeed: Run, torch_runs: dict[str, Ru
         assert set(bytes_of(run, "F", "B", "LM", "OPT", "ITER", iteration=1)) == {0}
 
 
-def test_four_stages_of_deepspeed(four_stages: Run) -> None:
-    check_deepspeed(four_stages, 4)
+def test_four_stages_of_deepspeed(tmp_path: Path) -> None:
+    check_deepspeed(Run(tmp_path, pipelines.record("deepspeed", tmp_path, 4, 4)), 4)
 
 
 def test_the_engines_are_as_they_were(deepspeed: Run, torch_runs: dict[str, Run], megatron: Run) -> None:

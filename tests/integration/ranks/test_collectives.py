@@ -30,16 +30,12 @@ pytestmark = pytest.mark.torch
 RANKS, BEFORE, SLEEP = 4, 5, 0.2
 
 
-def until_exists(path: Path) -> None:
-    while not path.exists():
-        time.sleep(0.02)
-
-
 def late(folder: Path, rank: int) -> None:
     """Rank 3 is not in the sixth all_reduce until it is released."""
     for step in range(BEFORE + 1):
         if step == BEFORE and rank == 3:
-            until_exists(folder / "release")
+            while not (folder / "release").exists():
+                time.sleep(0.02)
         dist.all_reduce(torch.ones(6))
 
 

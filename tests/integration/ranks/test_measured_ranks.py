@@ -45,11 +45,6 @@ def sources(group: None, tmp_path_factory: pytest.TempPathFactory) -> list[Path]
 
 
 @pytest.fixture(scope="module")
-def equal(sources: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return many_ranks.write(sources[0], tmp_path_factory.mktemp("equal"), RANKS)
-
-
-@pytest.fixture(scope="module")
 def ranks(sources: list[Path], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The same with the odd rank."""
     paths = many_ranks.write(sources[0], tmp_path_factory.mktemp("unequal"), RANKS)
@@ -85,9 +80,10 @@ def test_the_odd_rank_is_found(ranks: list[Path], form: str, tmp_path: Path) -> 
     assert found["unequal-work"].where.file.endswith("test_measured_ranks.py")
 
 
-def test_equal_ranks_have_no_such_finding(equal: list[Path]) -> None:
-    assert load_run(equal[0].parent).reduced is not None
-    made = fastdispatch.findings(equal[0].parent)
+def test_equal_ranks_have_no_such_finding(sources: list[Path], tmp_path: Path) -> None:
+    many_ranks.write(sources[0], tmp_path, RANKS)
+    assert load_run(tmp_path).reduced is not None
+    made = fastdispatch.findings(tmp_path)
     assert not {"skewed-comm", "unequal-work"} & {finding.id for finding in made}
     assert not {"skewed-comm", "unequal-work"} & {each.id for each in made.not_decided}
 

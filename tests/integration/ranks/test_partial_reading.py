@@ -128,14 +128,11 @@ def _nested(graph: fastdispatch.CallGraph, copy: Path) -> None:
     shutil.copy(Path(graph.path), copy)
 
 
-def _alone(folder: Path) -> list[live.Stack]:
-    return [stack for path in sorted(folder.glob("rank*.fd")) for stack in live.stacks(str(path))]
-
-
 def test_stacks_read_together_equal_those_of_each_recording(ranks: Path) -> None:
     found = live.stacks(str(ranks))
+    alone = [stack for path in sorted(ranks.glob("rank*.fd")) for stack in live.stacks(str(path))]
     assert [stack.rank for stack in found if stack.thread == "main"] == list(range(RANKS))
-    assert [replace(stack, ages=()) for stack in found] == [replace(stack, ages=()) for stack in _alone(ranks)]
+    assert [replace(stack, ages=()) for stack in found] == [replace(stack, ages=()) for stack in alone]
     assert all("_nested" in " ".join(stack.calls) for stack in found if stack.thread == "main")
 
 

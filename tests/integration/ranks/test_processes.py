@@ -82,8 +82,7 @@ WORK = ("items", "collate", "inside")
 
 def test_stacks_and_reports_name_running_children(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(RUNNING)
-    done = processes.fastdispatch("run", "-q", "-o", "out", "program.py", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    processes.successful("run", "-q", "-o", "out", "program.py", folder=tmp_path)
     stacks = json.loads((tmp_path / "stacks").read_text())
     (child,) = [stack for group in stacks["groups"] for stack in group["stacks"] if stack["process"]]
     assert (child["rank"], child["state"]) == (0, "running")
@@ -147,8 +146,7 @@ def test_the_latest_recordings_of_a_worker_are_kept(tmp_path: Path) -> None:
 def test_spawned_workers_of_run_are_not_ranks(tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = processes.ISOLATED / "workers.py"
-    done = processes.fastdispatch("run", "-q", "-o", out, program, tmp_path / "unused", "spawn", 1, 1)
-    assert done.returncode == 0, done.stderr
+    processes.successful("run", "-q", "-o", out, program, tmp_path / "unused", "spawn", 1, 1)
     assert [name.partition("-")[0] for name in run_directory.child_names(out)] == [
         f"rank00000.fd.worker{n}" for n in range(2)
     ]

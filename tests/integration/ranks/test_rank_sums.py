@@ -131,18 +131,13 @@ def test_a_run_directory_has_its_data_set_inside(ranks: list[Path], tmp_path: Pa
     assert dumped(load_run(run), tmp_path / "lost") == expected
 
 
-def test_damaged_recordings_of_a_run_directory_are_named(
-    ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_recordings_of_a_run_directory_are_named(ranks: list[Path], tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(ranks[0].parent, run, ignore=shutil.ignore_patterns("*.parquet"))
     (run / "rank00004.fd").write_bytes(b"")
-    assert main(["report", str(run)]) == 0
-    printed = capsys.readouterr()
-    assert (
-        printed.err.startswith(f"fastdispatch: skipped: {run / 'rank00004.fd'}: ")
-        and "rank 4 of 20 is missing" in printed.out
-    )
+    status, output, errors = commands.run("report", run)
+    assert errors.startswith(f"fastdispatch: skipped: {run / 'rank00004.fd'}: ")
+    assert status == 0 and "rank 4 of 20 is missing" in output
 
 
 @pytest.mark.parametrize("problem", ["duckdb", "place"])
@@ -308,14 +303,10 @@ def test_sentence_about_missing_ranks(spans: list[tuple[int, int]], world: int, 
     assert missing_from(spans, world) == expected
 
 
-@pytest.mark.parametrize("command", ["report", "findings", "svg", "html"])
-def test_commands(command: str, ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = [] if command in ("report", "findings") else ["-o", str(tmp_path / f"out.{command}")]
-    if command == "svg":
-        output[1] = str(tmp_path / "out.dot")
-    assert main([command, str(ranks[0].parent), *output]) == 0
-    if command == "report":
-        assert f"ranks 0-{RANKS - 1} of {RANKS}, 6 steps" in capsys.readouterr().out
+@pytest.mark.parametrize(("command", "output"), [("report", ""), ("findings", ""), ("svg", "a.dot"), ("html", "a")])
+def test_commands(command: str, output: str, ranks: list[Path], tmp_path: Path) -> None:
+    printed = commands.out(command, ranks[0].parent, *(["-o", tmp_path / output] if output else []))
+    assert command != "report" or f"ranks 0-{RANKS - 1} of {RANKS}, 6 steps" in printed
 
 
 def test_a_rank_with_one_more_call_is_found(ranks: list[Path]) -> None:

@@ -33,23 +33,10 @@ def smallest_text(picture: str) -> float:
     return min(sizes) * min(SCREEN / width(picture), 96 / 72)
 
 
-def drawn(folder: Path) -> str:
-    return fastdispatch.load(folder, steps=(4, 12)).svg()
-
-
-def recorded(folder: Path, *program: object) -> Path:
-    """Record counts, which are the same in each run, and select the same functions for the picture."""
-    processes.successful("run", "--no-timing", "--out", folder / "run", *program)
-    return folder / "run"
-
-
-@pytest.fixture(scope="module")
-def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def test_text_is_legible_on_a_laptop(tmp_path: Path) -> None:
+    """Counts, which are the same in each run, select the same functions for the picture."""
     program = processes.ROOT / "docs" / "examples" / "gpt" / "pretrain.py"
-    return recorded(tmp_path_factory.mktemp("gpt"), program, "--steps", 12)
-
-
-def test_text_is_legible_on_a_laptop(gpt: Path) -> None:
-    picture = drawn(gpt)
+    processes.successful("run", "--no-timing", "--out", tmp_path / "run", program, "--steps", 12)
+    picture = fastdispatch.load(tmp_path / "run", steps=(4, 12)).svg()
     assert picture.count('class="node"') >= 8
     assert smallest_text(picture) >= LEGIBLE

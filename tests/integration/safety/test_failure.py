@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from tests import processes, programs
+from tests import commands, processes, programs
 
 
 @pytest.fixture
@@ -20,15 +20,6 @@ def recording(tmp_path: Path) -> Path:
         programs.classes()
     assert graph.path is not None
     return Path(graph.path)
-
-
-def error_of(*arguments: object) -> str:
-    """The line of a command with invalid input."""
-    result = processes.fastdispatch(*arguments)
-    assert result.returncode == 2, result.stderr
-    assert result.stdout == ""
-    assert len(result.stderr.splitlines()) == 1
-    return result.stderr
 
 
 @pytest.mark.parametrize("command", (["report"], ["merge", "-o", "out.json"]), ids=str)
@@ -44,11 +35,11 @@ def test_files_other_than_recordings(command: list[str], tmp_path: Path, recordi
     for name, content in files.items():
         path = tmp_path / name
         path.write_bytes(content)
-        assert str(path) in error_of(*command[:1], path, *command[1:])
-    assert "upgrade" in error_of(command[0], tmp_path / "newer", *command[1:])
-    assert "missing" in error_of(command[0], tmp_path / "missing", *command[1:])
+        assert str(path) in commands.complaint(*command[:1], path, *command[1:])
+    assert "upgrade" in commands.complaint(command[0], tmp_path / "newer", *command[1:])
+    assert "missing" in commands.complaint(command[0], tmp_path / "missing", *command[1:])
     (tmp_path / "nothing").mkdir()
-    assert "no recording" in error_of(command[0], tmp_path / "nothing", *command[1:])
+    assert "no recording" in commands.complaint(command[0], tmp_path / "nothing", *command[1:])
 
 
 def test_a_truncated_recording_is_read_up_to_its_end(tmp_path: Path, recording: Path) -> None:
@@ -87,7 +78,9 @@ def test_two_processes_with_one_rank_never_write_one_file(trial: int, tmp_path: 
     trace = fastdispatch.load(tmp_path)
     assert len(trace.ranks) == 1
     assert any("rank 0 is there already" in note for note in trace.ranks[0]["notes"])
-    assert "rank 0 is there already" in error_of("merge", *tmp_path.glob("*.fd"), "-o", tmp_path / "merged.json")
+    assert "rank 0 is there already" in commands.complaint(
+        "merge", *tmp_path.glob("*.fd"), "-o", tmp_path / "merged.json"
+    )
 
 
 def test_a_run_directory_serves_the_next_run(tmp_path: Path) -> None:
@@ -105,7 +98,7 @@ def test_runs_are_not_mixed(tmp_path: Path) -> None:
     for rank, run in ((0, "monday"), (1, "tuesday")):
         program = f"import fastdispatch; fastdispatch.CallGraph({str(tmp_path / run)!r}).start()"
         processes.python_program("-c", program, RANK=str(rank), WORLD_SIZE="2", FASTDISPATCH_RUN_ID=run)
-    line = error_of("merge", tmp_path / "monday", tmp_path / "tuesday", "-o", tmp_path / "merged.json")
+    line = commands.complaint("merge", tmp_path / "monday", tmp_path / "tuesday", "-o", tmp_path / "merged.json")
     assert "monday" in line and "tuesday" in line
 
 

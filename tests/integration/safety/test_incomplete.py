@@ -126,11 +126,7 @@ def test_damage_is_reported_too(recording: Path, tmp_path: Path) -> None:
 def test_complete_recordings_have_no_report(recording: Path) -> None:
     printed, errors = lines("report", recording)
     assert not is_reported(printed[0]) and errors == []
-    assert fastdispatch.load(recording).ranks[0]["complete"] is True
-    assert "complete" not in (json.loads(dumped(recording))["ranks"][0])
-
-
-def dumped(path: Path) -> str:
-    target = path.with_suffix(".json")
-    fastdispatch.load(path).dump(target)
-    return target.read_text()
+    trace, target = fastdispatch.load(recording), recording.with_suffix(".json")
+    assert trace.ranks[0]["complete"] is True
+    trace.dump(target)
+    assert "complete" not in json.loads(target.read_text())["ranks"][0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,6 @@ def folder(tmp_path: Path) -> Path:
 
 def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def line_of(result: subprocess.CompletedProcess[str]) -> str:
-    """The message of a rejecting command."""
-    assert (result.returncode, result.stdout) == (2, ""), result.stderr
-    assert len(result.stderr.splitlines()) == 1
-    return result.stderr
 
 
 def names_of(path: object) -> list[str]:
@@ -60,7 +52,7 @@ def test_a_missing_program_replaces_nothing(program: list[str], folder: Path) ->
     (folder / "package" / "__init__.py").write_text("")
     (folder / "package" / "module.py").write_text("")
     before = content(folder / "fastdispatch-out")
-    line_of(processes.fastdispatch("run", *program, folder=folder))
+    processes.refused("run", *program, folder=folder)
     assert content(folder / "fastdispatch-out") == before
 
 
@@ -77,8 +69,7 @@ def test_a_package_that_finds_its_modules_itself_is_run(folder: Path) -> None:
 
 
 def test_an_output_that_cannot_be_written_is_refused_before_the_program_runs(folder: Path) -> None:
-    line = line_of(processes.fastdispatch("run", "-o", "program.py/out", "program.py", folder=folder))
-    assert "program.py/out" in line
+    assert "program.py/out" in processes.refused("run", "-o", "program.py/out", "program.py", folder=folder)
     environment = {"FASTDISPATCH": "1", "FASTDISPATCH_OPTIONS": "best_effort=0", "FASTDISPATCH_OUT": "program.py/out"}
     result = processes.python_program("program.py", **environment, folder=folder)
     assert result.stdout == "ran\n" and result.stderr.count("not recording") == len(result.stderr.splitlines()) == 1
@@ -143,7 +134,7 @@ def test_a_recording_without_any_folder_is_reported_lost(folder: Path) -> None:
 def test_a_full_disk_at_the_start(small_disk: Path, folder: Path) -> None:
     (small_disk / "filler").write_bytes(b"x" * (1 << 20))
     out = small_disk / "run"
-    assert "no space" in line_of(processes.fastdispatch("run", "-o", out, "program.py", folder=folder)).lower()
+    assert "no space" in processes.refused("run", "-o", out, "program.py", folder=folder).lower()
     (folder / "unfill.py").write_text(f"import os; os.unlink({str(small_disk / 'filler')!r})\n" + PROGRAM)
     result = processes.fastdispatch("run", "--best-effort", "-o", out, "unfill.py", folder=folder)
     assert (result.returncode, result.stdout) == (0, "ran\n")

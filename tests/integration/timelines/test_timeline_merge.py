@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,13 @@ def load(path: Path) -> Trace:
 
 
 def write(path: Path, trace: object) -> Path:
-    path.write_text(json.dumps(trace))
+    text = json.dumps(trace).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
     return path
 
 
 def event(**keys: Any) -> Event:
-    return {"ph": "X", "name": "work", "pid": 1, "tid": 1, "ts": 1, "dur": 1} | keys
+    return {"ph": "X", "name": "work", "cat": "op", "pid": 1, "tid": 1, "ts": 1, "dur": 1} | keys
 
 
 def is_ours(each: Event) -> bool:
@@ -247,7 +249,7 @@ def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
         command,
         cwd=tmp_path,
         env=processes.environment(TMPDIR=""),
-        preexec_fn=little_room,
+        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
         capture_output=True,
         text=True,
         check=False,
@@ -256,10 +258,6 @@ def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert line == ("fastdispatch: out: cannot store temporary data: File too large (TMPDIR selects another folder)")
     assert list((tmp_path / "out").iterdir()) == []
-
-
-def little_room() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
 
 def test_packed_inputs(tmp_path: Path, ranks: list[Trace]) -> None:
@@ -417,16 +415,13 @@ def test_paths_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "r0.json"]
 
 
-def limit_files() -> None:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-
-
 def test_a_thousand_ranks(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for rank in range(1024):
         write(tmp_path / "in" / f"rank{rank}.json", {"traceEvents": [event(args={"rank": rank}), event(ph="s", id=1)]})
     command = [sys.executable, "-m", "fastdispatch", "timeline", "merge", "in", "-o", "out.json"]
-    subprocess.run(command, cwd=tmp_path, env=processes.environment(), preexec_fn=limit_files, check=True)
+    few_files = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (256, 256))
+    subprocess.run(command, cwd=tmp_path, env=processes.environment(), preexec_fn=few_files, check=True)
     trace = load(tmp_path / "out.json")
     assert [row["rank"] for row in trace["ranks"]] == list(range(1024))
     slices = [each for each in trace["traceEvents"] if each["ph"] == "X"]
@@ -517,13 +512,10 @@ def test_four_ranks_of_a_real_training(profiles: Path, tmp_path: Path) -> None:
 def test_an_earlier_merge_in_the_folder_is_skipped(tmp_path: Path, name: str) -> None:
     for rank in range(2):
         write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
-    first = processes.fastdispatch("timeline", "merge", tmp_path, "-o", tmp_path / name)
-    assert (first.returncode, first.stderr) == (0, "")
-    again = processes.successful("timeline", "merge", tmp_path, "-o", tmp_path / "again.json")
-    assert again.stderr.splitlines() == [
-        f"fastdispatch: {tmp_path / name}: skipped: made by an earlier merge of several files"
-    ]
-    assert len(json.loads((tmp_path / "again.json").read_text())["ranks"]) == 2
+    assert merge_timelines(tmp_path, "-o", tmp_path / name) == []
+    (line,) = merge_timelines(tmp_path, "-o", tmp_path / "again.json")
+    assert line == f"fastdispatch: {tmp_path / name}: skipped: made by an earlier merge of several files"
+    assert len(load(tmp_path / "again.json")["ranks"]) == 2
 
 
 def test_a_part_of_a_merge_in_the_folder_is_skipped(tmp_path: Path) -> None:

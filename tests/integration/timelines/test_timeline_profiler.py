@@ -63,7 +63,7 @@ def test_both_record_every_operator(plain: Path) -> None:
 def test_figures_of_both_together(plain: Path, tmp_path: Path) -> None:
     both, merged = [str(plain / "out"), str(plain / "rank0.json")], str(tmp_path / "merged.json")
     main(["timeline", "merge", *both, "-o", merged])
-    made, whole = (figures(*paths) for paths in (both, [merged]))
+    made, whole = (commands.document("timeline", "stats", *paths) for paths in (both, [merged]))
     files = [row.pop("files") for row in (made, whole)]
     assert made == whole
     assert [(row["rank"], row["used"]) for row in files[0]] == [(0, True), (0, True)]
@@ -75,11 +75,6 @@ def test_figures_of_both_together(plain: Path, tmp_path: Path) -> None:
     counted = {row["category"]: row["count"] for row in made["categories"]}
     expected = Counter(event.get("cat", "") for event in own + theirs if event["ph"] in "Xb")
     assert counted == expected
-
-
-def figures(*paths: str) -> dict[str, Any]:
-    made: dict[str, Any] = commands.document("timeline", "stats", *paths)
-    return made
 
 
 def test_numbers_of_operators_are_torch_profilers(tmp_path: Path) -> None:

@@ -181,10 +181,6 @@ def jobs(events: Iterable[Event]) -> dict[Any, list[tuple[str, Decimal, Decimal]
     return rows
 
 
-def steps_of(events: Iterable[Event]) -> list[str]:
-    return [each["name"].split(" ")[0] for each in events if each["ph"] == "B" and each["cat"] == "step"]
-
-
 @pytest.mark.parametrize("variant", ["list", "type", "micro_batch"])
 def test_paddle_intervals_are_those_of_its_patterns(tmp_path: Path, variant: str) -> None:
     logs = {f"machine{i}/workerlog.{d}": log(stage=2 * i + d, variant=variant) for i in range(2) for d in range(2)}
@@ -223,7 +219,8 @@ def test_paddle_defect_1_steps_have_their_numbers(tmp_path: Path) -> None:
     """Only one of the workers says which was the first."""
     write_logs(tmp_path, {"workerlog.0": log(), "workerlog.1": log(stage=1, first=5)})
     plain, _ = pictures(tmp_path, tmp_path)
-    assert steps_of(plain) == ["step5", "step6", "step7"]
+    steps = [each["name"].split(" ")[0] for each in plain if each["ph"] == "B" and each["cat"] == "step"]
+    assert steps == ["step5", "step6", "step7"]
     assert {each["args"]["step"] for each in plain if "args" in each} == {5, 6, 7}
 
 

@@ -18,12 +18,9 @@ import pytest
 
 from tests import commands, schemas
 from tests.consumers.perfetto import assert_clean, open_trace, query
+from tests.integration.timelines.test_timeline_merge import BASE, Event, event, load, write
 
-Event = dict[str, Any]
 Span = tuple[int, int]
-
-ROOT = Path(__file__).parents[3]
-BASE = 1_790_857_026_000_000_000
 
 
 def call(*arguments: object) -> None:
@@ -41,21 +38,6 @@ def stats(*arguments: object) -> dict[str, Any]:
     made: dict[str, Any] = commands.document("timeline", "stats", *arguments)
     schemas.valid(made, "timeline-stats")
     return made
-
-
-def write(path: Path, trace: object) -> Path:
-    text = json.dumps(trace).encode()
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-    return path
-
-
-def load(path: Path) -> dict[str, Any]:
-    content = path.read_bytes()
-    return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content, parse_float=Decimal)
-
-
-def event(**keys: Any) -> Event:
-    return {"ph": "X", "name": "work", "cat": "op", "pid": 1, "tid": 1, "ts": 1, "dur": 1} | keys
 
 
 # -- the slow way ----------------------------------------------------------------------------------------------------
@@ -468,8 +450,7 @@ def test_bad_input_is_one_line(tmp_path: Path, name: str) -> None:
     if name != "no slices":
         tried.append(["check", path])
     for command in tried:
-        (line,) = commands.error("timeline", *command).splitlines()
-        assert line.startswith("fastdispatch: ")
+        assert commands.complaint("timeline", *command).startswith("fastdispatch: ")
     assert not (tmp_path / "out.json").exists()
 
 
@@ -489,7 +470,7 @@ def test_an_empty_part_is_reported(tmp_path: Path, arguments: list[str], message
 
 @pytest.mark.parametrize("text", ["1:2", "3s:2s", "-1s:2s", "1s", "1s:2s:3s", "nan s:"])
 def test_merge_rejects_invalid_times(tmp_path: Path, text: str) -> None:
-    assert len(commands.error("timeline", "merge", "a.json", "-o", "b.json", f"--time={text}").splitlines()) == 1
+    commands.complaint("timeline", "merge", "a.json", "-o", "b.json", f"--time={text}")
 
 
 def test_a_native_part_of_one_rank(tmp_path: Path) -> None:

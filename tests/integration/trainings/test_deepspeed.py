@@ -63,11 +63,9 @@ def test_it_is_reported_and_drawn(run: Path, tmp_path: Path) -> None:
     assert "train_batch" in commands.out("report", run)
     for style in ("classic", "default"):
         picture = tmp_path / f"{style}.svg"
-        result = processes.fastdispatch("svg", run, "-o", picture, "--style", style)
-        assert result.returncode == 0, result.stderr
+        processes.successful("svg", run, "-o", picture, "--style", style)
         assert "train_batch" in picture.read_text()
-    result = processes.fastdispatch("export", "callgraph", run, "-o", tmp_path)
-    assert result.returncode == 0, result.stderr
+    processes.successful("export", "callgraph", run, "-o", tmp_path)
     graph = json.loads((tmp_path / "call_graph_0.json").read_text())
     assert graph["nodes"] == sorted(graph["nodes"])
     assert any("PipelineEngine" in edge and "train_batch->" in edge for edge in graph["edges"])

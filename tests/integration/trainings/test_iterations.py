@@ -187,7 +187,9 @@ def recorded(out: Path, program: Callable[[Part, Part], None], source: str) -> f
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize(("program", "losses", "optimizers"), PROGRAMS, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("program", "losses", "optimizers"), PROGRAMS, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_a_step_is_an_iteration(
     tmp_path: Path, program: Callable[[Part, Part], None], losses: int, optimizers: int, source: str
 ) -> None:

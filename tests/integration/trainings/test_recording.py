@@ -21,11 +21,6 @@ def trace_of(graph: fastdispatch.CallGraph) -> fastdispatch.Trace:
     return fastdispatch.Trace(graph._session.trace())
 
 
-def calls_of(trace: fastdispatch.Trace) -> Counter[str]:
-    table = trace.table("function")
-    return Counter(dict(zip(table["where"], table["calls"], strict=True)))
-
-
 # -- steps -------------------------------------------------------------------------------------------------------------
 
 
@@ -49,6 +44,24 @@ def test_explicit_steps_silence_the_optimizer_from_their_first_on() -> None:
             graph.step()
     rank = trace_of(graph).ranks[0]
     assert (rank["steps"], rank["steps_source"]) == (5, "explicit")
+
+
+def test_a_budget_records_some_steps(tmp_path: Path) -> None:
+    losses = []
+    for budget in (None, 0.05):
+        _, step = make_step()
+        with fastdispatch.CallGraph(tmp_path, budget=budget):
+            losses.append([step() for _ in range(200)])
+    assert losses[0] == losses[1]
+    trace = fastdispatch.load(tmp_path)
+    (rank,) = trace.ranks
+    run = rank["meta"]["steps_of_run"]
+    assert (run["steps"], run["recorded"]) == (200, rank["steps"]) and 36 <= run["recorded"] < 200
+    numbers = rank["latest_steps"]["number"]
+    assert numbers[:36] == list(range(36)) and len(numbers) == rank["steps"]
+    (calls,) = {calls for name, calls in traces.calls(trace).items() if name.startswith("Optimizer.step#")}
+    assert calls == rank["steps"]
+    assert f"{rank['steps']} of 200 steps (by Optimizer.step)" in str(trace.report())
 
 
 def test_no_steps_without_an_optimizer() -> None:
@@ -129,7 +142,7 @@ def test_a_schedule_records_its_windows_and_calls_back_after_each() -> None:
     trace = trace_of(graph)
     assert ready == [2, 4]
     assert trace.ranks[0]["latest_steps"]["number"] == [3, 4, 7, 8]
-    assert calls_of(trace)["pretrain.py:[]:train_step"] == 4
+    assert traces.column(trace)["pretrain.py:[]:train_step"] == 4
 
 
 def test_a_schedule_of_torch_profiler_and_explicit_steps() -> None:
@@ -139,7 +152,7 @@ def test_a_schedule_of_torch_profiler_and_explicit_steps() -> None:
             for _ in range(10**n):
                 programs.leaf(n)
             graph.step()
-    assert calls_of(trace_of(graph))["tests/programs.py:[]:leaf"] == 10 + 100
+    assert traces.column(trace_of(graph))["tests/programs.py:[]:leaf"] == 10 + 100
 
 
 def test_nothing_is_hooked_once_the_schedule_is_over_and_the_graph_stopped() -> None:
@@ -427,7 +440,7 @@ def test_two_thousand_short_threads_cost_no_more_than_one(tmp_path: Path) -> Non
             thread.join()
         assert graph.stats()["bytes"] < 2_000_000
     trace = fastdispatch.load(tmp_path)
-    assert calls_of(trace)["tests/programs.py:[]:leaf"] == 2000
+    assert traces.column(trace)["tests/programs.py:[]:leaf"] == 2000
     assert sum(trace.ranks[0]["threads"]["served"]) == 2001
 
 

@@ -1,8 +1,6 @@
 """Invalid command lines: a command works, or prints one line with status 2. Inputs do not change, and no output
 remains."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Reading under a memory limit: large files fit, and what does not fit is called out of memory, in one line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """CallGraph(et=True) and ``fastdispatch et export``: what operators take and give, as PyTorch's own observer has it."""
 
-from __future__ import annotations
-
 import signal
 import warnings
 import weakref

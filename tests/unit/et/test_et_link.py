@@ -1,7 +1,5 @@
 """Execution traces joined with Kineto traces: by order without numbers, of the same rank and run, or not at all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -94,131 +92,129 @@ def ranks(folder: Path, names: list[str], pids: list[int]) -> Path:
     return folder
 
 
-def link(*arguments: object) -> int:
-    return cli.main(["et", "link", *map(str, arguments)])
+def link(*arguments: object, status: int = 0) -> str:
+    """The standard error."""
+    return commands.error("et", "link", *arguments, status=status)
 
 
-def test_pairs_by_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_by_process(tmp_path: Path) -> None:
     """The names say the opposite of what is inside."""
     folder = ranks(tmp_path, ["kineto_1.json", "kineto_0.json"], [70, 71])
-    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
+    link(folder / "et", folder / "kineto", "-o", folder / "out/")
     assert [et_info(folder / "out" / f"trace.{rank}.et")["rank"] for rank in range(2)] == [0, 1]
-    capsys.readouterr()
-    assert link(folder / "et" / "et_0.json", folder / "kineto", "-o", folder / "a.et") == 0
+    link(folder / "et" / "et_0.json", folder / "kineto", "-o", folder / "a.et")
     (folder / "kineto" / "kineto_1.json").unlink()
-    assert link(folder / "et" / "et_0.json", folder / "kineto", "-o", folder / "b.et") == 2
-    assert "no Kineto trace of rank 0, process 70" in capsys.readouterr().err
+    printed = link(folder / "et" / "et_0.json", folder / "kineto", "-o", folder / "b.et", status=2)
+    assert "no Kineto trace of rank 0, process 70" in printed
     assert not (folder / "b.et").exists()
 
 
-def test_pairs_by_rank_where_processes_are_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_by_rank_where_processes_are_equal(tmp_path: Path) -> None:
     """As in containers."""
     folder = ranks(tmp_path, ["a.json", "b.json"], [7, 7])
-    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
+    link(folder / "et", folder / "kineto", "-o", folder / "out/")
     assert [et_info(folder / "out" / f"trace.{rank}.et")["rank"] for rank in range(2)] == [0, 1]
     (folder / "et" / "et_1.json").rename(folder / "et" / "GPT2.json")
-    capsys.readouterr()
-    assert link(folder / "et" / "GPT2.json", folder / "kineto", "-o", folder / "b.et") == 2
-    assert "may each be the Kineto trace of process 7" in capsys.readouterr().err
+    printed = link(folder / "et" / "GPT2.json", folder / "kineto", "-o", folder / "b.et", status=2)
+    assert "may each be the Kineto trace of process 7" in printed
 
 
-def add_groups(et: Path, *ranks: list[int]) -> None:
-    """The process groups of a rank, as gloo has them: nothing else states its rank."""
+def add_nodes(et: Path, *nodes: dict[str, Any]) -> None:
     document = json.loads(et.read_text())
-    groups = [{"pg_name": str(name), "pg_desc": "d", "ranks": each} for name, each in enumerate(ranks)]
+    et.write_text(json.dumps(document | {"nodes": [*document["nodes"], *nodes]}))
+
+
+def add_groups(et: Path, *ranks: list[int], world: int = 4) -> None:
+    """The process groups of a rank, as gloo has them: nothing else states its rank."""
+    groups = [
+        {"pg_name": str(name), "pg_desc": "d", "ranks": each, "group_size": len(each) or world}
+        for name, each in enumerate(ranks)
+    ]
     label = node(5000, 2, "## process_group:init ##", 5000)
     label["inputs"] = {"values": [json.dumps(groups)], "shapes": [[]], "types": ["String"], "strides": [[]]}
-    et.write_text(json.dumps(document | {"nodes": [*document["nodes"], label]}))
+    add_nodes(et, label)
 
 
-def test_pairs_by_process_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_by_process_groups(tmp_path: Path) -> None:
     """Tensor and data parallel groups of four ranks have one rank in common."""
     folder = ranks(tmp_path, ["d.json", "c.json", "b.json", "a.json"], [7] * 4)
     for rank, name in enumerate("wxyz"):
         et = folder / "et" / f"et_{rank}.json"
         add_groups(et, [], [rank, rank ^ 1], [rank % 2, rank % 2 + 2])
         et.rename(folder / "et" / f"{name}.json")
-    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
-    printed = capsys.readouterr().err
+    printed = link(folder / "et", folder / "kineto", "-o", folder / "out/")
     assert "by the rank in its name" not in printed and "not checked" not in printed
     assert [et_info(folder / "out" / f"trace.{rank}.et")["rank"] for rank in range(4)] == [0, 1, 2, 3]
-    assert link(folder / "et" / "w.json", folder / "kineto" / "a.json", "-o", folder / "a.et") == 2
-    assert "a.json: a Kineto trace of rank 3, but the execution trace is of rank 0" in capsys.readouterr().err
+    printed = link(folder / "et" / "w.json", folder / "kineto" / "a.json", "-o", folder / "a.et", status=2)
+    assert "a.json: a Kineto trace of rank 3, but the execution trace is of rank 0" in printed
 
 
-def test_groups_that_do_not_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups_that_do_not_decide(tmp_path: Path) -> None:
     """The names decide between ranks with the same groups, and a line states that."""
     folder = ranks(tmp_path, ["d.json", "c.json", "b.json", "a.json"], [7] * 4)
     for rank in range(4):
         add_groups(folder / "et" / f"et_{rank}.json", [rank // 2 * 2, rank // 2 * 2 + 1])
-    assert link(folder / "et", folder / "kineto", "-o", folder / "out/") == 0
-    printed = capsys.readouterr().err
+    printed = link(folder / "et", folder / "kineto", "-o", folder / "out/")
     chosen = folder / "kineto" / "d.json"
     assert f"et_0.json: paired with {chosen} by the rank in its name: the content fits 2 Kineto traces" in printed
     (folder / "et" / "et_2.json").rename(folder / "et" / "x.json")
-    assert link(folder / "et" / "x.json", folder / "kineto", "-o", folder / "a.et") == 2
+    printed = link(folder / "et" / "x.json", folder / "kineto", "-o", folder / "a.et", status=2)
     both = " and ".join(str(folder / "kineto" / name) for name in ("a.json", "b.json"))
-    assert f"{both} may each be the Kineto trace of one of the ranks 2, 3, process 7" in capsys.readouterr().err
-    assert link(folder / "et" / "x.json", folder / "kineto" / "c.json", "-o", folder / "a.et") == 2
-    assert "c.json: a Kineto trace of rank 1, which is not in all process groups" in capsys.readouterr().err
+    assert f"{both} may each be the Kineto trace of one of the ranks 2, 3, process 7" in printed
+    printed = link(folder / "et" / "x.json", folder / "kineto" / "c.json", "-o", folder / "a.et", status=2)
+    assert "c.json: a Kineto trace of rank 1, which is not in all process groups" in printed
 
 
-def test_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_compare(tmp_path: Path) -> None:
     et, kineto = write_pair(tmp_path, 8)
     change(et, pid=0)
-    assert link(et, kineto, "-o", tmp_path / "a.et") == 0
-    assert f"{kineto}: not checked for the same rank: one of the files has neither rank nor process" in (
-        capsys.readouterr().err
-    )
+    printed = link(et, kineto, "-o", tmp_path / "a.et")
+    assert f"{kineto}: not checked for the same rank: one of the files has neither rank nor process" in printed
 
 
-def test_another_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_process(tmp_path: Path) -> None:
     folder = ranks(tmp_path, ["a.json", "b.json"], [70, 71])
     et, kineto = folder / "et" / "et_0.json", folder / "kineto" / "b.json"
-    assert link(et, kineto, "-o", folder / "a.et") == 2
-    printed = capsys.readouterr().err
+    printed = link(et, kineto, "-o", folder / "a.et", status=2)
     assert f"{kineto}: a Kineto trace of process 71, but the execution trace is of process 70" in printed
     assert not (folder / "a.et").exists()
-    assert link(et, kineto, "-o", folder / "a.et", "--force") == 0
+    link(et, kineto, "-o", folder / "a.et", "--force")
 
 
-def test_another_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_rank(tmp_path: Path) -> None:
     """NCCL's process group names the own rank of each collective."""
     et, kineto = write_pair(tmp_path, 8)
-    document = json.loads(et.read_text())
-    group = json.dumps([{"pg_name": "0", "pg_desc": "d", "ranks": [2, 3], "group_size": 2}])
-    label = node(5000, 2, "## process_group:init ##", 5000)
-    label["inputs"] = {"values": [group], "shapes": [[]], "types": ["String"], "strides": [[]]}
+    add_groups(et, [2, 3])
     call = node(5001, 2, "record_param_comms", 5001)
     call["inputs"] = {"values": [7, ["0", "d"], 1], "types": ["Int", "Tuple[String,String]", "Int"], "shapes": []}
     call["attrs"].append({"name": "collective_name", "type": "string", "value": "allreduce"})
-    et.write_text(json.dumps(document | {"nodes": [*document["nodes"], label, call]}))
-    assert link(et, kineto, "-o", tmp_path / "a.et") == 2
-    assert "a Kineto trace of rank 0, but the execution trace is of rank 3" in capsys.readouterr().err
+    add_nodes(et, call)
+    printed = link(et, kineto, "-o", tmp_path / "a.et", status=2)
+    assert "a Kineto trace of rank 0, but the execution trace is of rank 3" in printed
     change(kineto, distributedInfo={"rank": 3, "world_size": 4})
-    assert link(et, kineto, "-o", tmp_path / "a.et") == 0
+    link(et, kineto, "-o", tmp_path / "a.et")
 
 
-def test_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_run(tmp_path: Path) -> None:
     """The execution trace names its start in an unknown time zone."""
     et, kineto = write_pair(tmp_path, 8)
     start = 1795323765 * 10**9  # 2026-11-22 05:02:45 UTC
     for hours, status in ((0, 0), (-12, 0), (14, 0), (17, 2), (-40, 2), (24 * 30, 2)):
         change(kineto, baseTimeNanoseconds=start + hours * 3600 * 10**9)
-        assert link(et, kineto, "-o", tmp_path / "a.et") == status, hours
-    assert "a Kineto trace of 2026-12-22 05:02 UTC, but the execution trace is of 2026-11-22 05:02 local time" in (
-        capsys.readouterr().err
+        printed = link(et, kineto, "-o", tmp_path / "a.et", status=status)
+    assert (
+        "a Kineto trace of 2026-12-22 05:02 UTC, but the execution trace is of 2026-11-22 05:02 local time" in printed
     )
 
 
-def test_nothing_was_linked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_was_linked(tmp_path: Path) -> None:
     et, kineto = write_pair(tmp_path, 8)
     trace = json.loads(kineto.read_text())
     for event in trace["traceEvents"]:
         event["args"]["Record function id"] = 10**6
     kineto.write_text(json.dumps(trace))
-    assert link(et, kineto, "-o", tmp_path / "a.et") == 1
-    assert "nothing was linked" in capsys.readouterr().err
+    printed = link(et, kineto, "-o", tmp_path / "a.et", status=1)
+    assert "nothing was linked" in printed
 
 
 @pytest.mark.parametrize(
@@ -241,3 +237,19 @@ def test_nothing_was_linked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 )
 def test_ranks_in_names(name: str, rank: int) -> None:
     assert rank_of(name) == rank
+
+
+@pytest.mark.parametrize("command", ["link", "convert"])
+def test_process_groups_for_astra_sim(command: str, tmp_path: Path) -> None:
+    """The table of groups of a rank with a GPU, a message and work of gloo."""
+    et, kineto = write_pair(tmp_path, 8)
+    add_groups(et, [], [0, 2], world=3)
+    tensor = [9001, 9002, 0, 512, 4, "cpu"]
+    call = node(5002, 2, "c10d::send", 5002, "c10d::send()", ([[tensor], "<Object>", 1, 7], []))
+    add_nodes(et, call, node(5004, 2, "gloo:send", 5004, "", ([tensor], [])))
+    inputs = [str(et), str(kineto)] if command == "link" else [str(et)]
+    assert cli.main(["et", command, *inputs, "-o", str(tmp_path / "out/"), "--layout", "astra-sim"]) == 0
+    groups = json.loads((tmp_path / "out" / "comm_groups.json").read_text())
+    assert groups == {"0": [0, 1, 2], "1": [0, 2]}
+    assert (tmp_path / "out" / "trace.0.et").exists()
+    assert len(commands.document("et", "info", tmp_path / "out")["files"]) == 1

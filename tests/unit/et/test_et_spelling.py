@@ -1,7 +1,5 @@
 """One file in every spelling of JSON: white space, line ends, byte-order mark and key order change nothing."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

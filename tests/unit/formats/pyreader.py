@@ -3,8 +3,6 @@
 Times are nanoseconds. Of a damaged file it reads what the document calls valid.
 """
 
-from __future__ import annotations
-
 import fcntl
 import mmap
 import struct
@@ -137,7 +135,7 @@ class Reader:
             "rank": rank, "world": world, "pid": pid, "steps": steps, "timing": timing != 0,
             "steps_source": SOURCES[source], "id": self.at("<16s", 32)[0].hex(),
             "boot_id": self.at("<16s", 64)[0].hex(),
-            "state": STATES[state] if state == 3 or self.live else "killed", "counters": self.at("<31Q", 208),
+            "state": STATES[state] if state == 3 or self.live else "killed", "counters": self.at("<32Q", 208),
             "start_realtime": start[2], "file_bytes": self.end,
         }  # fmt: skip
 

@@ -1,10 +1,7 @@
 """The tables of fields in the C core and the schema of dumps have the same columns, types and units."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -46,18 +43,12 @@ def tables() -> dict[str, list[tuple[str, str, str]]]:
     return {table: columns[name] for table, name in names if table != "jobs"}
 
 
-def described(table: str) -> dict[str, Any]:
-    """Return the properties of a table in the schema."""
-    shared = SCHEMA["properties"]
-    properties = shared if table in shared else shared["ranks"]["items"]["properties"]
-    found: dict[str, Any] = properties[table]["properties"]
-    return found
-
-
 @pytest.mark.parametrize("table", tables())
 def test_columns_of_the_schema(table: str) -> None:
     columns = tables()[table]
-    schema = described(table)
+    shared = SCHEMA["properties"]
+    properties = shared if table in shared else shared["ranks"]["items"]["properties"]
+    schema = properties[table]["properties"]
     assert [name for name, _, _ in columns] == list(schema)
     for name, kind, unit in columns:
         items = schema[name]["items"]

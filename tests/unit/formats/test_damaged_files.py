@@ -1,7 +1,5 @@
 """Damaged files, through every command that reads their format: the command works, or prints one line with status 2."""
 
-from __future__ import annotations
-
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path

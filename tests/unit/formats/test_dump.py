@@ -1,7 +1,5 @@
 """docs/formats/dump.md: outputs follow the schema, inputs give the same trace, malformed dumps are rejected."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

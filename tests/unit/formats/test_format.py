@@ -1,7 +1,5 @@
 """The tables of docs/formats/recording.md agree with recording_format.h; a reader written from them with the core."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every ``--json`` has a schema in docs/reference/schemas, and its output follows it."""
 
-from __future__ import annotations
-
 import json
 import runpy
 from pathlib import Path
@@ -11,8 +9,7 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
-from fastdispatch.cli import main
-from tests import golden, processes
+from tests import commands, golden, processes
 from tests.unit.cli.test_command_line import PARSER, files, leaves
 from tests.unit.report.test_diff import Dump
 
@@ -86,14 +83,10 @@ REGISTRY: Registry[Any] = Registry().with_resources(
 )
 
 
-def with_json() -> set[tuple[str, ...]]:
-    """Commands of the argument parser that have ``--json``."""
-    return {words for words, parser in leaves(PARSER) if "--json" in parser._option_string_actions}
-
-
 def test_every_command_with_json_is_run() -> None:
     lines = [tuple(line.split()) for line in COMMANDS]
-    assert [words for words in with_json() if not any(line[: len(words)] == words for line in lines)] == []
+    with_json = {words for words, parser in leaves(PARSER) if "--json" in parser._option_string_actions}
+    assert [words for words in with_json if not any(line[: len(words)] == words for line in lines)] == []
 
 
 def test_every_schema_has_the_layout_of_the_others() -> None:
@@ -109,18 +102,14 @@ def test_every_schema_is_valid_and_used() -> None:
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_output_follows_its_schema(line: str, more_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    capsys.readouterr()
-    status = main([*line.split(), "--json"])
-    printed = capsys.readouterr()
-    assert status in (0, 1), printed.err
-    jsonschema.Draft202012Validator(schema(COMMANDS[line]), registry=REGISTRY).validate(json.loads(printed.out))
+def test_output_follows_its_schema(line: str, more_files: Path) -> None:
+    status, output, errors = commands.run(*line.split(), "--json")
+    assert status in (0, 1), errors
+    jsonschema.Draft202012Validator(schema(COMMANDS[line]), registry=REGISTRY).validate(json.loads(output))
 
 
 @pytest.mark.parametrize("name", ["diff", "top", "stacks", "timeline-check", "ranks"])
-def test_schema_rejects_an_unknown_field(name: str, more_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_rejects_an_unknown_field(name: str, more_files: Path) -> None:
     line = next(line for line, expected in COMMANDS.items() if expected == name)
-    capsys.readouterr()
-    main([*line.split(), "--json"])
-    document = json.loads(capsys.readouterr().out) | {"unknown": 1}
+    document = json.loads(commands.run(*line.split(), "--json")[1]) | {"unknown": 1}
     assert not jsonschema.Draft202012Validator(schema(name), registry=REGISTRY).is_valid(document)

@@ -1,7 +1,5 @@
 """``fastdispatch anonymize``: no name of the user is in any output, those of the framework are."""
 
-from __future__ import annotations
-
 import argparse
 import base64
 import gzip

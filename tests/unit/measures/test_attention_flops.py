@@ -1,8 +1,6 @@
 """FLOPs of attention kernels of GPUs, on the meta device: 2 * batch * heads * queries * keys * (4 + 6), half of it with
 a causal mask; backward, 3 * 4 + 2 * 6. With lengths of sequences or windows they are unknown."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
@@ -99,41 +97,14 @@ def efficient_kernel(causal: bool, lengths: Any = None, **options: int) -> objec
 
 def efficient_kernel_backward(causal: bool, lengths: Any = None, **options: int) -> object:
     grad, q, k, v, out = tensors("sequence")
-    return aten._efficient_attention_backward(
-        grad,
-        q,
-        k,
-        v,
-        None,
-        out,
-        lengths,
-        lengths,
-        QUERIES,
-        KEYS,
-        LOGSUMEXP,
-        0.0,
-        numbers(),
-        numbers(),
-        int(causal),
-        False,
-        **options,
-    )
+    given = (grad, q, k, v, None, out, lengths, lengths, QUERIES, KEYS, LOGSUMEXP)
+    return aten._efficient_attention_backward(*given, 0.0, numbers(), numbers(), int(causal), False, **options)
 
 
 FORWARDS: list[Callable[..., object]] = [efficient, cudnn, efficient_kernel]
-BACKWARDS: list[Callable[..., object]] = [
-    flash_backward,
-    efficient_backward,
-    cudnn_backward,
-    flash_kernel_backward,
-    efficient_kernel_backward,
-]
-KERNELS: list[Callable[..., object]] = [
-    flash_kernel,
-    flash_kernel_backward,
-    efficient_kernel,
-    efficient_kernel_backward,
-]
+KERNEL_BACKWARDS: list[Callable[..., object]] = [flash_kernel_backward, efficient_kernel_backward]
+BACKWARDS = [flash_backward, efficient_backward, cudnn_backward, *KERNEL_BACKWARDS]
+KERNELS = [flash_kernel, efficient_kernel, *KERNEL_BACKWARDS]
 
 
 def figures(work: Callable[[], object], folder: Path) -> dict[str, tuple[int, int]]:

@@ -1,7 +1,5 @@
 """FLOPs of whole trainings, compared with PyTorch's FlopCounterMode where that counts all operators."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

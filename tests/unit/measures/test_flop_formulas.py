@@ -1,7 +1,5 @@
 """FLOPs of custom operators by formulas that the program registers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """FLOPs of operators, derived by hand: a multiplication and an addition are 2."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,11 +63,6 @@ def recurrent(kind: str, grad: bool = False, **options: Any) -> Callable[[], obj
     return work
 
 
-def one_input_gradient() -> object:
-    """A frozen weight: backward has the gradient of the input only."""
-    return functional.conv2d(ones(1, 4, 6, 6, grad=True), ones(8, 4, 3, 3)).sum().backward()
-
-
 def checkpointed() -> object:
     from torch.utils.checkpoint import checkpoint
 
@@ -121,7 +114,8 @@ CASES: dict[str, tuple[Callable[[], object], int]] = {
     "groups-backward": (trained("conv2d", (1, 4, 6, 6), (8, 2, 3, 3), groups=2), 3 * 4608),
     "depthwise-backward": (trained("conv2d", (1, 4, 6, 6), (4, 1, 3, 3), groups=4), 3 * 1152),
     "transposed-backward": (trained("conv_transpose2d", (1, 4, 3, 3), (4, 8, 3, 3)), 3 * 5184),
-    "frozen-backward": (one_input_gradient, 2 * 9216),
+    # A frozen weight: backward has the gradient of the input only.
+    "frozen-backward": (backward(lambda image: functional.conv2d(image, ones(8, 4, 3, 3)), (1, 4, 6, 6)), 2 * 9216),
     # 2 * batch * heads * queries * keys * (width + width)
     "attention": (attention(32, 32, False), 2 * 2 * 4 * 32 * 32 * 32),
     "attention-causal": (attention(32, 32, True), 2 * 4 * 32 * 32 * 32),

@@ -1,7 +1,5 @@
 """Growth of memory over steps: a leak is steady, caches and returning pages are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from fastdispatch.detectors.memory_use import growth

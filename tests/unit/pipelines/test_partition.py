@@ -1,12 +1,11 @@
 """``fastdispatch.pipeline.partition`` on weights: worked examples, the best possible, bad input, the command line."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch import Error
-from fastdispatch.cli import main
 from fastdispatch.pipeline import megatron_layout, partition, split_points
-from tests import schemas
+from tests import commands, schemas
 
 ROOT = Path(__file__).parents[3]
 
@@ -186,18 +184,15 @@ def test_megatron_layouts() -> None:
         megatron_layout([0, 1, 3], "Et")
 
 
-def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    status = main(["pipeline", "partition", *map(str, arguments)])
-    output = capsys.readouterr()
-    return status, output.out, output.err
+command = partial(commands.run, "pipeline", "partition")
 
 
-def test_command_on_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_on_weights(tmp_path: Path) -> None:
     listed, lines = tmp_path / "w.json", tmp_path / "w.txt"
     listed.write_text("[14, 11, 20, 7]")
     lines.write_text("# a model\n14\n11  # second\n\n20\n7\n")
     for path in (listed, lines):
-        status, output, errors = command(capsys, path, "-n", 3, "--method", "bottleneck", "--weights")
+        status, output, errors = command(path, "-n", 3, "--method", "bottleneck", "--weights")
         assert (status, errors) == (0, "")
         assert output == (
             "Partitioning pipeline stages with method bottleneck\n"
@@ -210,32 +205,32 @@ def test_command_on_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             "     1       1      20     1.15\n"
             "     2       1       7     0.40\n"
         )
-    status, output, _ = command(capsys, listed, "-n", 2, "--report", "--method", "uniform")
+    status, output, _ = command(listed, "-n", 2, "--report", "--method", "uniform")
     assert output.splitlines()[1::3] == ["stage=0 layers=2", "stage=1 layers=2"]
     assert output.endswith("     3: 7\n")
 
 
-def test_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_as_json(tmp_path: Path) -> None:
     schema = schemas.schema("partition")
     path = tmp_path / "weights"
     path.write_text(json.dumps(ALEXNET))
     for stages in (2, 30):
-        status, output, _ = command(capsys, path, "-n", stages, "--json")
+        status, output, _ = command(path, "-n", stages, "--json")
         assert status == 0
         made = json.loads(output)
         jsonschema.validate(made, schema)
         assert made["parts"] == partition(ALEXNET, stages)
     assert made["split_points"] is None  # there are empty stages
-    jsonschema.validate(json.loads(command(capsys, path, "-n", 2, "--json", "--method", "uniform")[1]), schema)
+    jsonschema.validate(json.loads(command(path, "-n", 2, "--json", "--method", "uniform")[1]), schema)
 
 
-def test_command_on_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_on_bad_input(tmp_path: Path) -> None:
     def error_of(content: str | None, *options: object) -> str:
         path = tmp_path / "input"
         path.unlink(missing_ok=True)
         if content is not None:
             path.write_text(content)
-        status, output, errors = command(capsys, path, *options)
+        status, output, errors = command(path, *options)
         assert (status, output) == (2, "")
         assert errors.count("\n") == 1
         return errors.removeprefix("fastdispatch: ").strip().replace(f"{path}", "PATH")
@@ -255,7 +250,7 @@ def test_command_on_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ("json:nothing", "json:nothing: AttributeError: "),
         ("nomodule:x", "nomodule:x: ModuleNotFound"),
     ):
-        status, _, errors = command(capsys, name, "-n", 2)
+        status, _, errors = command(name, "-n", 2)
         assert status == 2 and errors.startswith(f"fastdispatch: {text}")
 
 

@@ -1,7 +1,5 @@
 """``partition`` by measured time: from recordings of real models."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -154,7 +152,7 @@ def test_times_of_functions_and_shared_modules(tmp_path: Path) -> None:
     assert partition(layers, 6, "bottleneck", weights=trace) == [0, 1, 2, 3, 4, 5, 6]
 
 
-def test_layers_in_a_list_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_layers_in_a_list_of_a_model(tmp_path: Path) -> None:
     class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -169,8 +167,8 @@ def test_layers_in_a_list_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixtu
     record(Model(), tmp_path)
     assert partition(tmp_path, 2, "profile") == [0, 3, 4]
     assert partition(tmp_path, 2, "profile", within="head") == [0, 1, 2]
-    assert main(["pipeline", "partition", str(tmp_path), "-n", "2", "--weights", "--json"]) == 0
-    assert '"split_points": ["blocks.3"]' in capsys.readouterr().out
+    made = commands.document("pipeline", "partition", tmp_path, "-n", 2, "--weights")
+    assert made["split_points"] == ["blocks.3"]
     with pytest.raises(Error, match="no layers within 'tail' in the recording: layers exist within 'blocks', 'head'"):
         partition(tmp_path, 2, "profile", within="tail")
 

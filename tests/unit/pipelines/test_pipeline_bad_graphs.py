@@ -1,7 +1,5 @@
 """Invalid graphs, impossible plans, files without permission to write: one line, status 2, nothing lost."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

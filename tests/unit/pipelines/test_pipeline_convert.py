@@ -1,7 +1,5 @@
 """Programs of stages: written, refused and unchanged files. Nothing is run here."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

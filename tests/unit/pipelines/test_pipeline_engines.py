@@ -1,7 +1,5 @@
 """Engines that do not do what they plan, or are not as we know them: stand-ins at the paths of the real ones."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -36,30 +34,11 @@ class PipelineEngine:
         for name, buffer in order:
             getattr(self, "_exec_" + name)(*[] if buffer is None else [buffer])
 
-    def _exec_load_micro_batch(self, buffer_id):
-        pass
-
-    def _exec_forward_pass(self, buffer_id):
-        pass
-
-    def _exec_backward_pass(self, buffer_id):
-        pass
-
-    def _exec_send_activations(self, buffer_id):
-        pass
-
-    def _exec_recv_grads(self, buffer_id):
-        pass
-
-    def _exec_reduce_grads(self):
-        pass
-
-    def _exec_optimizer_step(self):
-        pass
 """
-
 LM, F, B, SA, RG = "load_micro_batch", "forward_pass", "backward_pass", "send_activations", "recv_grads"
 END = [("reduce_grads", None), ("optimizer_step", None)]
+ENGINE += "".join(f"    def _exec_{name}(self, buffer_id):\n        pass\n" for name in (LM, F, B, SA, RG))
+ENGINE += "".join(f"    def _exec_{name}(self):\n        pass\n" for name, _ in END)
 #: Jobs of stage 0 of 2 for one micro-batch, without the reduction of tied gradients.
 ORDER = [(LM, 0), (F, 0), (SA, 0), (RG, 0), (B, 0), *END]
 

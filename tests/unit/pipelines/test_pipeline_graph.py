@@ -1,7 +1,5 @@
 """Graphs of models: text, JSON, Python, each from the others."""
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import pairwise

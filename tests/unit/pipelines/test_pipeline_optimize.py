@@ -1,7 +1,5 @@
 """Pipelines of least time: against a slow solver, against all plans, and what commands print."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

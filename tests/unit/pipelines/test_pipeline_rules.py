@@ -1,13 +1,12 @@
 """User rules: an unknown engine, recorded as a pipeline."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 import fastdispatch
 from fastdispatch import pipeline
 from fastdispatch.record.engines import Engines
+from tests import traces
 from tests.pipelines import rows
 
 EXCEPTION, FUSED, ATTACHED = 4, 16, 64
@@ -119,11 +119,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     del sys.modules["nobodys_engine"]
 
 
-def record(program: Any, **options: Any) -> fastdispatch.Trace:
-    with fastdispatch.CallGraph(None, ops="off", **({"jobs": True} | options)) as graph:
-        program()
-    assert graph._session is not None
-    return fastdispatch.Trace(graph._session.trace(timeline=True))
+record = partial(traces.recorded, ops="off", jobs=True)
 
 
 @pytest.mark.parametrize("calls", SOURCES)

@@ -1,7 +1,5 @@
 """Refused values of ``CallGraph(detail=...)``; tests/integration/calls/test_c_calls.py has the recorded calls."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

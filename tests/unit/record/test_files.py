@@ -1,7 +1,5 @@
 """Where a process records: names, network file systems, file systems without locks."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct
@@ -152,6 +150,6 @@ def test_a_late_rank_replaces_no_file_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_free_name_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(run_directory, "_is_free", lambda folder, name: False)
+    monkeypatch.setattr(run_directory, "_writer", lambda folder, name: "live")
     with pytest.raises(fastdispatch.Error, match="all names for a recording of rank 3 are in use"):
         run_directory.free_name(run_directory.open_folder(tmp_path), 3)

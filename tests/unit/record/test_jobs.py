@@ -1,7 +1,5 @@
 """fastdispatch.job: units of a pipeline schedule, in the graph, the table and the pictures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

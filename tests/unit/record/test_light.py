@@ -1,7 +1,5 @@
 """Recording alone: what ``import fastdispatch`` imports, and commands without the packages of the extra ``view``."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """NVTX ranges without PyTorch: functions with the names of torch.cuda.nvtx, through either hook."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pings of two ranks in one process with different host ids, and datagrams of other programs."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import itertools
@@ -200,15 +198,12 @@ def waiting(port: int) -> int:
     return int(line.split()[4].partition(":")[2], 16)
 
 
-def state(task: str) -> str:
-    return Path(f"/proc/self/task/{task}/stat").read_text().rpartition(") ")[2][0]
-
-
 def sleeps(task: str) -> bool:
     """Without a timeout."""
     before = switched(task)
     time.sleep(0.1)
-    return state(task) == "S" and switched(task) == before
+    state = Path(f"/proc/self/task/{task}/stat").read_text().rpartition(") ")[2][0]
+    return state == "S" and switched(task) == before
 
 
 def switched(task: str) -> int:

@@ -1,7 +1,5 @@
 """Profile options of Megatron and DeepSpeed programs, and recorders of training loops without a framework."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 from typing import Any

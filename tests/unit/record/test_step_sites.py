@@ -1,7 +1,5 @@
 """Relations of places in the program from which optimizers are called."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable

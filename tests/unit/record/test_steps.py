@@ -1,7 +1,5 @@
 """Steps chosen when reading: windows of recordings, dumps and merges."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Names that UTF-8 cannot encode are recorded with a replacement and raise nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

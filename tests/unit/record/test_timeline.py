@@ -1,21 +1,19 @@
 """What a timeline holds, on Pythons without PyTorch too: every call once, inside its caller, as long as it was."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fastdispatch
-from tests import programs
+from tests import commands, programs, traces
 from tests.processes import fastdispatch as command
 from tests.processes import killed
 
@@ -34,11 +32,7 @@ def slices(trace: fastdispatch.Trace) -> list[Slice]:
     ]
 
 
-def record(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:
-    options = {"ops": "off", "keep": "*", "timeline": True} | options
-    with fastdispatch.CallGraph(None, **options) as graph:
-        work()
-    return fastdispatch.Trace(graph._session.trace(timeline=True))
+record = partial(traces.recorded, ops="off", keep="*", timeline=True)
 
 
 def names(trace: fastdispatch.Trace) -> list[str]:
@@ -231,24 +225,19 @@ def test_the_command_line_writes_both_forms(run: Path, tmp_path: Path) -> None:
     assert sum(event["name"].startswith("f (") for event in named) == 7
 
 
-def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    return done.stderr
-
-
 def test_bad_input_is_one_line(run: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     script = tmp_path / "script.py"
     assert command("run", "-o", plain, script).returncode == 0
     for form in ("chrome", "perfetto"):
-        assert "record with CallGraph(timeline=True)" in complaint(command("export", form, plain, "-o", tmp_path / "x"))
-        assert "rank 5 is not in this trace" in complaint(
-            command("export", form, run, "-o", tmp_path / "x", "--rank", "5")
-        )
-        assert "cannot write" in complaint(command("export", form, run, "-o", tmp_path / "no" / "x"))
+        for words, printed in (
+            ((plain, "-o", tmp_path / "x"), "record with CallGraph(timeline=True)"),
+            ((run, "-o", tmp_path / "x", "--rank", "5"), "rank 5 is not in this trace"),
+            ((run, "-o", tmp_path / "no" / "x"), "cannot write"),
+        ):
+            assert printed in commands.complaint("export", form, *words)
     assert not (tmp_path / "x").exists()
-    assert "python>50us" in complaint(command("run", "--timeline-events", "kernels", script))
+    assert "python>50us" in commands.complaint("run", "--timeline-events", "kernels", script)
 
 
 @pytest.mark.parametrize("what", ("", "kernels", "python>50", "python>fast", "ops,,python"))

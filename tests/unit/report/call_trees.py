@@ -1,7 +1,5 @@
 """Hand-made traces: a call tree written down as nested tuples becomes a dump that ``fastdispatch.load`` reads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

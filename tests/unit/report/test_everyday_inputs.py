@@ -1,7 +1,5 @@
 """Commands on recordings that are valid but unusual: a table or one line, never a traceback."""
 
-from __future__ import annotations
-
 import io
 import os
 from pathlib import Path

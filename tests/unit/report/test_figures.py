@@ -1,7 +1,5 @@
 """One meaning per figure: report, page, end message, diff and top have the same figures of one recording."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -159,5 +157,4 @@ def test_the_end_message(run: Path) -> None:
     rank = commands.document("report", run, "--steps", "all")["ranks"][0]
     line = summary_lines(str(run / "rank00000.fd"))[0]
     assert line.startswith(f"{rank['steps']} steps, rank 0 of 1")
-    share = 100 * rank["overhead"] / rank["recorded"]
-    assert f"recording overhead {share:.1f} % of {seconds(rank['recorded'])}" in line
+    assert line.endswith(f" paths in {seconds(rank['recorded'])}")

@@ -1,7 +1,5 @@
 """Which functions only pass a call on."""
 
-from __future__ import annotations
-
 import pytest
 
 from fastdispatch.read.plumbing import plumbing

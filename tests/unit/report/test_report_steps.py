@@ -1,7 +1,5 @@
 """Which steps a report covers, and its lines about the run and its threads; intervals of slow steps."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import threading
@@ -110,13 +108,13 @@ def test_merged_ranks(recording: Path, tmp_path: Path) -> None:
     fastdispatch.merge([recording], tmp_path / "merged.json")
     whole, merged = (commands.out("report", path) for path in (recording, tmp_path / "merged.json"))
     assert merged.splitlines()[1:] == whole.splitlines()[1:]
-    error = commands.error("report", tmp_path / "merged.json", "--steps", "4:8")
-    assert error.count("\n") == 1 and "a dump has all steps and the settled ones" in error
+    error = commands.complaint("report", tmp_path / "merged.json", "--steps", "4:8")
+    assert "a dump has all steps and the settled ones" in error
 
 
 @pytest.mark.parametrize("words", [("--steps", "x"), ("--steps", "4:4"), ("--steps", "ten")], ids=str)
 def test_wrong_options(recording: Path, words: tuple[str, ...]) -> None:
-    assert commands.error("report", recording, *words).count("\n") == 1
+    commands.complaint("report", recording, *words)
 
 
 def test_times_that_vary() -> None:

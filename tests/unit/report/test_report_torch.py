@@ -1,7 +1,5 @@
 """``fastdispatch report`` of training: modules, backward time, opaque regions."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable

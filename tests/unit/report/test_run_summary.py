@@ -1,7 +1,5 @@
 """The summary of a run (docs/formats/summary.md)."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -123,4 +121,4 @@ def test_many_ranks(run: Path, tmp_path: Path) -> None:
     assert (figures["fastdispatch/ranks"], figures["fastdispatch/world"]) == (20, 20)
     assert (figures["fastdispatch/ranks_incomplete"], figures["fastdispatch/steps"]) == (0, STEPS)
     assert figures["fastdispatch/step_seconds"] > 0
-    assert 0 < figures["fastdispatch/cost_share"] <= 1
+    assert "fastdispatch/cost_share" not in figures  # not measured

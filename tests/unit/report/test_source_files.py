@@ -1,7 +1,5 @@
 """Source files of a recording: only Python files of the recorded program, and only where every function fits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

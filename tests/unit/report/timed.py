@@ -1,7 +1,5 @@
 """Recordings with given times, to test drawn and hidden functions without a clock."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

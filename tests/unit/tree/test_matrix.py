@@ -1,7 +1,5 @@
 """What the matrix of versions counts, and the table it writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

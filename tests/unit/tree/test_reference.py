@@ -1,7 +1,5 @@
 """docs/reference agrees with the program; the READMEs of csrc/ name every existing file and no other."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Types: mypy passes, and the stub agrees with the C core."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """Run the pages: blocks of docs/start/usage.md in order in one folder, commands of the guides section by section."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

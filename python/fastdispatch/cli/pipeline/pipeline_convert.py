@@ -92,7 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     kept = save(folder, written.files, force=arguments.force, keep=arguments.verify, listed=not arguments.compat)
     notes = [*written.warnings, *(f"{folder / name}: not overwritten, because it was edited" for name in kept)]
-    verdict = _verdict(arguments, folder, written, graph) if arguments.verify else None
+    verdict = None
+    if arguments.verify:
+        imports = read_imports(arguments.imports)
+        verdict = verify(folder, written, from_graph(graph), imports, arguments.inputs, train=not arguments.eval)
     for line in notes:
         message(line)
     if arguments.json:
@@ -100,11 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.writelines(f"{line}\n" for line in [*written.lines, *_verdict_lines(verdict)])
     return 1 if verdict and verdict.faults else 0
-
-
-def _verdict(arguments: argparse.Namespace, folder: Path, written: Written, graph: Graph) -> Verification:
-    imports = read_imports(arguments.imports)
-    return verify(folder, written, from_graph(graph), imports, arguments.inputs, train=not arguments.eval)
 
 
 def _verdict_lines(verdict: Verification | None) -> list[str]:

@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
     made = plan(arguments.schedule, arguments.stages, arguments.micro_batches, chunks)
     if arguments.stage is not None and not 0 <= arguments.stage < made.stages:
         raise Error(f"--stage {arguments.stage}: the plan has stages 0 to {made.stages - 1}")
-    times = {name: _one_or_all(getattr(arguments, name)) for name in ("forward", "backward", "transfer")}
+    given = {name: getattr(arguments, name) for name in ("forward", "backward", "transfer")}
+    times = {name: each[0] if len(each) == 1 else each for name, each in given.items()}
     replay = made.replay(**times, blocking=arguments.blocking)
     if arguments.svg is not None:
         from fastdispatch.page.plan_svg import draw
@@ -74,10 +75,6 @@ def run(arguments: argparse.Namespace) -> None:
         sys.stdout.writelines(f"{line}\n" for line in _steps(made, arguments.stage))
     elif arguments.svg is None:
         sys.stdout.writelines(f"{line}\n" for line in _table(made, replay, arguments.stage))
-
-
-def _one_or_all(times: list[Fraction]) -> Fraction | list[Fraction]:
-    return times[0] if len(times) == 1 else times
 
 
 def _shown(made: Plan, stage: int | None) -> range:

@@ -130,7 +130,10 @@ def run(arguments: argparse.Namespace) -> None:
     paths = [*arguments.paths, *arguments.log_dir]
     if not paths:
         raise Error("timeline merge: no PATH given")
-    output = arguments.output or (paddle_folder(paths) if arguments.paddle else None)
+    output = arguments.output
+    if output is None and arguments.paddle:  # the folder of the logs, to which Paddle's tool writes
+        first = Path(paths[0])
+        output = str(first if first.is_dir() else first.parent)
     if output is None:
         raise Error("timeline merge: no output given: use -o FILE")
     files = list_files(paths, output, arguments.multi_machine)
@@ -154,12 +157,6 @@ def run(arguments: argparse.Namespace) -> None:
         )
     for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
         message(line)
-
-
-def paddle_folder(paths: Sequence[str]) -> str:
-    """Return the folder of logs, to which Paddle's tool writes."""
-    path = Path(paths[0])
-    return str(path if path.is_dir() else path.parent)
 
 
 def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator[tuple[str, int]]:
@@ -352,7 +349,7 @@ def warnings(
             yield f"{row['file']}: skipped: {row['trouble']}"
         elif row["used"] and (row["lost"] or row["repaired"]):
             yield f"{row['file']}: {', '.join(faults(row))}"
-        others = native_changes(row)
+        others = [f"{counted(row[key], noun)} {what}" for key, (noun, what) in NATIVE.items() if row.get(key)]
         if others:
             yield f"{row['file']}: {', '.join(others)}"
     yield from clock_warnings(used, align)
@@ -361,11 +358,6 @@ def warnings(
     missing = [rank for rank in expected if rank not in there]
     if missing and alone:
         yield f"no trace of rank {spans(missing)}"
-
-
-def native_changes(row: dict[str, Any]) -> list[str]:
-    """Return the changed and skipped events of native output: one phrase per kind."""
-    return [f"{counted(row[key], noun)} {what}" for key, (noun, what) in NATIVE.items() if row.get(key)]
 
 
 def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import { compares } from "./change.js";
 import { el } from "./dom.js";
-import { counted, grouped, seconds, share, words } from "./format.js";
+import { counted, grouped, seconds, words } from "./format.js";
 import { trace } from "./trace.js";
 
 function table(heads, rows) {
@@ -30,10 +30,9 @@ function losses() {
 }
 
 function costs() {
-    return table(["Rank", "Host", "State", "Recorded", "Steps", "Overhead"], trace.about.ranks.map((rank) => [
+    return table(["Rank", "Host", "State", "Recorded", "Steps"], trace.about.ranks.map((rank) => [
         named(rank), rank.host, rank.state, seconds(rank.recorded),
-        rank.steps_source === "none" ? "none found" : `${rank.steps} (${rank.steps_source})`,
-        rank.overhead === null ? "not measured" : `${seconds(rank.overhead)}, ${share(rank.overhead, rank.recorded)}`]));
+        rank.steps_source === "none" ? "none found" : `${rank.steps} (${rank.steps_source})`]));
 }
 
 export function recorded() {

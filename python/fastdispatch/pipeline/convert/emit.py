@@ -52,7 +52,8 @@ def emit_stage(plan: PackagePlan, stage: StagePlan, name: str, ties: Ties) -> Em
             layers[node.id] = layer
             imports |= operator.imports
             if layer == names.layer(node.id):
-                declarations.append(_declare(layer, operator.declare, buffer=operator.buffer))
+                registered = f'self.register_buffer("{layer}", {operator.declare})'
+                declarations.append(registered if operator.buffer else f"self.{layer} = {operator.declare}")
         sources = [value(source) for source in plan.graph.sources_of[node.id]]
         for index in range(len(sources)):
             if (node.id, index) in stage.copies:
@@ -69,10 +70,6 @@ def emit_stage(plan: PackagePlan, stage: StagePlan, name: str, ties: Ties) -> Em
         "module_methods": _methods(stage, layers),
     }
     return Emitted(fields, layers)
-
-
-def _declare(layer: str, value: str, *, buffer: bool) -> str:
-    return f'self.register_buffer("{layer}", {value})' if buffer else f"self.{layer} = {value}"
 
 
 def _methods(stage: StagePlan, layers: dict[str, str]) -> str:

@@ -59,7 +59,8 @@ class LayerGraph:
 
     def without_dead_items(self) -> LayerGraph:
         """Without the items of tuples that no node reads; profiles have many of them. One pass, as published."""
-        dead = [id for id, targets in self.targets_of.items() if not targets and _is_item(self.nodes[id])]
+        unread = (id for id, targets in self.targets_of.items() if not targets)
+        dead = [id for id in unread if self.nodes[id].desc.startswith("__getitem__")]
         for id in dead:
             self.remove(id)
         return self
@@ -85,10 +86,6 @@ class LayerGraph:
     def _rank(self, id: str) -> tuple[int, tuple[tuple[int, int | str], ...]]:
         stage = self.nodes[id].stage
         return (-1 if stage is None else stage, natural(id))
-
-
-def _is_item(node: LayerNode) -> bool:
-    return node.desc.startswith("__getitem__")
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,156 @@
+"""``CallGraph(budget=...)``: record as many steps as a share of the run time pays for, and measure what they cost.
+
+The first steps and then 32 more are recorded, for a complete call graph. After that some steps are, spread by their
+number, so that periodic work (evaluation every N steps) is in both kinds. All ranks select from the same sets of
+numbers, each of which contains the smaller ones: steps that a rank with a lower share records are recorded by all.
+
+A step that is not recorded has only a duration. The difference to the recorded steps beside it is the cost of
+recording.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from statistics import median, quantiles
+from time import perf_counter_ns
+
+from fastdispatch._core import Error
+from fastdispatch.record.schedule import NONE, RECORD
+
+#: Steps at the start that are always recorded: they may be slower, and those after them are compared with others.
+FIRST, SETTLED = 4, 32
+
+#: Durations beside a recorded step with which it is compared.
+_BESIDE = 8
+
+#: At most this share of the steps is recorded: the others are compared with them.
+_MOST = 0.5
+
+#: Kept durations of steps that are not recorded.
+_KEPT = 4096
+
+#: Assumed cost of a recorded step, as a share of it, until it is measured in this many of them.
+_ASSUMED, _MEASURED = 0.15, 8
+
+_GOLDEN = 2654435769  # 2**32 divided by the golden ratio: its multiples are spread evenly over 32 bits
+
+
+def share_of_budget(value: float | None) -> float | None:
+    """Check the argument ``budget``."""
+    if value is not None and not 0 < value < 1:
+        raise Error(f"budget={value}: must be a share of the run time between 0 and 1, such as 0.01")
+    return value
+
+
+def is_selected(number: int, rate: float) -> bool:
+    """Return whether step ``number`` is in the set of this share of all steps. A set contains those of lower shares."""
+    return number * _GOLDEN % 2**32 < rate * 2**32
+
+
+class StepBudget:
+    """A schedule of steps (``CallGraph(schedule=...)``). ``group`` is the number of neighbouring steps to record;
+    ``note`` stores facts in the recording."""
+
+    def __init__(
+        self,
+        share: float,
+        group: int,
+        note: Callable[[dict[str, object]], None],
+        clock: Callable[[], int] = perf_counter_ns,
+    ) -> None:
+        self._share, self._group, self._note, self._clock = share, group, note, clock
+        self._start = self._begin = clock()
+        self._steps = self._recorded = 0  # ended steps
+        self._recording = False  # the running step
+        self._after = False  # the running step follows a recorded one
+        self._open = 0  # cost of the recorded steps before it, ns, and their number
+        self._opened = 0
+        self._rest = 0  # steps left to record in this group
+        self._beside: deque[int] = deque(maxlen=_BESIDE)
+        self._durations: deque[int] = deque(maxlen=_KEPT)
+        self._costs: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # of a recorded step: ns, and share of it
+        self._due = 2 * SETTLED  # steps at which the facts are noted
+
+    def __call__(self, number: int) -> int:
+        """Return whether to record the next step."""
+        now = self._clock()
+        if self._steps or self._recording:
+            self._ended(now - self._begin)
+        self._begin = now
+        if self._steps >= self._due:
+            self._due *= 2
+            self.store()
+        self._after, self._recording = self._recording, self._selects(number, now)
+        return RECORD if self._recording else NONE
+
+    def _ended(self, duration: int) -> None:
+        self._steps += 1
+        if self._recording:
+            self._recorded += 1
+            self._open += duration
+            self._opened += 1
+            return
+        if self._after:  # includes the end of the recording
+            self._compare(duration)
+        else:
+            self._beside.append(duration)
+            self._durations.append(duration)
+
+    def _compare(self, duration: int) -> None:
+        """Compare the latest recorded steps, and the step after them, with others beside them."""
+        if len(self._beside) == _BESIDE:
+            usual = median(self._beside)
+            cost = (self._open + duration - (self._opened + 1) * usual) / self._opened
+            self._costs.append((cost, cost / usual))
+        self._open = self._opened = 0
+
+    def _selects(self, number: int, now: int) -> bool:
+        if self._steps < FIRST + SETTLED:
+            return True
+        if self._rest:
+            self._rest -= 1
+            return True
+        if len(self._beside) < _BESIDE:
+            return False
+        usual, cost = median(self._beside), self._cost()
+        paid = (self._recorded + self._group) * cost * usual <= self._share * (now - self._start)
+        if not paid or not is_selected(number, min(self._share / cost, _MOST) / self._group):
+            return False
+        self._rest = self._group - 1
+        return True
+
+    def _cost(self) -> float:
+        """Return the cost of a recorded step, as a share of it, with its error: at least a hundredth."""
+        if len(self._costs) < _MEASURED:
+            return _ASSUMED
+        middle, error = robust_mean([share for _, share in self._costs])
+        return max(middle + error, 0.01)
+
+    def store(self) -> None:
+        """Note the result so far."""
+        self._note({"steps_of_run": self.facts(self._clock())})
+
+    def facts(self, now: int) -> Mapping[str, object]:
+        """Steps of the run, times in ns: docs/formats/recording.md."""
+        found: dict[str, object] = {
+            "budget": self._share,
+            "steps": self._steps,
+            "recorded": self._recorded,
+            "time": now - self._start,
+            "samples": len(self._costs),
+        }
+        if len(self._durations) > 1:
+            low, middle, high = quantiles(self._durations, n=4, method="inclusive")
+            found |= {"step": round(middle), "step_low": round(low), "step_high": round(high)}
+        if len(self._costs) > 1:
+            cost, error = robust_mean([ns for ns, _ in self._costs])
+            found |= {"cost": round(cost), "cost_error": round(error)}
+        return found
+
+
+def robust_mean(values: list[float]) -> tuple[float, float]:
+    """Return the median and its standard error."""
+    middle = median(values)
+    deviation = 1.4826 * median([abs(value - middle) for value in values])
+    return middle, 1.2533 * deviation / len(values) ** 0.5

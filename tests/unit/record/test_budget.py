@@ -1,0 +1,95 @@
+"""Steps that a budget selects, and the cost of recording that it measures, by a clock of the test."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from fastdispatch import CallGraph, Error
+from fastdispatch.read.recording_cost import recording_cost
+from fastdispatch.record.budget import FIRST, SETTLED, StepBudget, is_selected
+from fastdispatch.text.formats import grouped
+
+MS = 10**6
+
+
+class Run:
+    """A run of steps of ``usual`` ns, of which a recorded one takes ``cost`` more."""
+
+    def __init__(
+        self, share: float, cost: int, steps: int, usual: int = 10 * MS, group: int = 1, noise: int = 0
+    ) -> None:
+        self.now = 0
+        self.notes: dict[str, object] = {}
+        self.recorded: list[int] = []
+        dice = random.Random(0)
+        budget = StepBudget(share, group, self.notes.update, lambda: self.now)
+        for number in range(steps):
+            if budget(number):
+                self.recorded.append(number)
+            self.now += usual + (cost if number in self.recorded[-1:] else 0) + dice.randint(0, noise)
+        budget(steps)
+        budget.store()
+
+    def cost(self):
+        return recording_cost([{"meta": self.notes, "steps": len(self.recorded)}])
+
+
+def test_the_first_steps_are_recorded_and_then_what_the_budget_pays_for() -> None:
+    run = Run(share=0.01, cost=MS, steps=5000)
+    assert run.recorded[: FIRST + SETTLED] == list(range(FIRST + SETTLED))
+    assert 0.009 <= len(run.recorded) * MS / run.now <= 0.01
+    (gap,) = {later - earlier > 1 for earlier, later in pairwise(run.recorded[FIRST + SETTLED :])}
+    assert gap
+
+
+@pytest.mark.parametrize("noise", [0, 3 * MS])
+def test_the_cost_is_the_difference_to_steps_beside_it(noise: int) -> None:
+    run = Run(share=0.02, cost=2 * MS, steps=3000, noise=noise)
+    cost = run.cost()
+    assert (cost.method, cost.steps, cost.steps_recorded) == ("measured", 3000, len(run.recorded))
+    assert cost.share is not None and cost.error is not None
+    assert abs(cost.share - len(run.recorded) * 2 * MS / run.now) <= 3 * cost.error + 1e-6
+    assert cost.of_recorded_step == pytest.approx(2 * MS / (10 * MS + noise / 2), rel=0.2 if noise else 1e-3)
+    assert f"{len(run.recorded)} of {grouped(3000)} steps are recorded" in cost.text
+
+
+def test_a_short_run_does_not_decide_the_cost() -> None:
+    cost = Run(share=0.01, cost=MS, steps=60).cost()
+    assert (cost.share, cost.method) == (None, "not decided")
+    assert "0 of 36 recorded steps could be compared" in cost.text
+
+
+def test_cheap_recording_still_leaves_steps_to_compare() -> None:
+    run = Run(share=0.5, cost=0, steps=2000)
+    assert 900 <= len(run.recorded) <= 1100
+    assert run.cost().share == 0
+
+
+def test_ranks_with_other_costs_record_subsets() -> None:
+    few, many = (set(Run(share=0.01, cost=cost, steps=4000).recorded) for cost in (4 * MS, MS // 2))
+    assert len(few) < len(many) and len(few - many) <= len(few) // 20
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 5, 10, 100])
+def test_periodic_work_is_in_the_selected_steps_as_often(period: int) -> None:
+    selected = [number for number in range(64_000) if is_selected(number, 0.06)]
+    share = sum(number % period == 0 for number in selected) / len(selected)
+    assert share == pytest.approx(1 / period, rel=0.1)
+    assert all(is_selected(number, 0.12) for number in selected)
+
+
+def test_groups_are_neighbours() -> None:
+    recorded = Run(share=0.01, cost=MS, steps=5000, group=2).recorded[FIRST + SETTLED :]
+    assert recorded and all(number + 1 in recorded or number - 1 in recorded for number in recorded)
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.1, 2.0])
+def test_a_share_outside_of_0_to_1(share: float) -> None:
+    with pytest.raises(Error, match="must be a share of the run time"):
+        CallGraph(None, budget=share)
+
+
+def test_a_budget_and_other_selections_of_steps() -> None:
+    with pytest.raises(Error, match="give only one of them"):
+        CallGraph(None, budget=0.01, steps="2:5")
