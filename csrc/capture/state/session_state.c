@@ -44,6 +44,15 @@ keep_error(fd_session *session)
     }
 }
 
+/* Return whether a function was passed by the user, whose tracers may observe
+ * it. Those of the recorder are hidden from them. */
+static bool
+is_of_user(const fd_session *session, const PyObject *function)
+{
+    return function == session->keep || function == session->schedule
+        || function == session->on_ready;
+}
+
 PyObject *
 fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
                 PyObject *argument)
@@ -51,9 +60,17 @@ fd_session_call(fd_session *session, fd_thread *thread, PyObject *function,
     fd_guard guard = fd_guard_enter_open(thread);
     /* The session may drop its reference during the call. */
     PyObject *called = Py_NewRef(function);
+    PyThreadState *hidden =
+        is_of_user(session, function) ? NULL : PyThreadState_Get();
+    if (hidden != NULL) {
+        PyThreadState_EnterTracing(hidden);
+    }
     PyObject *result = argument == NULL
                          ? PyObject_CallNoArgs(called)
                          : PyObject_CallOneArg(called, argument);
+    if (hidden != NULL) {
+        PyThreadState_LeaveTracing(hidden);
+    }
     if (result == NULL) {
         keep_error(session);
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -198,6 +199,17 @@ def test_a_step_is_an_iteration(
     assert window is not None and window.ended == N
     assert traces.calls(trace)["loss_of"] == losses * window.steps
     assert (rank["meta"]["optimizers"], rank["counters"]["steps_unclear"]) == (optimizers, 0)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_tracers_of_the_program_do_not_see_the_recorder(source: str) -> None:
+    seen = set()
+    with fastdispatch.CallGraph(None, calls=source) as graph:
+        sys.setprofile(lambda frame, event, value: seen.add(frame.f_code.co_filename))
+        five_to_one(Part(), Part())
+        sys.setprofile(None)
+    assert graph.stats()["steps"] == N
+    assert __file__ in seen and not any(name.startswith(str(Path(fastdispatch.__file__).parent)) for name in seen)
 
 
 def test_an_optimizer_that_steps_in_some_iterations_belongs_to_the_next(tmp_path: Path) -> None:
