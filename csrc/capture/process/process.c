@@ -1,6 +1,7 @@
 #include "capture/process/process.h"
 
-fd_process_state fd_process;
+/* Generation 0 is that of threads that have to synchronize first. */
+fd_process_state fd_process = {.generation = 1};
 
 void
 fd_process_activate(struct fd_session *session, uint32_t serial)

@@ -9,8 +9,6 @@ forward pass::
                                                                     recomputed, at the path above
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fastdispatch.read.trace import Trace

@@ -1,7 +1,5 @@
 """Time of collectives, split into waiting for the last rank and transfer (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Formulas of the FLOPs of PyTorch's operators, from the shapes of their operands (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial

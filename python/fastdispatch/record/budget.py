@@ -11,8 +11,7 @@ recording.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from statistics import median, quantiles
+from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter_ns
 
 from fastdispatch._core import Error
@@ -100,7 +99,7 @@ class StepBudget:
     def _compare(self, duration: int) -> None:
         """Compare the latest recorded steps, and the step after them, with others beside them."""
         if len(self._beside) == _BESIDE:
-            usual = median(self._beside)
+            usual = quantile(self._beside, 0.5)
             cost = (self._open + duration - (self._opened + 1) * usual) / self._opened
             self._costs.append((cost, cost / usual))
         self._open = self._opened = 0
@@ -113,7 +112,7 @@ class StepBudget:
             return True
         if len(self._beside) < _BESIDE:
             return False
-        usual, cost = median(self._beside), self._cost()
+        usual, cost = quantile(self._beside, 0.5), self._cost()
         paid = (self._recorded + self._group) * cost * usual <= self._share * (now - self._start)
         if not paid or not is_selected(number, min(self._share / cost, _MOST) / self._group):
             return False
@@ -140,8 +139,8 @@ class StepBudget:
             "time": now - self._start,
             "samples": len(self._costs),
         }
-        if len(self._durations) > 1:
-            low, middle, high = quantiles(self._durations, n=4, method="inclusive")
+        if self._durations:
+            low, middle, high = (quantile(self._durations, part) for part in (0.25, 0.5, 0.75))
             found |= {"step": round(middle), "step_low": round(low), "step_high": round(high)}
         if len(self._costs) > 1:
             cost, error = robust_mean([ns for ns, _ in self._costs])
@@ -149,8 +148,16 @@ class StepBudget:
         return found
 
 
+def quantile(values: Iterable[float], part: float) -> float:
+    """Interpolate between two values. The module ``statistics`` imports ``random``, a name that a program may use."""
+    ordered = sorted(values)
+    place = part * (len(ordered) - 1)
+    low = ordered[int(place)]
+    return low + (ordered[min(int(place) + 1, len(ordered) - 1)] - low) * (place % 1)
+
+
 def robust_mean(values: list[float]) -> tuple[float, float]:
     """Return the median and its standard error."""
-    middle = median(values)
-    deviation = 1.4826 * median([abs(value - middle) for value in values])
+    middle = quantile(values, 0.5)
+    deviation = 1.4826 * quantile((abs(value - middle) for value in values), 0.5)
     return middle, 1.2533 * deviation / len(values) ** 0.5

@@ -1,7 +1,5 @@
 """Execution traces of three real ranks on gloo: their communication."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -2,8 +2,6 @@
 
 None of it needs a GPU."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 from collections import Counter
