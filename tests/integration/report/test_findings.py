@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
 import time
@@ -23,8 +24,8 @@ PROGRAMS = processes.ROOT / "tests" / "programs"
 FILES = {path.stem: path for path in sorted(PROGRAMS.rglob("*.py")) if path.stem != "record"}
 NAMES = [name for name, path in FILES.items() if "FINDING" in path.read_text()]
 
-#: Detectors without a program here: they need a GPU, and have tests in test_findings_gpu.py.
-ON_GPU = {"launch-bound", "allocator-retry"}
+#: Detectors without a program here: they need a GPU (test_findings_gpu.py), or a budget.
+OTHERS = {"launch-bound", "allocator-retry", "own-cost"}
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +100,12 @@ def test_first_finding_is_the_planted_fault(name: str, folder: Path) -> None:
     found = findings(name, "fault", folder)
     assert [each.id for each in found][:1] == [program(name)["FINDING"]], listed(found)
     first = found.findings[0]
-    if first.id != "own-cost":
-        stem = Path(first.where.file).stem
-        assert stem in (name, "small"), first.where
-        source = FILES[stem].read_text().splitlines()
-        assert 0 < first.where.line <= len(source)
-        assert program(name).get("LINE", "") in source[first.where.line - 1], first.where
-    assert first.where.path[-1:] or first.id == "own-cost"
+    stem = Path(first.where.file).stem
+    assert stem in (name, "small"), first.where
+    source = FILES[stem].read_text().splitlines()
+    assert 0 < first.where.line <= len(source)
+    assert program(name).get("LINE", "") in source[first.where.line - 1], first.where
+    assert first.where.path[-1:]
     assert first.advice
     assert first.proof
 
@@ -115,6 +115,18 @@ def test_clean_twin_has_no_finding(name: str, folder: Path) -> None:
     found = findings(name, "clean", folder)
     assert listed(found) == []
     assert program(name)["FINDING"] not in undecided(found)
+
+
+@pytest.mark.parametrize(("cost", "ids"), [(10**6, ["own-cost"]), (10**5, [])])
+def test_the_cost_of_recorded_steps(cost: int, ids: list[str], folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    fastdispatch.load(record(NAMES[0], "clean", folder)).dump(path)
+    dump = json.loads(path.read_text())
+    times = {"step": 10**7, "step_low": 10**7, "step_high": 10**7, "cost": cost, "cost_error": cost // 10}
+    run = {"budget": 0.5, "steps": 100, "recorded": 40, "time": 10**9, "samples": 40}
+    dump["ranks"][0]["meta"]["steps_of_run"] = run | times
+    path.write_text(json.dumps(dump))
+    assert [each.id for each in fastdispatch.findings(path)] == ids
 
 
 def test_a_cast_is_not_the_line_that_reads_a_value(folder: Path) -> None:
@@ -171,7 +183,7 @@ def test_bytes_of_collectives_are_undecided_without_comm(folder: Path) -> None:
 
 
 def test_every_detector_has_a_program() -> None:
-    assert {program(name)["FINDING"] for name in NAMES} == set(DETECTORS) - ON_GPU
+    assert {program(name)["FINDING"] for name in NAMES} == set(DETECTORS) - OTHERS
 
 
 def test_json_follows_its_schema_and_the_order_is_by_gain(folder: Path) -> None:
