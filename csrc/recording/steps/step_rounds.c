@@ -153,6 +153,7 @@ fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
         if (rounds->seen.count > MOST_SEEN) {
             fd_map_clear(&rounds->seen);
         }
+        /* Without memory it counts as an optimizer of no round. */
         fd_map_put(&rounds->seen, optimizer, rounds->round);
         rounds->optimizers++;
     }

@@ -29,7 +29,7 @@ def decide(
 
 
 def sorted_results(results: Sequence[Finding | NotDecided]) -> tuple[list[Finding], list[NotDecided]]:
-    """Return the findings by gain, and what was not decided."""
+    """Return the findings, by gain, and the undecided results."""
     found = [each for each in results if isinstance(each, Finding)]
     found.sort(key=lambda finding: (-finding.gain_ns, finding.id, finding.where.key))
     return found, [each for each in results if isinstance(each, NotDecided)]

@@ -8,9 +8,8 @@ from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.model import Finding, Where
-from fastdispatch.read.recording_cost import steps_of_run
 from fastdispatch.read.source_calls import Sources
-from fastdispatch.read.steps import PHASE_BITS, PHASES, kept_steps, step_time
+from fastdispatch.read.steps import PHASE_BITS, PHASES, kept_steps, step_time, steps_of_run
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.text.formats import grouped

@@ -1,4 +1,4 @@
-"""``own-cost``: recording itself takes a noticeable part of the step."""
+"""``own-cost``: recording takes a noticeable part of the run."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastdispatch.read.recording_cost import steps_of_run
-
 #: Phases of training, by their number in the recording; columns of its steps.
 PHASES = ("other", "forward", "backward", "optimizer", "data")
 
@@ -24,6 +22,9 @@ _UNDECIDED = {
     "unclear": "which calls of optimizers are one step is not clear: name the function of a step (step_of, --step-of)",
 }
 
+
+#: The fact of a recording that has steps which are not recorded, and its figures (docs/formats/recording.md).
+_STEPS_OF_RUN, _FIGURES_OF_RUN = "steps_of_run", {"steps", "recorded", "time", "samples"}
 
 #: The rule that found the steps, by their source.
 _RULES = {
@@ -121,6 +122,23 @@ def settled(rank: Mapping[str, Any]) -> dict[str, Any] | None:
     return found
 
 
+def steps_of_run(rank: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the steps of a rank that records some of them; ``None`` if it records all."""
+    found = rank["meta"].get(_STEPS_OF_RUN)
+    if not isinstance(found, dict) or not found.keys() >= _FIGURES_OF_RUN:
+        return None
+    valid = all(isinstance(value, (int, float)) and (value >= 0 or name == "cost") for name, value in found.items())
+    return found if valid else None
+
+
+def ended_steps(rank: Mapping[str, Any]) -> int:
+    """Return how many steps of a rank ended, recorded or not."""
+    run = steps_of_run(rank)
+    if run is not None:
+        return int(run["steps"])
+    return int(rank["steps"] if rank["window"] is None else rank["marks"]["steps"][-1])
+
+
 def reduced_of(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Return the description of the ranks of a sum of ranks; ``None`` for other traces."""
     found = ranks[0]["meta"].get(REDUCED) if len(ranks) == 1 else None
@@ -159,7 +177,7 @@ def window_of(ranks: Sequence[Mapping[str, Any]]) -> Window | None:
         last=max(one["last"] for one in chosen),
         steps=max(one["steps"] for one in chosen),
         skipped=min(one["skipped"] for one in chosen),
-        ended=max((steps_of_run(rank) or {"steps": rank["marks"]["steps"][-1]})["steps"] for rank in ranks),
+        ended=max(map(ended_steps, ranks)),
         settled=is_settled,
         varying=is_settled and any(rank["settled"]["verdict"] == "varying" for rank in ranks),
         slower=max(_slower(rank) for rank in ranks),

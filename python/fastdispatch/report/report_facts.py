@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch.read.missing import missing_ranks
-from fastdispatch.read.recording_cost import RecordingCost, recording_cost, steps_of_run
+from fastdispatch.read.recording_cost import RecordingCost, recording_cost
 from fastdispatch.read.steps import (
     PHASE_BITS,
     PHASES,
     Part,
     Window,
+    ended_steps,
     parts,
     phase_times,
     step_times,
@@ -197,7 +198,6 @@ def facts(trace: Trace, rank: int | None) -> Facts:
 
 def _rank(trace: Trace, index: int) -> RankFacts:
     entry = trace.ranks[index]
-    steps = entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1]
     meta = entry["meta"]
     options = mapping(meta.get("options"))
     command = meta.get("command")
@@ -206,8 +206,8 @@ def _rank(trace: Trace, index: int) -> RankFacts:
         **{name: entry[name] for name in ("rank", "world", "pid", "complete", "state", "timing", "recorded")},
         **{name: entry[name] for name in ("steps_source", "file_bytes", "notes")},
         steps_rule=steps_rule(entry),
-        steps=steps,
-        steps_of_run=(steps_of_run(entry) or {"steps": steps})["steps"],
+        steps=entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1],
+        steps_of_run=ended_steps(entry),
         host=str(meta.get("host") or ""),
         operators=str(meta.get("ops") or ("off" if entry["complete"] else "unknown")),
         operators_reason=str(meta.get("ops_reason") or _why_no_operators(options, entry["complete"])),

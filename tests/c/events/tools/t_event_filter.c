@@ -61,7 +61,7 @@ events_of_steps(void)
         STEP(1, 7, 15, 100), EVENT("X", "a", 1, "\"ts\":9.999,\"dur\":5"),
         EVENT("X", "b", 1, "\"ts\":10"), EVENT("i", "c", 1, "\"ts\":29.9"),
         EVENT("i", "d", 1, "\"ts\":30"),
-        /* a process of its own steps, one without */
+        /* one process with steps, one without */
         EVENT("i", "e", 7, "\"ts\":14"), EVENT("i", "f", 7, "\"ts\":114"),
         EVENT("i", "g", 9, "\"ts\":12"), EVENT("i", "h", 9, "\"ts\":116"),
         EVENT("C", "i", 9, "\"x\":1") "]"));
