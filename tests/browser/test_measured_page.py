@@ -35,7 +35,7 @@ def train(rank: int, folder: str) -> None:
         for _ in range(6):
             model(batch).sum().backward()
             graph.step()
-    dist.destroy_process_group()
+    # Not destroy_process_group: a process of PyTorch 2.13 that ends soon after it aborts now and then.
 
 
 @pytest.fixture(scope="module")

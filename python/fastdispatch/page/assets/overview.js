@@ -128,12 +128,12 @@ function path(row, whole, most) {
 }
 
 function hottest() {
-    const { paths: { rows, whole, more, of }, per } = found.values;
+    const { rows, whole, more, of } = found.values.paths;
     if (rows.length === 0) return null;
     return el("section", {}, el("h3", {}, "Hottest paths"),
         el("table", { class: "figures" }, el("thead", {}, el("tr", {}, ...["Path", `Share of ${of === "self" ? "the time" : "calls"}`, "Self", "Calls"].map((name, i) => el("th", { scope: "col", class: i > 1 ? "number" : "" }, name)))),
             el("tbody", {}, ...rows.map((row) => path(row, whole, rows[0].weight)))),
-        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(found.values.rank_count, "rank")}${per === "step" && trace.about.step_count > 1 ? `, ${counted(trace.about.step_count, "step")}` : ""}`));
+        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(found.values.rank_count, "rank")}`));
 }
 
 /** Whether the figures are sums of ranks, and where heat maps are if the page has none. */
