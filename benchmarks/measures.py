@@ -22,8 +22,6 @@ def _empty_callback_with_inputs() -> Iterator[None]:
         yield
 
 
-# After the first 32 steps, one step in 16 is measured by default: ``interleave`` runs 16 steps once and then three
-# times, and keeps the fastest run, which is one of the last two.
 _STEPS = 16
 
 
@@ -33,7 +31,6 @@ def _ours() -> dict[str, tuple[Side, float | None]]:
     return {
         "fastdispatch, measure=flops": (peers.recorded(measure="flops"), None),
         f"fastdispatch, measure={all_of}": (peers.recorded(measure=all_of), _OPERANDS),
-        f"fastdispatch, measure={all_of}, every=1": (peers.recorded(measure=all_of, every=1), None),
         "fastdispatch, measure=memory": (peers.recorded(measure="memory"), _MEMORY),
     }
 

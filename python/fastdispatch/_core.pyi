@@ -345,10 +345,9 @@ class Session:
     def attach_memory(self, probe: Callable[[], object], /) -> None:
         """Measure memory: ``probe()`` allocates and frees a tensor of 4099 bytes, whose reports must come."""
 
-    def measure(self, kinds: int, first: int, every: int, operators: dict[str, bool], /) -> None:
-        """Measure operators, ``kinds`` a sum of 1 (FLOPs), 2 (memory), 4 (communication) and 8 (shapes), in the
-        ``first`` steps and then in one step out of ``every``. ``operators``: those that FLOPs are derived from, and
-        whether that needs numbers besides shapes."""
+    def measure(self, kinds: int, operators: dict[str, bool], /) -> None:
+        """Measure operators, ``kinds`` a sum of 1 (FLOPs), 2 (memory), 4 (communication) and 8 (shapes).
+        ``operators``: those that FLOPs are derived from, and whether that needs numbers besides shapes."""
 
     def name_group(self, address: int, text: str, /) -> None:
         """Name the process group at an address "NAME:SIZE", for measures of communication."""

@@ -188,12 +188,10 @@ fd_comm_call_start(fd_thread *thread, const void *record)
     if (!what->message && group != 0) {
         add_collective(thread, &call, group);
     }
-    if (thread->session->measures.on) {
-        fd_measure_key key = {.context = fd_tree_id(tree, tree->current),
-                              .kind = FD_MEASURE_COMM,
-                              .flags = call.async ? FD_MEASURE_ASYNC : 0,
-                              .detail = call.detail};
-        fd_measure_add(fd_measures_at(tree, key), sent, received);
-        tree->measures.communicated += call.bytes;
-    }
+    fd_measure_key key = {.context = fd_tree_id(tree, tree->current),
+                          .kind = FD_MEASURE_COMM,
+                          .flags = call.async ? FD_MEASURE_ASYNC : 0,
+                          .detail = call.detail};
+    fd_measure_add(fd_measures_at(tree, key), sent, received);
+    tree->measures.communicated += call.bytes;
 }

@@ -11,13 +11,9 @@
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
 
-typedef struct listener {
-    uint64_t handle; /* of the registered callbacks; 0: none */
-    void *(*start)(void **result, const void *record);
-} listener;
-
-/* The registered callbacks; changed under the lock of the recording. */
-static listener listening;
+/* Handle of the registered callbacks; 0: none. Changed under the lock of the
+ * recording. */
+static uint64_t listening;
 
 /* Store the running context for the next autograd node, which it may
  * create. */
@@ -265,28 +261,32 @@ static inline void
 measure_record(fd_thread *thread, const void *record)
 {
     const fd_measure_plan *plan = &thread->session->measures;
-    if ((plan->kinds & FD_MEASURING_FIGURES) != 0 && plan->on) {
+    if ((plan->kinds & FD_MEASURING_FIGURES) != 0) {
         fd_shape_call_start(thread, record);
     }
-    if ((plan->kinds & FD_MEASURING_COMM) != 0
-        && (plan->on || plan->every == 1)) {
+    if ((plan->kinds & FD_MEASURING_COMM) != 0) {
         fd_comm_call_start(thread, record);
     }
 }
 
-/* Callbacks for execution traces, with or without GPU timers. */
+/* Begin a record in a session that reads operands, for measures or execution
+ * traces, with or without GPU timers. */
 static void *
-traced_start(void **result, const void *record)
+operands_start(void **result, const void *record)
 {
-    fd_thread *thread = start_record(result, record, true);
-    if (thread != NULL) {
-        uint32_t call = fd_op_call_start(thread, record);
-        measure_record(thread, record);
-        if (thread->session->timers.sampling) {
-            start_timer(thread, record, call);
-        }
-        fd_native_leave(thread);
+    *result = NULL;
+    fd_thread *thread = fd_native_enter();
+    if (thread == NULL) {
+        return result;
     }
+    const fd_session *session = thread->session;
+    begin_record(thread, record, session->timed);
+    uint32_t call = session->operands ? fd_op_call_start(thread, record) : 0;
+    measure_record(thread, record);
+    if (session->timers.sampling) {
+        start_timer(thread, record, call);
+    }
+    fd_native_leave(thread);
     return result;
 }
 
@@ -309,62 +309,13 @@ traced_end(const void *record, void *context)
     }
 }
 
-/* Callbacks of sessions that measure operands. PyTorch boxes the inputs of all
- * records while a callback needs them, so between measured steps a callback
- * without inputs is registered. The new callback is added before the old one
- * is removed: a record that begins meanwhile on another thread has both, from
- * its start to its end, and is counted once. */
-typedef enum side { UNMEASURED, MEASURED } side;
-
-/* Begin a record in a session that measures operands, with or without GPU
- * timers and times. */
-static inline void *
-start_measurable(void **result, const void *record, side by)
-{
-    *result = NULL;
-    fd_thread *thread = fd_native_enter();
-    if (thread == NULL) {
-        return result;
-    }
-    bool first = fd_latest_record_begins(&thread->latest, record, by);
-    if (first) {
-        begin_record(thread, record, thread->session->timed);
-    }
-    if (by == MEASURED) {
-        measure_record(thread, record);
-    }
-    if (first && thread->session->timers.sampling) {
-        start_timer(thread, record, 0);
-    }
-    fd_native_leave(thread);
-    return result;
-}
-
-static void *
-unmeasured_start(void **result, const void *record)
-{
-    return start_measurable(result, record, UNMEASURED);
-}
-
-static void *
-measured_start(void **result, const void *record)
-{
-    return start_measurable(result, record, MEASURED);
-}
-
 static void
-measurable_end(const void *record, void *context)
+measured_end(const void *record, void *context)
 {
     (void)context;
-    fd_thread *thread = fd_thread_self;
-    bool first =
-        thread == NULL || fd_latest_record_ends(&thread->latest, record);
-    thread = fd_native_reenter();
+    fd_thread *thread = fd_native_reenter();
     if (thread != NULL) {
-        const fd_session *session = thread->session;
-        if (!end_record(thread, record, session->timed,
-                        session->timers.gpu != NULL)
-            && first) {
+        if (!end_record(thread, record, thread->session->timed, true)) {
             count_unknown(thread);
         }
         fd_native_leave(thread);
@@ -413,7 +364,6 @@ fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
 static fd_record_callback
 callback_of(const fd_session *session)
 {
-    const fd_measure_plan *plan = &session->measures;
     bool timed = session->timed;
     bool gpu_timed = session->timers.gpu != NULL;
     fd_record_callback callback = {
@@ -426,14 +376,13 @@ callback_of(const fd_session *session)
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };
-    if (plan->ready) {
-        bool measured = plan->on || plan->every == 1;
-        callback.start = measured ? measured_start : unmeasured_start;
-        callback.end = measurable_end;
-        callback.needs_inputs = measured;
+    if (session->measures.ready) {
+        callback.start = operands_start;
+        callback.end = measured_end;
+        callback.needs_inputs = true;
     }
     if (session->operands) {
-        callback.start = traced_start;
+        callback.start = operands_start;
         callback.end = traced_end;
         callback.needs_inputs = true;
         callback.needs_outputs = true;
@@ -443,17 +392,12 @@ callback_of(const fd_session *session)
     return callback;
 }
 
-/* Register a callback. Requires the lock of the recording. */
 static void
-listen_with(fd_record_callback callback)
+remove_callbacks(void)
 {
-    uint64_t before = listening.handle;
-    if (before == 0 || listening.start != callback.start) {
-        listening.handle = fd_torch.add_global_callback(callback);
-        listening.start = callback.start;
-        if (before != 0) {
-            fd_torch.remove_callback(before);
-        }
+    if (listening != 0) {
+        fd_torch.remove_callback(listening);
+        listening = 0;
     }
 }
 
@@ -461,20 +405,8 @@ void
 fd_records_listen(const fd_session *session)
 {
     pthread_mutex_lock(&session->recording->lock);
-    listen_with(callback_of(session));
-    pthread_mutex_unlock(&session->recording->lock);
-}
-
-void
-fd_records_exchange(const fd_session *session)
-{
-    if (session->ops != FD_OPS_RECORD || session->measures.every == 1) {
-        return;
-    }
-    pthread_mutex_lock(&session->recording->lock);
-    if (listening.handle != 0) {
-        listen_with(callback_of(session));
-    }
+    remove_callbacks();
+    listening = fd_torch.add_global_callback(callback_of(session));
     pthread_mutex_unlock(&session->recording->lock);
 }
 
@@ -482,9 +414,6 @@ void
 fd_records_ignore(const fd_session *session)
 {
     pthread_mutex_lock(&session->recording->lock);
-    if (listening.handle != 0) {
-        fd_torch.remove_callback(listening.handle);
-        listening.handle = 0;
-    }
+    remove_callbacks();
     pthread_mutex_unlock(&session->recording->lock);
 }

@@ -12,14 +12,9 @@
 fd_status fd_records_attach(fd_session *session, fd_thread *thread,
                             PyObject *probe, fd_error *error);
 
-/* Register and remove the callbacks. Cheap, and safe while other threads run
- * operators. */
+/* Register the callbacks, instead of earlier ones, and remove them. Cheap, and
+ * safe while other threads run operators. */
 void fd_records_listen(const fd_session *session);
 void fd_records_ignore(const fd_session *session);
-
-/* Exchange the callbacks when a step of the measure plan begins, because only
- * a measured step needs inputs. No record is lost or counted twice. On any
- * thread, inside its section or with the GIL. */
-void fd_records_exchange(const fd_session *session);
 
 #endif

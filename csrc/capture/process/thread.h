@@ -9,7 +9,6 @@
 #include "capture/process/stack_limit.h"
 #include "capture/process/thread_timers.h"
 #include "recording/context_tree.h"
-#include "recording/latest_record.h"
 
 typedef struct fd_thread {
     /* Equal to fd_process.generation while the shortest path is allowed; 0 if
@@ -34,7 +33,6 @@ typedef struct fd_thread {
     uint64_t stepping;        /* address of the optimizer of the outermost */
     bool ring_refused;        /* whether there was no space for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first timer */
-    fd_latest_record latest;  /* used in sessions that measure operands */
     const fd_frame *muted;    /* see FD_CODE_MUTED; used by the monitor only */
     uint32_t beyond; /* open calls without an entry: the stack is full */
     uint32_t pins;   /* open guards of this thread */

@@ -91,16 +91,13 @@ end_step(fd_session *session, const fd_thread *thread, uint32_t source)
     fd_measure_plan *plan = &session->measures;
     if (plan->kinds != 0
         && source > fd_file_header(&session->recording->file)->steps_source) {
-        fd_measure_plan_discard(plan, thread->tree);
+        fd_measure_plan_discard(thread->tree);
         fd_memory_reports_discard(session);
     }
-    fd_measure_plan_mark(plan, &session->steps);
     session->steps.live = fd_memory_reports_live(session);
     if (fd_steps_end(&session->steps, thread->tree, source)) {
         fd_measure_plan_end(plan, thread->tree, true);
         fd_memory_reports_step(session, thread->tree);
-        fd_measure_plan_begin(plan, session->steps.number);
-        fd_records_exchange(session);
     }
 }
 
@@ -218,8 +215,8 @@ resume_recording(fd_session *session)
         fd_constructors_watch(); /* slow, so before the clock starts */
     }
     fd_recording_resume(session->recording);
-    fd_steps_begin(&session->steps, session->step, fd_clock_ticks());
-    fd_measure_plan_begin(&session->measures, session->steps.number);
+    session->measures.began = fd_clock_ticks();
+    fd_steps_begin(&session->steps, session->step, session->measures.began);
     session->running = true;
     session->unhooked = false;
     fd_process_next_generation();
@@ -399,7 +396,7 @@ hold_changed(fd_session *session)
     return changed;
 }
 
-/* Decide whether to sample the next step. Callbacks are exchanged only once
+/* Decide whether to sample the next step. Callbacks are replaced only once
  * CUDA is found, because operators that other threads start at that instant
  * are lost. Evaluators change under the GIL. */
 static void
@@ -412,7 +409,6 @@ sample_step(fd_session *session, fd_thread *thread)
     }
     install_hook(session, false);
     if (session->ops == FD_OPS_RECORD && !gpu_timed) {
-        fd_records_ignore(session);
         fd_records_listen(session);
     }
 }

@@ -21,14 +21,6 @@ fd_measure_plan_operands(const fd_measure_plan *plan, const char *name)
     return fd_map_get(&plan->operators, key_of(name));
 }
 
-void
-fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step)
-{
-    plan->on =
-        plan->kinds != 0 && (step < plan->first || step % plan->every == 0);
-    plan->began = fd_clock_ticks();
-}
-
 static fd_measure *
 steps_of(fd_tree *tree)
 {
@@ -38,26 +30,19 @@ steps_of(fd_tree *tree)
 }
 
 void
-fd_measure_plan_discard(fd_measure_plan *plan, fd_tree *tree)
+fd_measure_plan_discard(fd_tree *tree)
 {
     fd_measure *steps = steps_of(tree);
     if (steps != NULL) {
         steps->count = 0;
         steps->max = 0;
     }
-    plan->on = true;
-}
-
-void
-fd_measure_plan_mark(const fd_measure_plan *plan, fd_steps *steps)
-{
-    steps->communicated = plan->on && (plan->kinds & FD_MEASURING_COMM) != 0;
 }
 
 void
 fd_measure_plan_end(fd_measure_plan *plan, fd_tree *tree, bool whole)
 {
-    if (!plan->on || tree == NULL) {
+    if (plan->kinds == 0 || tree == NULL) {
         return;
     }
     fd_measure *steps = steps_of(tree);
@@ -67,5 +52,5 @@ fd_measure_plan_end(fd_measure_plan *plan, fd_tree *tree, bool whole)
     if (steps != NULL && !whole) {
         steps->count--;
     }
-    plan->on = false;
+    plan->began = now;
 }

@@ -1,10 +1,8 @@
-/* Selection of what a session measures, and in which steps:
- * CallGraph(measure=..., every=...). */
+/* Selection of what a session measures: CallGraph(measure=...). */
 #ifndef FD_MEASURE_PLAN_H
 #define FD_MEASURE_PLAN_H
 
 #include "recording/measures/measure_table.h"
-#include "recording/steps/step_table.h"
 
 /* Bits of fd_measure_plan.kinds. */
 enum {
@@ -24,10 +22,7 @@ enum {
 typedef struct fd_measure_plan {
     uint32_t kinds;   /* FD_MEASURING_*; 0: nothing */
     bool ready;       /* whether operands can be read */
-    uint32_t first;   /* measure this many steps, and after that ... */
-    uint32_t every;   /* ... those whose number is a multiple of this */
-    _Atomic bool on;  /* whether this step is measured */
-    uint64_t began;   /* tick at which the measured step began */
+    uint64_t began;   /* tick at which the running step began */
     fd_map operators; /* hash of the name of an operator -> FD_OPERANDS_* */
 } fd_measure_plan;
 
@@ -39,18 +34,13 @@ fd_status fd_measure_plan_add(fd_measure_plan *plan, const char *name,
 uint32_t fd_measure_plan_operands(const fd_measure_plan *plan,
                                   const char *name);
 
-/* Begin step number `step`. */
-void fd_measure_plan_begin(fd_measure_plan *plan, uint64_t step);
-
 /* Discard the steps so far, because another source of steps takes over: they
- * become part of the running step, which counts as measured. */
-void fd_measure_plan_discard(fd_measure_plan *plan, fd_tree *tree);
-
-/* Store which figures of the running step are measured. */
-void fd_measure_plan_mark(const fd_measure_plan *plan, fd_steps *steps);
+ * become part of the running step. */
+void fd_measure_plan_discard(fd_tree *tree);
 
 /* End the running step: completely (`whole`), or because it is interrupted.
- * `tree` belongs to the thread that ends it; NULL: not recorded. */
+ * The next one begins. `tree` belongs to the thread that ends it; NULL: not
+ * recorded. */
 void fd_measure_plan_end(fd_measure_plan *plan, fd_tree *tree, bool whole);
 
 #endif

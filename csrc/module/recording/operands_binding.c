@@ -36,7 +36,6 @@ fd_session_attach_operands(PyObject *self, PyObject *args)
     }
     session->measures.ready = true;
     if (session->running) {
-        fd_records_ignore(session);
         fd_records_listen(session);
     }
     Py_RETURN_NONE;

@@ -301,12 +301,14 @@ session_attach_records(PyObject *self, PyObject *probe)
 static PyObject *
 session_measure(PyObject *self, PyObject *args)
 {
-    fd_measure_plan *plan = &fd_session_of(self)->measures;
+    fd_session *session = fd_session_of(self);
+    fd_measure_plan *plan = &session->measures;
     PyObject *operators;
-    if (!PyArg_ParseTuple(args, "IIIO!:measure", &plan->kinds, &plan->first,
-                          &plan->every, &PyDict_Type, &operators)) {
+    if (!PyArg_ParseTuple(args, "IO!:measure", &plan->kinds, &PyDict_Type,
+                          &operators)) {
         return NULL;
     }
+    session->steps.communicated = (plan->kinds & FD_MEASURING_COMM) != 0;
     Py_ssize_t at = 0;
     PyObject *key;
     PyObject *numbers;
@@ -481,8 +483,8 @@ static PyMethodDef methods[] = {
     {"attach_memory", fd_session_attach_memory, METH_O,
      PyDoc_STR("attach_memory($self, probe, /)\n--\n\nMeasure memory.")},
     {"measure", session_measure, METH_VARARGS,
-     PyDoc_STR("measure($self, kinds, first, every, operators, /)\n"
-               "--\n\nMeasure operators, in some steps.")},
+     PyDoc_STR("measure($self, kinds, operators, /)\n--\n\n"
+               "Measure operators.")},
     {"name_group", fd_session_name_group, METH_VARARGS,
      PyDoc_STR("name_group($self, address, text, /)\n"
                "--\n\nThe process group at an address.")},

@@ -13,9 +13,10 @@ typedef struct fd_steps {
     uint64_t sum;            /* communicated bytes of all threads at the start
                                 of the running step */
     uint64_t window;         /* the same at the start of the window */
-    /* Figures of the running step that are measured. Set by the session. */
+    /* Figures that are measured. Set by the session. */
     bool communicated;
-    uint64_t live; /* live bytes at its end, plus 1; 0: not measured */
+    uint64_t live; /* live bytes at the end of the running step, plus 1; 0: not
+                      measured */
     fd_snapshots snapshots;
 } fd_steps;
 

@@ -84,17 +84,11 @@ def group_calls(traces: Iterable[Trace]) -> list[GroupCalls]:
 
 
 def compared_groups(traces: Iterable[Trace]) -> list[GroupCalls]:
-    """Return the groups whose numbers count the collectives of all steps: empty if a rank did not measure all steps,
-    because threads may begin collectives at the edge of a measured one."""
+    """Return the groups whose numbers count the collectives of all steps: empty if a rank measured one in some steps,
+    as earlier versions did."""
     traces = list(traces)
-    complete = all(_measured_all_steps(rank) for trace in traces for rank in trace.ranks)
-    return group_calls(traces) if complete else []
-
-
-def _measured_all_steps(rank: Mapping[str, Any]) -> bool:
-    options = mapping(rank["meta"].get("options"))
-    first = options.get("measure_first")
-    return mapping(options.get("measure")).get("comm", 1) == 1 or (isinstance(first, int) and rank["steps"] < first)
+    options = [mapping(rank["meta"].get("options")) for trace in traces for rank in trace.ranks]
+    return group_calls(traces) if all(mapping(of.get("measure")).get("comm", 1) == 1 for of in options) else []
 
 
 def _add_rank(groups: dict[str, GroupCalls], trace: Trace, rank: dict[str, Any]) -> None:
@@ -184,7 +178,7 @@ def _ranks(ranks: list[int]) -> str:
 
 def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield a sentence for each collective of c10d whose calls differ between ranks, over all groups: for recordings
-    without ``measure="comm"``, or with it in some steps only."""
+    without ``measure="comm"``."""
     counts: dict[str, dict[int, int]] = {}
     ranks = []
     for trace in traces:

@@ -92,11 +92,10 @@ class CallGraph(Recorded):
     et:
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step needs about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
-    measure, every:
+    measure:
         Also record what FLOPs of operators are derived from (``"flops"``), allocated memory (``"memory"``), bytes of
-        communication (``"comm"``) or shapes of all operands (``"shapes"``); several names with commas, or ``"all"``.
-        They are counted in steps 0, ``every``, 2 * ``every`` and so on, by default in the first 32 steps and then in
-        one of 16; memory in all steps (docs/concepts/measures.md).
+        communication (``"comm"``) or shapes of all operands (``"shapes"``); several names with commas, or ``"all"``
+        (docs/concepts/measures.md).
     detail:
         ``"c_calls"``: also record the C functions that Python code calls (Python 3.12 and later;
         docs/concepts/calls.md).
@@ -152,7 +151,6 @@ class CallGraph(Recorded):
         jobs: bool = False,
         et: bool = False,
         measure: str = "",
-        every: int | None = None,
         detail: str = "",
         gpu: str | Gpu = "auto",
         keep: Keep | None = None,
@@ -177,7 +175,7 @@ class CallGraph(Recorded):
         self._timing = timing
         self._timeline = timeline_of(timeline, jobs)
         self._et = et
-        self._measures = measures_of(measure, every, ops)
+        self._measures = measures_of(measure, ops)
         self._detail = detail_of(detail, calls)
         # A trace of a few steps needs the kernels of all of them.
         self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)

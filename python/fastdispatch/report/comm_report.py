@@ -181,7 +181,7 @@ def step_lines(trace: Trace) -> Iterator[str]:
     """Yield which steps were measured, if not all."""
     measured, steps = measured_steps(_communicating(trace)), _steps(trace)
     if steps is not None and measured < steps:
-        yield f"calls, bytes and times of {grouped(measured)} measured steps of {grouped(steps)} (every=1 measures all)"
+        yield f"calls, bytes and times of {grouped(measured)} measured steps of {grouped(steps)}"
         yield ""
 
 

@@ -50,9 +50,9 @@ def test_figures_of_each_step(tmp_path: Path) -> None:
     assert grown == [1024 * step for step in range(1, STEPS)]
 
 
-def test_unmeasured_steps_have_no_figure(tmp_path: Path) -> None:
-    steps = record(tmp_path, measure="comm", every=2)
-    assert steps["communicated"] == [0, None, 2 * REDUCED, None]
+def test_figures_that_are_not_measured(tmp_path: Path) -> None:
+    steps = record(tmp_path, measure="comm")
+    assert steps["communicated"] == [step * REDUCED for step in range(STEPS)]
     assert steps["live"] == [None] * STEPS
 
 
@@ -60,20 +60,20 @@ def test_the_first_step_of_an_optimizer_and_of_step_is_measured(tmp_path: Path) 
     """``step()`` makes one step of the two whose ends were an optimizer's and its own."""
     weight = torch.nn.Parameter(torch.ones(COLUMNS, COLUMNS))
     optimizer = torch.optim.SGD([weight])
-    with fastdispatch.CallGraph(tmp_path, measure="flops", every=2) as graph:
+    with fastdispatch.CallGraph(tmp_path, measure="flops") as graph:
         for _ in range(3):
             (torch.ones(ROWS, COLUMNS) @ weight).sum().backward()
             optimizer.step()
             graph.step()
     trace = fastdispatch.load(tmp_path)
     rank = trace.ranks[0]
-    assert sum(work.flops for work in flops_of(trace).sites.values()) == 2 * 2 * PRODUCT
+    assert sum(work.flops for work in flops_of(trace).sites.values()) == 3 * 2 * PRODUCT
     kinds = rank["measures"]["kind"]
-    assert [rank["measures"]["count"][kinds.index("steps")]] == [2]
+    assert [rank["measures"]["count"][kinds.index("steps")]] == [3]
 
 
 def test_other_forms_keep_the_figures(tmp_path: Path) -> None:
-    steps = record(tmp_path, measure="all", every=2)
+    steps = record(tmp_path, measure="all")
     merged = tmp_path / "merged.json"
     assert main(["merge", str(tmp_path / "run"), "-o", str(merged)]) == 0
     assert fastdispatch.load(merged).ranks[0]["latest_steps"] == steps
@@ -85,7 +85,7 @@ def test_other_forms_keep_the_figures(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["chrome", "perfetto"])
 def test_counters_in_the_trace_processor(tmp_path: Path, form: str) -> None:
-    steps = record(tmp_path, measure="all", every=2)
+    steps = record(tmp_path, measure="all")
     path = tmp_path / ("out.json" if form == "chrome" else "out.pftrace")
     assert main(["export", form, str(tmp_path / "run"), "-o", str(path)]) == 0
     with open_trace(path) as trace:
