@@ -16,16 +16,19 @@ from benchmarks.measure import Effort, ratios
 _STEPS, _TURNS = 20, 6
 
 
-def recorded(gpu: str) -> fastdispatch.CallGraph:
-    return fastdispatch.CallGraph(None, gpu=gpu)
+def recorded(gpu: str, always: bool = True) -> fastdispatch.CallGraph:
+    """A recording with marks in every step, or in sampled ones."""
+    graph = fastdispatch.CallGraph(None, gpu=gpu)
+    graph._gpu_always = always
+    return graph
 
 
 _SIDES: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "untraced": nullcontext,
     "no marks": lambda: recorded("off"),
-    "1 step in 100": lambda: recorded("ops@100"),
-    "modules, every step": lambda: recorded("modules@1"),
-    "operators, every step": lambda: recorded("ops@1"),
+    "operators, sampled steps": lambda: recorded("ops", always=False),
+    "modules, every step": lambda: recorded("modules"),
+    "operators, every step": lambda: recorded("ops"),
 }
 
 
@@ -63,7 +66,7 @@ def drain(result: Result, step: Callable[[], None], effort: Effort) -> None:
     """step() behind a synchronised step takes in all of its marks; that of a recording without marks takes in none."""
     values = []
     for _ in range(effort.rounds):
-        with_marks, marks = _ends(step, "ops@1", effort)
+        with_marks, marks = _ends(step, "ops", effort)
         without, _ = _ends(step, "off", effort)
         if marks > 0:
             values.append((with_marks - without) / marks)

@@ -354,14 +354,14 @@ class Session:
 
     def sample_gpu(
         self,
-        every: int,
+        always: bool,
         kinds: tuple[bool, bool, bool, bool],
         globs: list[str],
         in_use: Callable[[], bool],
         /,
     ) -> None:
-        """Time calls on the GPU in one step out of ``every``, from the start on: operators, modules, functions, jobs,
-        and matches of ``globs``, as soon as ``in_use()`` is true."""
+        """Time calls on the GPU, as soon as ``in_use()`` is true: operators, modules, functions, jobs, and matches of
+        ``globs``. In the 9th recorded step and then in one of 32; ``always``: in every recorded step."""
 
     def trace(self, *, timeline: bool = False) -> Trace:
         """Return the recording so far."""

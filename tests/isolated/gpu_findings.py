@@ -47,8 +47,7 @@ def run(name: str, kernel: int, *, retrying: bool) -> None:
     cuda.standin_reset()
     kernel_ns = kernel
     weight = torch.ones(4, requires_grad=True)
-    gpu = fastdispatch.Gpu("ops", 1, require=True)
-    with fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu) as graph:
+    with fastdispatch.CallGraph(f"{out}/{name}", gpu="require") as graph:
         for _ in range(STEPS):
             train_step(weight)
             retries += retrying

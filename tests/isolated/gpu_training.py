@@ -23,17 +23,18 @@ cuda.standin_calls.restype = ctypes.c_uint64
 cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 
-RUNS = {  # contexts, every, additional events
-    "old": ("ops", 3, ""),  # first, before libc10_cuda is loaded: the stream is read from Python
-    "sampled": ("ops", 3, ""),
-    "all": ("ops", 1, "timeline"),
-    "jobs": ("jobs", 2, "timeline"),
-    "named": ("modules,*:train_step", 2, ""),
-    "dispatch": ("ops", 3, "dispatch"),
-    "raise": ("ops,functions", 1, "raise"),
-    "error": ("ops", 1, "error"),
-    "traces": ("ops", 1, "traces"),
+RUNS = {  # contexts, additional events
+    "old": ("ops", ""),  # first, before libc10_cuda is loaded: the stream is read from Python
+    "sampled": ("ops", ""),
+    "all": ("ops", "timeline"),
+    "jobs": ("jobs", "timeline"),
+    "named": ("modules,*:train_step", ""),
+    "dispatch": ("ops", "dispatch"),
+    "raise": ("ops,functions", "raise"),
+    "error": ("ops", "error"),
+    "traces": ("ops", "traces"),
 }
+SAMPLED = {"sampled": 42, "jobs": 56}  # the others have 10 steps, all with marks
 trouble = ""
 losses: list[float] = []
 asked: list[int] = []
@@ -79,8 +80,8 @@ def train_step(net: Net, x: torch.Tensor) -> None:
             weight.sub_(0.1 * weight.grad)
 
 
-def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor) -> None:
-    for _ in range(10):
+def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor, steps: int) -> None:
+    for _ in range(steps):
         if trouble == "traces":  # the last steps use another device and its default stream
             cuda.cudaSetDevice(len(losses) // 5)
             side.value = None if len(losses) // 5 else made.value
@@ -97,17 +98,20 @@ def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor) -> None:
 
 def run(name: str) -> dict[str, object]:
     global trouble
-    contexts, every, trouble = RUNS[name]
+    contexts, trouble = RUNS[name]
     losses.clear()
     cuda.standin_reset()
     torch.manual_seed(0)
     net = Net()
     x = torch.randn(4, 8)
     ops = "dispatch" if trouble == "dispatch" else "record"
-    gpu = fastdispatch.Gpu(contexts, every, require=True)
+    gpu = fastdispatch.Gpu(contexts, require=True)
     more = {"timeline": trouble == "timeline", "et": trouble == "traces"}
-    with fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, ops=ops, **more) as graph:
-        train(graph, net, x)
+    more |= {"schedule": lambda step: 2 * (step % 4 > 0)} if name == "jobs" else {}
+    graph = fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, ops=ops, **more)
+    graph._gpu_always = name not in SAMPLED
+    with graph:
+        train(graph, net, x, SAMPLED.get(name, 10))
     waits = (b"cudaEventSynchronize", b"cudaStreamSynchronize", b"cudaDeviceSynchronize")
     return {
         "losses": list(losses),

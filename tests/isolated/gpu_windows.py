@@ -25,7 +25,6 @@ cuda.standin_calls.restype = cuda.standin_sleeps.restype = ctypes.c_uint64
 cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 cuda.standin_clock.argtypes = cuda.standin_pass.argtypes = [ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
-GPU = fastdispatch.Gpu("ops", 1, require=True)
 LONG = 3_600_000_000_000  # ns of a kernel; the clock is stopped
 
 
@@ -79,14 +78,19 @@ def caller_of(trace: fastdispatch.Trace, row: int) -> str:
 FUNCTIONS = ("first", "second", "third")
 
 
+def marked(name: str, **options: object) -> fastdispatch.CallGraph:
+    graph = fastdispatch.CallGraph(f"{out}/{name}", gpu="require", **options)
+    graph._gpu_always = True
+    return graph
+
+
 def windows(name: str) -> dict[str, object]:
     """Three windows of one step each; the GPU finishes the first one only after the last one."""
     cuda.standin_clock(10**12)
     seen: list[dict[str, int]] = []
     x = torch.ones(3)
-    with fastdispatch.CallGraph(
-        f"{out}/{name}",
-        gpu=GPU,
+    with marked(
+        name,
         schedule=fastdispatch.schedule(wait=1, warmup=0, active=1, repeat=3),
         on_trace_ready=lambda graph: seen.append(timed(graph)),
     ) as graph:
@@ -105,7 +109,7 @@ def windows(name: str) -> dict[str, object]:
 def behind(name: str) -> fastdispatch.CallGraph:
     """A recording whose kernels the GPU does not finish on its own."""
     cuda.standin_clock(10**12)
-    graph = fastdispatch.CallGraph(f"{out}/{name}", gpu=GPU)
+    graph = marked(name)
     graph.start()
     for _ in range(3):
         first(torch.ones(3))

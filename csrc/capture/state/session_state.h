@@ -20,8 +20,8 @@
 /* Options and state of GPU timers in a session: timers/call_timers.h. */
 typedef struct fd_timer_plan {
     bool wanted; /* enabled, if CUDA is in use */
-    uint32_t every;
-    bool ops; /* time operators and autograd nodes */
+    bool always; /* mark every recorded step */
+    bool ops;    /* time operators and autograd nodes */
     bool modules;
     bool functions;
     bool jobs;
@@ -31,8 +31,8 @@ typedef struct fd_timer_plan {
     fd_gpu *gpu;      /* owned; NULL until CUDA is in use */
     fd_current_stream stream;
     _Atomic bool sampling; /* whether this step is sampled */
-    uint64_t first;        /* first step of the window */
     uint64_t last;         /* latest step for which sampling was decided */
+    uint64_t recorded;     /* number of recorded steps that have begun */
     uint64_t sampled;      /* number of sampled steps */
     uint32_t windows;      /* number of times that sampling began */
     bool closed;           /* whether fd_timers_close was called */

@@ -3,7 +3,9 @@
 #include "base/glob.h"
 
 enum {
-    SLICE_MS = 20, /* part of a wait between two checks for signals */
+    SAMPLED_FIRST = 8, /* the 9th recorded step is sampled, ... */
+    SAMPLED_EACH = 32, /* ... and then one in 32 */
+    SLICE_MS = 20,     /* part of a wait between two checks for signals */
     MOST_AROUND = 64
 };
 
@@ -46,18 +48,20 @@ find_gpu(fd_session *session, fd_thread *thread)
     return plan->gpu != NULL;
 }
 
+/* Decide whether to sample the step that begins. */
 static bool
-decide_step(fd_session *session, fd_thread *thread, uint64_t step)
+decide_step(fd_session *session, fd_thread *thread)
 {
     fd_timer_plan *plan = &session->timers;
+    plan->last = session->steps.number;
     if (!plan->wanted || !session->timed) {
         return false;
     }
     const fd_gpu *before = plan->gpu;
-    plan->last = step;
     plan->sampled += plan->sampling; /* count the step that ends */
     bool sampled =
-        step % plan->every == 1 % plan->every && find_gpu(session, thread);
+        (plan->always || plan->recorded++ % SAMPLED_EACH == SAMPLED_FIRST)
+        && find_gpu(session, thread);
     bool changed = sampled != plan->sampling || before != plan->gpu;
     plan->windows += sampled && !plan->sampling;
     plan->sampling = sampled;
@@ -70,8 +74,7 @@ fd_timers_window(fd_session *session, fd_thread *thread)
     if (session->timers.gpu != NULL) {
         fd_gpu_drain(session->timers.gpu, false);
     }
-    session->timers.first = session->steps.number;
-    return decide_step(session, thread, 0);
+    return decide_step(session, thread);
 }
 
 bool
@@ -81,18 +84,15 @@ fd_timers_step(fd_session *session, fd_thread *thread)
     if (plan->gpu != NULL) {
         fd_gpu_drain(plan->gpu, session->running);
     }
-    if (!session->running) {
-        return false;
-    }
-    uint64_t step = session->steps.number - plan->first;
-    return step != plan->last && decide_step(session, thread, step);
+    return session->running && session->steps.number != plan->last
+        && decide_step(session, thread);
 }
 
 void
 fd_timers_pause(fd_session *session)
 {
     fd_timer_plan *plan = &session->timers;
-    bool over = session->steps.number - plan->first != plan->last;
+    bool over = session->steps.number != plan->last;
     /* Do not count it at the start of a step. */
     plan->sampled += plan->sampling && over;
     plan->sampling = false;

@@ -1,6 +1,6 @@
 /* Selection of calls that are timed on the GPU, and the open timers of a
- * thread. In one step of every `every`, each selected call is enclosed by two
- * timestamps on the stream that is current when it begins.
+ * thread. In a sampled step, each selected call is enclosed by two timestamps
+ * on the stream that is current when it begins.
  *
  *     open stack   train │ forward │ aten::linear │ aten::addmm
  *     open timers                   [ linear     ,  addmm ]

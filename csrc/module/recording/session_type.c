@@ -327,6 +327,7 @@ session_measure(PyObject *self, PyObject *args)
 static PyObject *
 session_sample_gpu(PyObject *self, PyObject *args)
 {
+    int always;
     int ops;
     int modules;
     int functions;
@@ -334,12 +335,13 @@ session_sample_gpu(PyObject *self, PyObject *args)
     fd_timer_plan *plan = &fd_session_of(self)->timers;
     PyObject *globs;
     PyObject *in_use;
-    if (!PyArg_ParseTuple(args, "I(pppp)O!O:sample_gpu", &plan->every, &ops,
+    if (!PyArg_ParseTuple(args, "p(pppp)O!O:sample_gpu", &always, &ops,
                           &modules, &functions, &jobs, &PyList_Type, &globs,
                           &in_use)
         || fd_session_globs(plan, globs) < 0) {
         return NULL;
     }
+    plan->always = always;
     plan->ops = ops;
     plan->modules = modules;
     plan->functions = functions;
@@ -489,7 +491,7 @@ static PyMethodDef methods[] = {
      PyDoc_STR("name_group($self, address, text, /)\n"
                "--\n\nThe process group at an address.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
-     PyDoc_STR("sample_gpu($self, every, kinds, globs, in_use, /)\n"
+     PyDoc_STR("sample_gpu($self, always, kinds, globs, in_use, /)\n"
                "--\n\nTime calls on the GPU, in some steps.")},
     {"attach_pipeline", fd_pipeline_attach, METH_O,
      PyDoc_STR("attach_pipeline($self, on_pipeline, /)\n--\n\n"

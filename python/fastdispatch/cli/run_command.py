@@ -81,8 +81,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--gpu",
         default="auto",
         metavar="WHAT",
-        help="measure GPU time: auto (default), off, require, or kinds of calls and the sampled share of steps, e.g. "
-        "ops+modules@10 for one step in 10",
+        help="measure GPU time: auto (default), off, require, or kinds of calls, e.g. ops+modules",
     )
     parser.add_argument(
         "--keep",

@@ -100,8 +100,9 @@ class CallGraph(Recorded):
         ``"c_calls"``: also record the C functions that Python code calls (Python 3.12 and later;
         docs/concepts/calls.md).
     gpu:
-        Measure GPU time in one step out of 100, with ``et`` in every step: ``"auto"`` if PyTorch uses CUDA, ``"off"``
-        never, ``"require"`` raises an error without a GPU. A :class:`fastdispatch.Gpu` selects calls and steps.
+        Measure GPU time in the 9th recorded step and then in one of 32, with ``et`` in every step: ``"auto"`` if
+        PyTorch uses CUDA, ``"off"`` never, ``"require"`` raises an error without a GPU. A :class:`fastdispatch.Gpu` or
+        its contexts (``"ops,modules"``) select calls.
     keep:
         Python functions that become nodes: a predicate of the key ``file:[Class]:function``, or globs of which one must
         match (``"!glob"`` excludes). The predicate is called once per function. A dropped function is merged into its
@@ -177,8 +178,8 @@ class CallGraph(Recorded):
         self._et = et
         self._measures = measures_of(measure, ops)
         self._detail = detail_of(detail, calls)
-        # A trace of a few steps needs the kernels of all of them.
-        self._gpu = gpu_of(gpu, 1) if et else gpu_of(gpu)
+        self._gpu = gpu_of(gpu)
+        self._gpu_always = et  # a trace of a few steps needs the kernels of all of them
         if self._gpu is not None and self._gpu.require and not timing:
             raise _core.Error("gpu='require' requires times: omit timing=False")
         self._keep = keep_function(keep)
@@ -254,7 +255,7 @@ class CallGraph(Recorded):
         self._session = session
         self._started = True
         if self._gpu is not None:
-            self._gpu.attach(session)
+            self._gpu.attach(session, self._gpu_always)
         self._measures.attach(session)
         if self._timeline is not None and "jobs" in self._timeline.shortest():
             self._engines = Engines(session, self._note)

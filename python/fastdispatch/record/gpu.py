@@ -1,4 +1,4 @@
-"""GPU timing: selected calls and steps; devices without timers."""
+"""GPU timing: selected calls; devices without timers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ _KINDS = ("ops", "modules", "functions", "jobs")
 
 @dataclass(frozen=True)
 class Gpu:
-    """GPU intervals: time of a stream of CUDA or HIP from the start of a call to its end (docs/guides/gpu.md).
+    """GPU intervals: time of a stream of CUDA or HIP from the start of a call to its end (docs/guides/gpu.md). They are
+    measured in the 9th recorded step and then in one of 32.
 
     Parameters
     ----------
     contexts:
         Calls to time, separated by commas (or ``+``): ``ops`` (operators and autograd nodes), ``modules`` (forward of
         ``nn.Module``), ``functions`` (all Python calls), ``jobs``, or globs of keys and names (``*:[Block]:*``).
-    every:
-        Sample one step in ``every``: steps 1, 1 + every, 1 + 2 * every, ... of each recorded window, which begins with
-        step 0. ``1`` selects all steps.
     require:
         Refuse to start without a usable GPU, as ``gpu="require"`` does.
 
@@ -39,7 +37,6 @@ class Gpu:
     """
 
     contexts: str = "ops"
-    every: int = 100
     require: bool = False
 
     def __post_init__(self) -> None:
@@ -48,8 +45,6 @@ class Gpu:
         for part in self.parts():
             if part not in _KINDS and not set(part) & set("*?:"):
                 raise Error(f"gpu contexts={part!r}: must be one of {', '.join(_KINDS)}, or a glob such as *:[Block]:*")
-        if not 1 <= self.every < 2**31:
-            raise Error(f"gpu every={self.every}: must be at least 1 (one step in N is sampled)")
 
     def parts(self) -> list[str]:
         return [part.strip() for part in re.split(r"[,+]", self.contexts)]
@@ -57,7 +52,7 @@ class Gpu:
     @property
     def text(self) -> str:
         """Return the text form, as accepted by :func:`gpu_of`."""
-        return ("require:" if self.require else "") + f"{'+'.join(self.parts())}@{self.every}"
+        return ("require:" if self.require else "") + "+".join(self.parts())
 
     def check(self) -> None:
         """Raise Error if a GPU is required but not available. CUDA is only called through PyTorch."""
@@ -73,29 +68,22 @@ class Gpu:
         if cuda is None or not cuda.is_available():
             raise Error("gpu='require': PyTorch has no GPU to use (torch.cuda.is_available() is false): use gpu='auto'")
 
-    def attach(self, session: Session) -> None:
-        """Configure a session before its start."""
+    def attach(self, session: Session, always: bool) -> None:
+        """Configure a session before its start; ``always``: measure in every recorded step."""
         parts = self.parts()
         globs = [part for part in parts if part not in _KINDS]
         ops, modules, functions, jobs = (kind in parts for kind in _KINDS)
-        session.sample_gpu(self.every, (ops, modules, functions, jobs), globs, is_in_use)
+        session.sample_gpu(always, (ops, modules, functions, jobs), globs, is_in_use)
 
 
-def gpu_of(value: str | Gpu, every: int = Gpu.every) -> Gpu | None:
-    """Parse the argument of ``CallGraph(gpu=...)``; None for no GPU timing. Text: a mode, ``CONTEXTS@EVERY``, or
-    ``require:`` before that; ``every`` is the default for text without steps."""
+def gpu_of(value: str | Gpu) -> Gpu | None:
+    """Parse the argument of ``CallGraph(gpu=...)``; None for no GPU timing. Text: a mode, contexts, or ``require:``
+    before those."""
     if isinstance(value, Gpu):
         return value
     if value in _MODES:
-        return None if value == "off" else Gpu(every=every, require=value == "require")
-    required, contexts = value.startswith("require:"), value.removeprefix("require:")
-    contexts, at, given = contexts.partition("@")
-    if at and re.fullmatch(r"\d{1,10}", given, re.ASCII) is None:
-        raise Error(
-            f"gpu={value!r}: must be one of {', '.join(_MODES)}, or contexts and the sampled share of steps, e.g. "
-            "ops+modules@10"
-        )
-    return Gpu(contexts, int(given) if at else every, required)
+        return None if value == "off" else Gpu(require=value == "require")
+    return Gpu(value.removeprefix("require:"), value.startswith("require:"))
 
 
 def is_in_use() -> bool:

@@ -32,8 +32,8 @@ class job_schedule_profiler_range:
     A recording that cannot be written is kept in memory and written at its end (``best_effort`` of
     :class:`CallGraph`), so that the training continues.
 
-    ``gpu`` is that of :class:`CallGraph`, for a recording started here: ``"ops+jobs@1"`` times operators and
-    jobs on the GPU in every iteration of the range.
+    ``gpu`` is that of :class:`CallGraph`, for a recording started here, in every iteration of the range:
+    ``"ops+jobs"`` times operators and jobs on the GPU.
 
     ``start_step`` and ``stop_step`` are other names of ``start`` and ``end``. Raises ``TypeError`` if one is missing,
     given twice or not an integer.
@@ -94,7 +94,7 @@ def _start(gpu: str | Gpu) -> None:
     _windows += 1
     out = os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out"
     graph = CallGraph(out if _windows == 1 else f"{out}-{_windows}", timeline=True, gpu=gpu, best_effort=True)
-    graph._ambient = True
+    graph._ambient = graph._gpu_always = True
     graph.start()
     _own = graph
 

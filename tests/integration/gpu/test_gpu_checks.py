@@ -69,7 +69,7 @@ def test_its_figures(tmp_path: Path) -> None:
     assert printed["without"]["figures"] == []
     assert printed["without"]["skipped"] == ["gpu: PyTorch has no GPU to use here (torch.cuda.is_available() is false)"]
     figures = {figure["name"]: figure for figure in printed["with"]["figures"]}
-    sides = ("no marks", "1 step in 100", "modules, every step", "operators, every step")
+    sides = ("no marks", "operators, sampled steps", "modules, every step", "operators, every step")
     for name in ("step: untraced", *(f"step: {side} / untraced" for side in sides)):
         assert figures[name]["value"] > 0
     assert "drain: a mark" in figures
