@@ -127,7 +127,8 @@ enum {
     FD_STATE_RUNNING = 1, /* also left behind by a killed process */
     FD_STATE_PAUSED = 2,  /* outside the recorded steps */
     FD_STATE_STOPPED = 3,
-    FD_STATE_KILLED = 4 /* never in a file: determined by readers */
+    FD_STATE_KILLED = 4,   /* never in a file: determined by readers */
+    FD_STATE_FOLLOWING = 5 /* in a step that a budget leaves out */
 };
 
 /* How readers detect a live writer. */
@@ -207,6 +208,7 @@ typedef struct fd_header {
     _Atomic uint64_t counters[FD_COUNTERS];
     uint32_t liveness; /* FD_LIVENESS_* */
     uint32_t unused;
+    uint64_t run_steps; /* steps of the run that have ended, recorded or not */
 } fd_header;
 
 typedef struct fd_chunk {
@@ -256,8 +258,8 @@ typedef struct fd_module {
     uint32_t unused2[8];
 } fd_module;
 
-/* One call path. The second half is used only by the writer: hints that reduce
- * the next lookup to a comparison. Readers ignore them. */
+/* One call path. The last fields are hints of the writer that reduce the next
+ * lookup to a comparison. */
 typedef struct fd_context {
     uint32_t parent;
     uint32_t node;
@@ -268,7 +270,7 @@ typedef struct fd_context {
     uint64_t self;    /* ticks */
     uint32_t flags;
     uint32_t spread;     /* id of its fd_spread */
-    uint32_t callee;     /* writer: code or node that it was entered for */
+    uint32_t callee;     /* code or node that it was entered for */
     uint32_t receiver;   /* writer: class that was examined */
     uint32_t last_child; /* writer: most recent child */
     uint32_t successor;  /* writer: sibling that followed last time */
@@ -336,8 +338,23 @@ enum {
                               yet */
     FD_ENTRY_ENTERS = 128, /* a frame of __enter__: ranges opened in it
                               belong to its caller */
-    FD_ENTRY_NODE_SHIFT = 8
+    FD_ENTRY_NODE_SHIFT = 8,
+    /* With FRAME and CONTRACTED, never with PENDING: a frame of an unrecorded
+     * step. `start` is an FD_FOLLOWED, the bits from FD_ENTRY_CLASS_SHIFT up
+     * are the low bits of its class: fd_context.receiver */
+    FD_ENTRY_FOLLOWED = 256,
+    FD_ENTRY_CLASS_SHIFT = 12,
+    FD_ENTRY_ANY_CLASS = 0xfffff
 };
+
+/* The start of a followed call: low bits of the number of its code
+ * (fd_context.callee), and of its tick in coarse units. */
+#define FD_FOLLOWED(code, tick) \
+    ((uint64_t)(code) << FD_FOLLOWED_TICK_BITS \
+     | ((tick) >> FD_FOLLOWED_UNIT_SHIFT \
+        & ((UINT64_C(1) << FD_FOLLOWED_TICK_BITS) - 1)))
+
+enum { FD_FOLLOWED_TICK_BITS = 40, FD_FOLLOWED_UNIT_SHIFT = 14 };
 
 /* An event of the timeline: an ended call, step or job. The events of a thread
  * are ordered by their ends. */

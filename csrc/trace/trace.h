@@ -292,9 +292,10 @@ typedef struct fd_trace_rank {
     bool incomplete; /* the file is truncated or damaged: facts and calls may
                       * be missing */
     uint32_t steps_source;
-    uint64_t steps;    /* number of ended steps */
-    uint64_t recorded; /* ns during which the rank recorded */
-    uint64_t whole;    /* `recorded` of all steps, if some are selected */
+    uint64_t steps;     /* number of ended steps */
+    uint64_t run_steps; /* the same, with steps that are not recorded */
+    uint64_t recorded;  /* ns during which the rank recorded */
+    uint64_t whole;     /* `recorded` of all steps, if some are selected */
     uint64_t file_bytes;
     char id[33]; /* id of the recording, hexadecimal */
     char boot_id[33];

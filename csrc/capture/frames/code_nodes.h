@@ -25,6 +25,9 @@ typedef struct fd_code {
     uint16_t special;   /* FD_CODE_*; 0 for nearly all code */
     uint8_t receiver;   /* FD_RECEIVER_* */
     bool constructor;   /* see constructors.h */
+    uint32_t seen;      /* serial of the latest session that recorded it */
+    uint32_t class_id;  /* class of its latest recorded call, and */
+    uint32_t changes;   /* number of times that it changed */
     PyCodeObject *code; /* borrowed; the code object owns this struct */
     struct fd_job_site *jobs; /* owned; set with FD_CODE_JOB */
     struct fd_code *next;     /* next in the list of all known code */
@@ -39,6 +42,18 @@ static inline const fd_code *
 fd_code_known(const PyCodeObject *code)
 {
     return fd_frame_code_extra(code, fd_process.code_index);
+}
+
+/* Note that a session has recorded a known code object with this class. */
+static inline void
+fd_code_saw(const PyCodeObject *code, uint32_t serial, uint32_t class_id)
+{
+    fd_code *known = fd_frame_code_extra(code, fd_process.code_index);
+    if (known != NULL) {
+        known->seen = serial;
+        known->changes += known->class_id != 0 && known->class_id != class_id;
+        known->class_id = class_id;
+    }
 }
 
 /* Collect the facts of a new code object. Return NULL if there is no memory.

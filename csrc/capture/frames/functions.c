@@ -170,6 +170,7 @@ fd_function_of(fd_thread *thread, PyCodeObject *code, const fd_code *known,
     bool added = false;
     fd_guard guard = fd_guard_enter(thread);
     function.receiver = class_of(thread, known, frame, &type);
+    fd_code_saw(code, thread->serial, function.receiver);
     uint32_t node =
         node_of(thread, code, known, function.receiver, type, &added);
     function.callee.module =

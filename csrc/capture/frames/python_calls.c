@@ -6,7 +6,6 @@
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
-#include "recording/open_entries.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -223,6 +222,10 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
         || (known->special & (FD_CODE_PLUMBING | FD_CODE_MUTED)) != 0) {
         return;
     }
+    if (fd_calls_is_following(thread)) {
+        fd_calls_follow(thread, known, frame);
+        return;
+    }
     uint32_t generation = fd_process_generation();
     fd_function function = fd_function_of(thread, code, known, frame);
     if (fd_process_generation() != generation) {
@@ -326,7 +329,9 @@ match_frames(fd_thread *thread, fd_frame *current)
     fd_frame **frames =
         count <= SHORT_WALK ? few : fd_malloc(count * sizeof(fd_frame *));
     bool synced = thread->synced == fd_process_generation();
-    tick_tree(thread);
+    if (!fd_calls_is_following(thread)) {
+        tick_tree(thread);
+    }
     fd_stack_close(thread->tree, (uint32_t)(at + 1));
     thread->beyond = 0;
     thread->frame = frame;
@@ -341,6 +346,7 @@ match_frames(fd_thread *thread, fd_frame *current)
     while (count > 0) {
         push_unhooked(thread, frames[--count], synced);
     }
+    thread->frame = thread->unhooked;
     if (frames != few) {
         fd_free(frames);
     }
@@ -384,19 +390,27 @@ thread_is_main(void)
     return syscall(SYS_gettid) == getpid();
 }
 
+static bool
+attach_thread(fd_thread *thread, fd_session *session, PyThreadState *state,
+              fd_frame *caller, fd_frame *frame)
+{
+    PyObject *name = python_name(thread, caller, frame);
+    bool attached = fd_thread_attach(thread, session, fd_utf8(name, NULL));
+    thread->state = name != NULL || thread_is_main() ? state : NULL;
+    Py_XDECREF(name);
+    thread->frame = NULL;
+    thread->unhooked = NULL;
+    return attached;
+}
+
 /* Begin a new generation: start with an empty stack and add the current
  * frames. */
 static bool
 synchronise_thread(fd_thread *thread, fd_session *session,
                    PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {
-    PyObject *name = python_name(thread, caller, frame);
     uint32_t generation = fd_process_generation();
-    bool attached = fd_thread_attach(thread, session, fd_utf8(name, NULL));
-    thread->state = name != NULL || thread_is_main() ? state : NULL;
-    Py_XDECREF(name);
-    thread->frame = NULL;
-    thread->unhooked = NULL;
+    bool attached = attach_thread(thread, session, state, caller, frame);
     if (attached) {
         fd_tree_start(thread->tree);
     }
@@ -441,6 +455,43 @@ fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     bool ready = prepare_thread(session, state, caller, frame);
     errno = error;
     return ready;
+}
+
+static bool
+follow_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
+              fd_frame *frame)
+{
+    fd_thread *thread = fd_thread_get();
+    if (thread == NULL || thread->busy) {
+        return false;
+    }
+    if (!fd_calls_is_following(thread)) {
+        if (!attach_thread(thread, session, state, caller, frame)) {
+            return false;
+        }
+        fd_tree_close(thread->tree, 0);
+        thread->tree->pending = 0;
+        thread->followed = fd_process_generation();
+    }
+    if (caller != thread->frame
+        && started_frame(thread->tree, caller) != thread->frame) {
+        match_frames(thread, caller);
+    }
+    return fd_calls_is_following(thread);
+}
+
+fd_thread *
+fd_calls_follow_from(PyThreadState *state, fd_frame *caller, fd_frame *frame)
+{
+    fd_session *session = fd_process_active();
+    if (session == NULL || session->running) {
+        return NULL;
+    }
+    int error = errno;
+    bool follows =
+        follow_thread(session, state, fd_frame_python(caller), frame);
+    errno = error;
+    return follows ? fd_thread_self : NULL;
 }
 
 fd_thread *

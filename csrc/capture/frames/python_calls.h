@@ -4,6 +4,7 @@
 #define FD_PYTHON_CALLS_H
 
 #include "capture/frames/functions.h"
+#include "recording/open_entries.h"
 
 /* Handle the conditions that exclude the shortest path: a new thread, a new
  * generation, frames that no hook reported, open ranges. `caller` is the
@@ -31,6 +32,83 @@ fd_calls_monitored(PyThreadState *state, fd_frame *caller, fd_frame *frame)
         return thread;
     }
     return fd_calls_prepare(state, caller, frame) ? fd_thread_self : NULL;
+}
+
+/* Calls that are followed, not recorded: in an unrecorded step, the stack of
+ * open calls shows where the program is, without counts and times. */
+
+/* Return whether the stack of the thread follows calls. */
+static inline bool
+fd_calls_is_following(const fd_thread *thread)
+{
+    return thread->followed == fd_process_generation();
+}
+
+/* Handle the conditions that exclude the shortest path, as fd_calls_prepare
+ * does. */
+fd_thread *fd_calls_follow_from(PyThreadState *state, fd_frame *caller,
+                                fd_frame *frame);
+
+/* Prepare the calling thread to follow the call of `frame` from `caller`, and
+ * return it. NULL: do not follow it. */
+static inline fd_thread *
+fd_calls_following(PyThreadState *state, fd_frame *caller, fd_frame *frame)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread != NULL && fd_calls_is_following(thread)
+        && thread->frame == caller && !thread->busy) {
+        return thread;
+    }
+    return fd_calls_follow_from(state, caller, frame);
+}
+
+/* Return the id of the class of a call. Most methods have one. The class of
+ * those with many (Module.__call__) follows from the calls inside them. */
+static inline uint32_t
+fd_calls_class(const fd_code *known, const fd_frame *frame)
+{
+    enum { MANY = 8 };
+    return known->changes == 0 ? known->class_id
+         : known->changes >= MANY
+             ? FD_ENTRY_ANY_CLASS
+             : fd_classes_known(&fd_process.classes,
+                                fd_receiver_type(known, frame));
+}
+
+/* Open a call, unless the stack is full. */
+static inline void
+fd_calls_follow(fd_thread *thread, const fd_code *known, const fd_frame *frame)
+{
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    thread->frame = frame;
+    if (depth < tree->record->capacity || fd_stack_make_room(tree)) {
+        tree->stack[depth] = (fd_entry){
+            .start = FD_FOLLOWED(known->id, fd_clock_ticks()),
+            .owner = (uintptr_t)frame,
+            .context = fd_tree_id(tree, tree->current),
+            .flags = FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED | FD_ENTRY_FOLLOWED
+                   | fd_calls_class(known, frame) << FD_ENTRY_CLASS_SHIFT,
+        };
+        atomic_store_explicit(&tree->record->depth, depth + 1,
+                              memory_order_release);
+    }
+}
+
+/* Close the call of `frame`, and those above it. */
+static inline void
+fd_calls_unfollow(fd_thread *thread, const fd_frame *frame,
+                  const fd_frame *caller)
+{
+    fd_tree *tree = thread->tree;
+    int64_t at = (int64_t)fd_tree_depth(tree) - 1;
+    if (at < 0 || tree->stack[at].owner != (uintptr_t)frame) {
+        at = fd_stack_find(tree, frame, FD_ENTRY_FRAME);
+    }
+    if (at >= 0) {
+        fd_tree_return(tree, (uint32_t)at, tree->current);
+    }
+    thread->frame = at >= 0 ? caller : NULL;
 }
 
 /* Return whether `context` belongs to this code object and class. */

@@ -51,7 +51,7 @@ static PyObject *
 evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
                   fd_thread *thread)
 {
-    uint32_t generation = thread->synced;
+    uint32_t generation = fd_process_generation();
     const fd_frame *caller = thread->frame;
     thread->frame = frame;
     PyObject *result = evaluate_frame(state, frame, throwing);
@@ -59,6 +59,18 @@ evaluate_plumbing(PyThreadState *state, fd_frame *frame, int throwing,
         thread->frame = caller;
     }
     return result;
+}
+
+/* Close a frame that was opened in an earlier generation, if its entry is in
+ * the stack. */
+static void
+earlier_frame_left(fd_thread *thread, const fd_frame *frame,
+                   const fd_frame *caller)
+{
+    if (fd_calls_is_following(thread) && !thread->busy
+        && thread->frame == frame) {
+        fd_calls_unfollow(thread, frame, caller);
+    }
 }
 
 /* Record nothing below this frame; charge its time to the caller. */
@@ -111,11 +123,13 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     PyObject *result = (known->special & FD_CODE_JOB) == 0
                          ? evaluate_frame(state, frame, throwing)
                          : evaluate_job(state, frame, throwing, thread, known);
-    if (fd_process_generation() == generation) {
-        fd_calls_leave(thread, depth, frame, caller);
-        if (fd_timers_frames(&thread->session->timers)) {
-            fd_timers_update_stream(thread);
-        }
+    if (fd_process_generation() != generation) {
+        earlier_frame_left(thread, frame, caller);
+        return result;
+    }
+    fd_calls_leave(thread, depth, frame, caller);
+    if (fd_timers_frames(&thread->session->timers)) {
+        fd_timers_update_stream(thread);
     }
     return result;
 }
@@ -225,6 +239,7 @@ record_frame(PyThreadState *state, fd_frame *frame, int throwing,
     PyObject *result = evaluate_frame(state, frame, throwing);
 
     if (FD_UNLIKELY(fd_process_generation() != generation)) {
+        earlier_frame_left(thread, frame, caller);
         return result;
     }
     if (FD_UNLIKELY(fd_tree_depth(tree) != depth + 1
@@ -274,23 +289,64 @@ counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     return record_frame(state, frame, throwing, FD_NO_CLOCK);
 }
 
-/* Between windows: only detect ends of steps. */
-static PyObject *
-watching_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+static PyObject *frame_work(PyThreadState *state, fd_frame *frame,
+                            int throwing);
+
+/* Follow a call with special treatment. */
+static __attribute__((noinline)) PyObject *
+evaluate_followed(PyThreadState *state, fd_frame *frame, int throwing,
+                  fd_thread *thread)
 {
-    fd_thread *thread = fd_thread_self;
-    if (thread->busy || fd_process_active() == NULL) {
-        return evaluate_frame(state, frame, throwing);
-    }
     const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
-    if (known == NULL || (known->special & FD_CODE_EVENTS) == 0) {
+    uint16_t special = known != NULL ? known->special : FD_CODE_PLUMBING;
+    if ((special & FD_CODE_PLUMBING) != 0) {
+        return evaluate_plumbing(state, frame, throwing, thread);
+    }
+    if ((special & FD_CODE_MUTED) != 0) {
+        return evaluate_muted(state, frame, throwing, thread);
+    }
+    if (known->seen != thread->serial
+        && thread->session->code_found(thread->session, known)) {
+        return frame_work(state, frame, throwing);
+    }
+    uint32_t generation = thread->followed;
+    const fd_frame *caller = thread->frame;
+    if ((special & FD_CODE_EVENTS) != 0) {
+        fd_events_called(thread, special, frame,
+                         fd_frame_python(fd_frame_current(state)));
+    }
+    fd_calls_follow(thread, known, frame);
+    PyObject *result = evaluate_frame(state, frame, throwing);
+    if (fd_process_generation() == generation) {
+        fd_calls_unfollow(thread, frame, caller);
+    }
+    if ((special & FD_CODE_EVENTS) != 0) {
+        fd_events_returned(thread, special);
+    }
+    return result;
+}
+
+/* In unrecorded steps. */
+static FD_PLACED PyObject *
+following_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    fd_thread *thread =
+        fd_calls_following(state, fd_frame_current(state), frame);
+    if (FD_UNLIKELY(thread == NULL)) {
         return evaluate_frame(state, frame, throwing);
     }
-    uint16_t special = known->special;
-    fd_events_called(thread, special, frame,
-                     fd_frame_python(fd_frame_current(state)));
+    const fd_code *known = fd_code_known(fd_frame_code(frame));
+    if (FD_UNLIKELY(known == NULL || known->seen != thread->serial
+                    || (known->special & ~FD_CODE_LOOKED_UP) != 0)) {
+        return evaluate_followed(state, frame, throwing, thread);
+    }
+    uint32_t generation = thread->followed;
+    const fd_frame *caller = thread->frame;
+    fd_calls_follow(thread, known, frame);
     PyObject *result = evaluate_frame(state, frame, throwing);
-    fd_events_returned(thread, special);
+    if (fd_process_generation() == generation) {
+        fd_calls_unfollow(thread, frame, caller);
+    }
     return result;
 }
 
@@ -313,6 +369,12 @@ idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 
 /* The current work of the evaluator; changes under the GIL. */
 static _PyFrameEvalFunction work = idle_evaluator;
+
+static PyObject *
+frame_work(PyThreadState *state, fd_frame *frame, int throwing)
+{
+    return work(state, frame, throwing);
+}
 
 typedef struct deep_call {
     PyThreadState *state;
@@ -438,8 +500,8 @@ evaluator_of(fd_hook hook)
         return gpu_timed_evaluator;
     case FD_HOOK_COUNTED:
         return counting_evaluator;
-    case FD_HOOK_WATCHING:
-        return watching_evaluator;
+    case FD_HOOK_FOLLOWING:
+        return following_evaluator;
     }
     return counting_evaluator;
 }

@@ -9,7 +9,8 @@ typedef enum fd_hook {
     FD_HOOK_TIMELINE, /* also the start and end of each call */
     FD_HOOK_GPU,      /* also GPU timers: timers/call_timers.h */
     FD_HOOK_COUNTED,  /* record calls without times */
-    FD_HOOK_WATCHING  /* record nothing, detect ends of steps */
+    FD_HOOK_FOLLOWING /* record nothing, but keep the stack of open calls, and
+                         detect ends of steps and new code */
 } fd_hook;
 
 /* Select the handler of frames. The first call installs the evaluator in front

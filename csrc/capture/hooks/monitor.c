@@ -42,6 +42,14 @@ count_as_call(fd_tree *tree, uint32_t depth)
 }
 
 static void
+mute_frame(fd_thread *thread, const fd_frame *frame)
+{
+    thread->muted = frame;
+    thread->busy = true;
+    thread->generation = 0;
+}
+
+static void
 enter_frame(fd_thread *thread, PyCodeObject *code, fd_frame *frame,
             bool starts)
 {
@@ -51,9 +59,7 @@ enter_frame(fd_thread *thread, PyCodeObject *code, fd_frame *frame,
     }
     uint16_t special = known->special;
     if ((special & FD_CODE_MUTED) != 0) {
-        thread->muted = frame;
-        thread->busy = true;
-        thread->generation = 0;
+        mute_frame(thread, frame);
         return;
     }
     if ((special & FD_CODE_PLUMBING) == 0) {
@@ -172,6 +178,22 @@ frame_left(PyThreadState *state, fd_frame *frame, uint16_t special,
     }
 }
 
+/* End a followed call. */
+static void
+followed_left(const fd_frame *frame, uint16_t special)
+{
+    fd_thread *thread = fd_thread_self;
+    if (thread == NULL || thread->busy || !fd_calls_is_following(thread)) {
+        return;
+    }
+    const fd_frame *caller = fd_frame_python(frame->previous);
+    if ((special & FD_CODE_PLUMBING) != 0) {
+        thread->frame = caller;
+        return;
+    }
+    fd_calls_unfollow(thread, frame, caller);
+}
+
 static void
 call_ended(PyObject *code, PyObject *result)
 {
@@ -179,7 +201,11 @@ call_ended(PyObject *code, PyObject *result)
     fd_frame *frame = fd_frame_current(state);
     const fd_code *known = fd_code_known((const PyCodeObject *)code);
     uint16_t special = known != NULL ? known->special : 0;
-    if (!unmute_frame(frame) && purpose != FD_HOOK_WATCHING) {
+    if (purpose == FD_HOOK_FOLLOWING) {
+        unmute_frame(frame);
+        followed_left(frame, special);
+    }
+    else if (!unmute_frame(frame)) {
         frame_left(state, frame, special, result);
     }
     if ((special & FD_CODE_EVENTS) != 0) {
@@ -190,30 +216,44 @@ call_ended(PyObject *code, PyObject *result)
 /* Callbacks. args are the code object, an offset, and the result or the
  * exception of PY_RETURN, PY_YIELD, PY_UNWIND and PY_THROW. */
 
-/* Between windows: only detect ends of steps. */
-static void
-watch_call(PyCodeObject *code)
+/* In unrecorded steps. Return false if the call must be recorded. */
+static bool
+follow_call(PyThreadState *state, PyCodeObject *code)
 {
-    fd_thread *thread = fd_thread_get();
-    if (thread == NULL || thread->busy || fd_process_active() == NULL) {
-        return;
+    fd_frame *frame = fd_frame_current(state);
+    fd_frame *caller = fd_frame_python(frame->previous);
+    fd_thread *thread = fd_calls_following(state, caller, frame);
+    const fd_code *known = thread != NULL ? fd_code_of(thread, code) : NULL;
+    if (known == NULL) {
+        return true;
     }
-    const fd_code *known = fd_code_of(thread, code);
-    if (known != NULL && (known->special & FD_CODE_EVENTS) != 0) {
-        fd_frame *frame = fd_frame_current(PyThreadState_Get());
-        fd_events_called(thread, known->special, frame,
-                         fd_frame_python(frame->previous));
+    if ((known->special & FD_CODE_MUTED) != 0) {
+        mute_frame(thread, frame);
+        return true;
     }
+    if ((known->special & FD_CODE_PLUMBING) != 0) {
+        thread->frame = frame;
+        return true;
+    }
+    if (known->seen != thread->serial
+        && thread->session->code_found(thread->session, known)) {
+        return false;
+    }
+    if ((known->special & FD_CODE_EVENTS) != 0) {
+        fd_events_called(thread, known->special, frame, caller);
+    }
+    fd_calls_follow(thread, known, frame);
+    return true;
 }
 
 static void
 call_entered(PyObject *code, bool starts)
 {
-    if (purpose == FD_HOOK_WATCHING) {
-        watch_call((PyCodeObject *)code);
+    PyThreadState *state = PyThreadState_Get();
+    if (purpose == FD_HOOK_FOLLOWING
+        && follow_call(state, (PyCodeObject *)code)) {
         return;
     }
-    PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     fd_frame *caller = fd_frame_python(frame->previous);
     fd_thread *thread = fd_calls_monitored(state, caller, frame);
@@ -433,7 +473,7 @@ fd_monitor_install(fd_hook hook, fd_error *error)
     if (paused) {
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
-    if (hook == FD_HOOK_WATCHING) {
+    if (hook == FD_HOOK_FOLLOWING) {
         fd_unstarted_ignore();
     }
     else {

@@ -15,6 +15,7 @@ typedef struct fd_thread {
      * this thread has to synchronize first. */
     uint32_t generation;
     uint32_t synced;          /* generation that its stack was built for */
+    uint32_t followed;        /* the same in an unrecorded step */
     const fd_frame *frame;    /* innermost Python frame of the stack */
     const fd_frame *unhooked; /* innermost frame whose end no hook reports */
     fd_stack_limit stack;

@@ -101,10 +101,11 @@ index_of(fd_classes *classes, uint32_t *id)
              : 0;
 }
 
-static uint32_t
-known_id(const fd_classes *classes, const PyTypeObject *type)
+uint32_t
+fd_classes_known(const fd_classes *classes, const PyTypeObject *type)
 {
-    uint32_t id = fd_map_get(&classes->by_type, (uintptr_t)type);
+    uint32_t id =
+        type == NULL ? 0 : fd_map_get(&classes->by_type, (uintptr_t)type);
     return id != 0 && fd_classes_is(classes, id, type) ? id : 0;
 }
 
@@ -131,7 +132,7 @@ enter_class(fd_classes *classes, PyTypeObject *type, PyObject *reference)
 uint32_t
 fd_classes_add(fd_classes *classes, PyTypeObject *type)
 {
-    uint32_t id = known_id(classes, type);
+    uint32_t id = fd_classes_known(classes, type);
     if (id != 0) {
         return id;
     }
@@ -141,7 +142,7 @@ fd_classes_add(fd_classes *classes, PyTypeObject *type)
         return 0;
     }
     /* A collection may have added it in between. */
-    id = known_id(classes, type);
+    id = fd_classes_known(classes, type);
     if (id != 0) {
         Py_DECREF(reference);
         return id;

@@ -54,6 +54,9 @@ fd_classes_is(const fd_classes *classes, uint32_t id, const PyTypeObject *type)
     return reference->wr_object == (const PyObject *)type && at->id == id;
 }
 
+/* Return the id of a class, or 0 if it is NULL or was not added. */
+uint32_t fd_classes_known(const fd_classes *classes, const PyTypeObject *type);
+
 /* Return the last part of the class's name: "OrderedDict". */
 const char *fd_class_name(const PyTypeObject *type);
 

@@ -23,7 +23,11 @@ enum {
     FD_CODE_BACKWARD = 16384, /* a backward pass: see step_calls.h */
     FD_CODE_STEP = 32768,     /* the user's function: its end ends a step */
     FD_CODE_EVENTS = FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE
-                   | FD_CODE_WAITS | FD_CODE_BACKWARD | FD_CODE_STEP
+                   | FD_CODE_WAITS | FD_CODE_BACKWARD | FD_CODE_STEP,
+    /* only for calls that are recorded */
+    FD_CODE_LOOKED_UP = FD_CODE_GENERATOR | FD_CODE_RECEIVER | FD_CODE_FORWARD
+                      | FD_CODE_BODY | FD_CODE_ENTERS | FD_CODE_NVTX
+                      | FD_CODE_JOB
 };
 
 #endif

@@ -89,6 +89,9 @@ static void
 end_step(fd_session *session, const fd_thread *thread, uint32_t source)
 {
     fd_measure_plan *plan = &session->measures;
+    if (session->rest) {
+        return;
+    }
     if (plan->kinds != 0
         && source > fd_file_header(&session->recording->file)->steps_source) {
         fd_measure_plan_discard(thread->tree);
@@ -100,6 +103,8 @@ end_step(fd_session *session, const fd_thread *thread, uint32_t source)
         fd_memory_reports_step(session, thread->tree);
     }
 }
+
+static bool code_found(fd_session *session, const fd_code *known);
 
 fd_status
 fd_session_open(fd_session **session, const fd_folder *folder,
@@ -130,6 +135,7 @@ fd_session_open(fd_session **session, const fd_folder *folder,
     made->timed = timed;
     made->step_ended = fd_session_step;
     made->end_step = end_step;
+    made->code_found = code_found;
     fd_file_header(&made->recording->file)->timing = timed;
     fd_steps_init(&made->steps, made->recording);
     fd_asyncs_init(&made->asyncs);
@@ -168,9 +174,9 @@ scheduled_action(fd_session *session, fd_thread *thread)
 }
 
 static void
-install_hook(const fd_session *session, bool watching)
+install_hook(const fd_session *session, bool following)
 {
-    fd_hook hook = watching                           ? FD_HOOK_WATCHING
+    fd_hook hook = following                          ? FD_HOOK_FOLLOWING
                  : fd_timers_frames(&session->timers) ? FD_HOOK_GPU
                  : session->recording->timeline.on    ? FD_HOOK_TIMELINE
                  : session->timed                     ? FD_HOOK_TIMED
@@ -235,6 +241,21 @@ resume_recording(fd_session *session)
     }
 }
 
+/* Keep the stacks of open calls while nothing is recorded. */
+static void
+follow_calls(const fd_session *session)
+{
+    PyThreadState *state = PyThreadState_Get();
+    fd_process_next_generation();
+    install_hook(session, true);
+    if (session->budgeted && !session->on_hold) {
+        fd_file_header(&session->recording->file)->state = FD_STATE_FOLLOWING;
+    }
+    if (session->calls != FD_CALLS_OFF) {
+        fd_calls_following(state, fd_frame_current(state), NULL);
+    }
+}
+
 /* Disable the hooks first, because no thread may write after the recording is
  * settled. */
 static void
@@ -252,7 +273,7 @@ pause_recording(fd_session *session)
         !fd_sections_wait(thread != NULL ? &thread->section : NULL);
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
     fd_timers_pause(session);
-    if (!session->stuck && thread != NULL
+    if (!session->stuck && thread != NULL && !session->rest
         && thread->serial == session->serial) {
         fd_measure_plan_end(&session->measures, thread->tree, false);
     }
@@ -266,7 +287,7 @@ static fd_status
 claim_sources(fd_session *session, fd_error *error)
 {
     fd_status status = session->calls == FD_CALLS_MONITOR
-                         ? fd_monitor_install(FD_HOOK_WATCHING, error)
+                         ? fd_monitor_install(FD_HOOK_FOLLOWING, error)
                          : FD_OK;
     if (status == FD_OK && session->c_calls) {
         status = fd_c_calls_open(session, error);
@@ -304,7 +325,7 @@ fd_session_start(fd_session *session, fd_error *error)
     }
     else {
         fd_recording_pause(session->recording, true);
-        install_hook(session, true);
+        follow_calls(session);
     }
     return FD_OK;
 }
@@ -319,6 +340,7 @@ fd_session_stop(fd_session *session)
         pause_recording(session);
     }
     fd_process_activate(NULL, 0);
+    fd_process_next_generation();
     fd_memory_reports_end(session);
     uninstall_hook(session);
     fd_c_calls_close();
@@ -362,7 +384,7 @@ apply_schedule(fd_session *session, fd_thread *thread, long ended)
         pause_recording(session);
         window_ended(session, thread, ended);
         if (!record && is_active(session)) {
-            install_hook(session, true);
+            follow_calls(session);
         }
     }
     if (record && is_active(session) && !session->running) {
@@ -413,6 +435,35 @@ sample_step(fd_session *session, fd_thread *thread)
     }
 }
 
+/* End a step of which only the rest was recorded. */
+static void
+end_rest(fd_session *session, const fd_thread *thread)
+{
+    pause_recording(session);
+    if (!session->stuck) {
+        fd_steps_drop(&session->steps, thread->tree);
+    }
+    session->rest = false;
+    follow_calls(session);
+}
+
+/* Programs that create code all the time would record every step. */
+enum { FIRST_RESTS = 64, STEPS_PER_REST = 64 };
+
+static bool
+code_found(fd_session *session, const fd_code *known)
+{
+    fd_code_saw(known->code, session->serial, known->class_id);
+    if (!session->budgeted || session->on_hold
+        || session->rests >= FIRST_RESTS + session->step / STEPS_PER_REST) {
+        return false;
+    }
+    session->rests++;
+    session->rest = true;
+    resume_recording(session);
+    return true;
+}
+
 void
 fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 {
@@ -428,10 +479,17 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     bool stronger = source > header->steps_source;
     if (session->running && thread->serial == session->serial
         && thread->tree != NULL) {
-        end_step(session, thread, source);
+        session->rest = session->rest && !stronger;
+        if (session->rest) {
+            end_rest(session, thread);
+        }
+        else {
+            end_step(session, thread, source);
+        }
     }
     header->steps_source = source;
     session->step = stronger ? 1 : session->step + 1;
+    header->run_steps = session->step;
     if (hold_changed(session) || session->schedule != NULL) {
         apply_schedule(session, thread, session->wanted);
     }
@@ -441,6 +499,10 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 void
 fd_session_record(fd_session *session, bool record, uint64_t step)
 {
+    if (session->budgeted) {
+        session->budgeted = false;
+        Py_CLEAR(session->schedule);
+    }
     if (fd_process_active() != session || session->schedule != NULL
         || session->on_hold) {
         return;

@@ -3,6 +3,7 @@
 #ifndef FD_SESSION_STATE_H
 #define FD_SESSION_STATE_H
 
+#include "capture/frames/code_nodes.h"
 #include "capture/process/thread.h"
 #include "capture/state/async_calls.h"
 #include "capture/state/c_functions.h"
@@ -101,6 +102,9 @@ typedef struct fd_session {
      * and no schedule. */
     void (*end_step)(struct fd_session *session, const fd_thread *thread,
                      uint32_t source);
+    /* Decide whether to record the rest of an unrecorded step, because it runs
+     * code that was not recorded before. */
+    bool (*code_found)(struct fd_session *session, const fd_code *known);
     fd_map nodes;  /* code id << 32 | class id -> node */
     fd_map models; /* address of a module that was passed to on_model -> 1 */
     fd_map owners; /* code id -> owner of the code: frames/notebook_calls.h */
@@ -110,9 +114,13 @@ typedef struct fd_session {
     bool fold; /* fold calls of imports and compilers */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
-    bool stuck;    /* a thread never left its section: memory is not freed */
-    bool operands; /* record operands for execution traces */
-    bool unhooked; /* paused by fd_session_record; the hooks are removed */
+    bool budgeted; /* whether the schedule is a budget: code that runs for the
+                      first time is recorded in every step */
+    bool rest; /* records the rest of a step, which is not a recorded one */
+    uint32_t rests; /* number of times that it did */
+    bool stuck;     /* a thread never left its section: memory is not freed */
+    bool operands;  /* record operands for execution traces */
+    bool unhooked;  /* paused by fd_session_record; the hooks are removed */
     fd_calls_source calls;
     bool c_calls; /* record calls of C functions: hooks/c_calls.h */
     fd_ops_source ops;

@@ -87,7 +87,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                             "fold",     "prefixes", "rank",      "world",
                             "keep",     "schedule", "on_change", "on_ready",
                             "timeline", "folder",   "notebook",  "c_calls",
-                            "on_site",  "step_of",  NULL};
+                            "on_site",  "step_of",  "budgeted",  NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -103,14 +103,15 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int fold = 1;
     int notebook = 0;
     int c_calls = 0;
+    int budgeted = 0;
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$ipipOIIOOOOO&OppOz:Session", names, &path,
+            args, kwargs, "|O$ipipOIIOOOOO&OppOzp:Session", names, &path,
             &max_mb, &timing, &calls, &fold, &prefixes, &rank, &world, &keep,
             &schedule, &on_change, &on_ready, fd_session_timeline, &timeline,
-            &folder, &notebook, &c_calls, &on_site, &step_of)) {
+            &folder, &notebook, &c_calls, &on_site, &step_of, &budgeted)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -121,6 +122,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
     session->c_calls = c_calls;
+    session->budgeted = budgeted;
     if (notebook) {
         fd_notebook_begin(session);
     }

@@ -19,6 +19,7 @@ static const fd_column rank_columns[] = {
     FD_COLUMN_OF_NAMES(fd_trace_rank, "steps_source", U32, steps_source,
                        fd_steps_source_names),
     FD_COLUMN(fd_trace_rank, "steps", U64, steps),
+    FD_COLUMN(fd_trace_rank, "run_steps", U64, run_steps),
     FD_COLUMN(fd_trace_rank, "recorded", U64, recorded),
     FD_COLUMN(fd_trace_rank, "file_bytes", U64, file_bytes),
     FD_COLUMN(fd_trace_rank, "start_realtime", U64, start.realtime_ns),

@@ -203,6 +203,60 @@ end_step(fd_steps *steps, fd_tree *tree, fd_header *header)
     fd_snapshots_end(&steps->snapshots, tree, step);
 }
 
+/* Restore a context to the last step end, or mark it if it is new. Return the
+ * removed ticks. */
+static uint64_t
+drop_context(fd_context *context, fd_spread *spread, uint64_t number)
+{
+    if ((spread->self_mark | spread->calls_mark | spread->steps) == 0) {
+        mark_async(context, spread, number);
+        return 0;
+    }
+    uint32_t resumes = (uint32_t)context->resumes - spread->resumes_mark;
+    uint32_t entered =
+        (uint32_t)(context->calls + context->resumes) - spread->calls_mark;
+    uint64_t ticks = context->self - spread->self_mark;
+    if (context->parent != 0) { /* a root counts threads */
+        context->calls -= entered - resumes;
+        context->resumes -= resumes;
+    }
+    context->self -= ticks;
+    return (context->flags & FD_CONTEXT_ASYNC) == 0 ? ticks : 0;
+}
+
+static uint64_t
+drop_tree(const fd_steps *steps, fd_tree *tree)
+{
+    const fd_file *file = &steps->recording->file;
+    uint64_t ticks = 0;
+    for (uint32_t k = 0; k < tree->chunks.count; k++) {
+        fd_chunk *hot = tree->chunks.list[k];
+        fd_context *contexts = fd_chunk_records(hot);
+        fd_spread *spreads = fd_tree_spreads(file, hot);
+        for (uint32_t i = 0; spreads != NULL && i < hot->used; i++) {
+            ticks += drop_context(&contexts[i], &spreads[i], steps->number);
+        }
+    }
+    fd_thread_record *record = tree->record;
+    double ns = (double)ticks / fd_file_header(file)->hertz * 1e9;
+    uint64_t since = record->cpu - record->step_cpu;
+    record->cpu -= (double)since < ns ? since : (uint64_t)ns;
+    record->covered -= ticks;
+    return ticks;
+}
+
+void
+fd_steps_drop(fd_steps *steps, const fd_tree *tree)
+{
+    pthread_mutex_lock(&steps->recording->lock);
+    for (fd_tree *at = steps->recording->trees; at != NULL; at = at->next) {
+        uint64_t ticks = drop_tree(steps, at);
+        fd_file_header(&steps->recording->file)->recorded -=
+            at == tree ? ticks : 0;
+    }
+    pthread_mutex_unlock(&steps->recording->lock);
+}
+
 bool
 fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source)
 {

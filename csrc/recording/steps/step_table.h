@@ -30,4 +30,10 @@ void fd_steps_begin(fd_steps *steps, uint64_t number, uint64_t now);
  * restarts the count. A weaker one is ignored; return false. */
 bool fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source);
 
+/* Remove the figures since the last step end from all contexts that were
+ * recorded before; those of new ones stay, and are not part of a step. For the
+ * rest of a step whose beginning was not recorded, while the recording is
+ * paused; `tree` is of the thread that ended it. */
+void fd_steps_drop(fd_steps *steps, const fd_tree *tree);
+
 #endif

@@ -227,6 +227,7 @@ load_scalars(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
         status = fd_loading_number(l, of[i], MEMBER_NAMES[i], UINT64_MAX,
                                    wide[i - STEPS]);
     }
+    rank->run_steps = rank->steps;
     return status;
 }
 

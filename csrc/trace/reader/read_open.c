@@ -21,6 +21,19 @@ want_context(open_contexts *o, uint32_t id)
 }
 
 static fd_status
+want_followed(open_contexts *o, const fd_thread_record *record)
+{
+    fd_followed_list found = {.list = NULL};
+    fd_status status = fd_reading_followed(o->r, record, &found);
+    for (uint32_t i = 0; i < found.count && status == FD_OK; i++) {
+        const fd_context *context = o->r->records.list[found.list[i].raw];
+        status = want_context(o, fd_reading_id(o->r, context));
+    }
+    fd_vector_clear(&found);
+    return status;
+}
+
+static fd_status
 want_threads(open_contexts *o)
 {
     fd_status status = FD_OK;
@@ -35,6 +48,7 @@ want_threads(open_contexts *o)
             for (uint32_t k = 0; k < depth && status == FD_OK; k++) {
                 status = want_context(o, entries[k].context);
             }
+            fd_then(status, want_followed(o, &records[i]));
         }
     }
     return status;

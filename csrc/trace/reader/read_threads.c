@@ -40,6 +40,29 @@ fd_reading_stack(const fd_reading *r, const fd_thread_record *record,
 }
 
 static fd_status
+read_followed_calls(fd_reading *r, const fd_thread_record *record)
+{
+    fd_followed_list found = {.list = NULL};
+    fd_status status = fd_reading_followed(r, record, &found);
+    uint64_t last = found.count > 0
+                      ? fd_reading_followed_start(r, found.list[0].entry)
+                      : 0;
+    while (found.count > 0 && status == FD_OK) {
+        const fd_followed_call *at = &found.list[--found.count];
+        uint64_t start = fd_reading_followed_start(r, at->entry);
+        fd_open_call call = {r->rank->threads.count - 1, r->map[at->raw],
+                             fd_reading_ns(r, last - start)};
+        r->rank->threads.list[call.thread].last =
+            fd_reading_ns(r, last - fd_chunks_header(&r->file)->start.ticks);
+        if (call.context != 0) {
+            status = fd_vector_push(&r->rank->open, call);
+        }
+    }
+    fd_vector_clear(&found);
+    return status;
+}
+
+static fd_status
 read_open_calls(fd_reading *r, const fd_thread_record *record)
 {
     uint32_t depth;
@@ -57,7 +80,7 @@ read_open_calls(fd_reading *r, const fd_thread_record *record)
             status = fd_vector_push(&r->rank->open, call);
         }
     }
-    return status;
+    return fd_then(status, read_followed_calls(r, record));
 }
 
 static fd_status

@@ -172,12 +172,16 @@ read_header(fd_reading *r)
     rank->world = header->world;
     rank->pid = header->pid;
     rank->timing = header->timing;
-    rank->state = header->state <= FD_STATE_STOPPED ? header->state : 0;
+    rank->state = header->state == FD_STATE_FOLLOWING ? FD_STATE_RUNNING
+                : header->state <= FD_STATE_STOPPED   ? header->state
+                                                      : 0;
     if (header->state != FD_STATE_STOPPED
         && r->file.writer == FD_WRITER_GONE) {
         rank->state = FD_STATE_KILLED;
     }
     rank->steps = header->steps;
+    rank->run_steps =
+        header->run_steps > rank->steps ? header->run_steps : rank->steps;
     rank->steps_source = header->steps_source <= FD_STEPS_EXPLICIT
                            ? header->steps_source
                            : FD_STEPS_NONE;

@@ -104,6 +104,21 @@ const fd_entry *fd_reading_stack(const fd_reading *r,
                                  const fd_thread_record *record,
                                  uint32_t *depth);
 
+typedef struct fd_followed_call {
+    uint32_t raw;    /* its context */
+    uint32_t parent; /* index of the calling one in a list */
+    const fd_entry *entry;
+} fd_followed_call;
+
+typedef FD_VECTOR(fd_followed_call) fd_followed_list;
+
+/* Find the followed calls of a thread, the innermost first. */
+fd_status fd_reading_followed(fd_reading *r, const fd_thread_record *record,
+                              fd_followed_list *found);
+
+/* Return the tick at which a followed call was opened. */
+uint64_t fd_reading_followed_start(const fd_reading *r, const fd_entry *entry);
+
 /* Add a string of the file, without its first `skip` bytes, as a text; 0 if
  * the string is damaged. */
 fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,

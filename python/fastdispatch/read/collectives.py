@@ -84,11 +84,17 @@ def group_calls(traces: Iterable[Trace]) -> list[GroupCalls]:
 
 
 def compared_groups(traces: Iterable[Trace]) -> list[GroupCalls]:
-    """Return the groups whose numbers count the collectives of all steps: empty if a rank measured one in some steps,
-    as earlier versions did."""
+    """Return the groups whose numbers count the collectives of all steps: empty if a rank measured or recorded
+    some steps."""
     traces = list(traces)
-    options = [mapping(rank["meta"].get("options")) for trace in traces for rank in trace.ranks]
-    return group_calls(traces) if all(mapping(of.get("measure")).get("comm", 1) == 1 for of in options) else []
+    ranks = [rank for trace in traces for rank in trace.ranks]
+    complete = all(mapping(mapping(rank["meta"].get("options")).get("measure")).get("comm", 1) == 1 for rank in ranks)
+    return group_calls(traces) if complete and not _left_out_steps(traces) else []
+
+
+def _left_out_steps(traces: Iterable[Trace]) -> bool:
+    """Return whether a budget left out steps: ranks have recorded different ones."""
+    return any(rank["run_steps"] > rank["steps"] for trace in traces for rank in trace.ranks)
 
 
 def _add_rank(groups: dict[str, GroupCalls], trace: Trace, rank: dict[str, Any]) -> None:
@@ -178,7 +184,10 @@ def _ranks(ranks: list[int]) -> str:
 
 def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield a sentence for each collective of c10d whose calls differ between ranks, over all groups: for recordings
-    without ``measure="comm"``."""
+    without ``measure="comm"``. None if a budget left out steps."""
+    traces = list(traces)
+    if _left_out_steps(traces):
+        return
     counts: dict[str, dict[int, int]] = {}
     ranks = []
     for trace in traces:

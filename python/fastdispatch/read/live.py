@@ -166,7 +166,8 @@ def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]
     threads, open_calls = rank["threads"], rank["open"]
     for thread, role in enumerate(threads["role"]):
         # If events are recorded, the stack is unchanged since the last event of the thread.
-        silent = now - rank["start_monotonic"] - threads["last"][thread] if _is_known(rank, live) else 0
+        last = threads["last"][thread]
+        silent = now - rank["start_monotonic"] - last if last and _is_known(rank, live) else 0
         lines = [
             (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age + max(silent, 0))
             for which, context, age in zip(*open_calls.values(), strict=True)
@@ -174,7 +175,7 @@ def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]
         ]
         if lines:
             calls, kinds, ages = zip(*lines, strict=True)
-            yield Stack(rank["rank"], state, role, rank["steps"], calls, kinds, ages)
+            yield Stack(rank["rank"], state, role, rank["run_steps"], calls, kinds, ages)
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,12 @@ def settled(rank: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def steps_of_run(rank: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the steps of a rank that records some of them; ``None`` if it records all."""
+    found = budgeted_steps(rank)
+    return found if found is not None and found["recorded"] < found["steps"] else None
+
+
+def budgeted_steps(rank: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the steps of a rank with a budget, even if it recorded all of them."""
     found = rank["meta"].get(_STEPS_OF_RUN)
     if not isinstance(found, dict) or not found.keys() >= _FIGURES_OF_RUN:
         return None
@@ -135,7 +141,7 @@ def ended_steps(rank: Mapping[str, Any]) -> int:
     """Return how many steps of a rank ended, recorded or not."""
     run = steps_of_run(rank)
     if run is not None:
-        return int(run["steps"])
+        return int(max(run["steps"], rank["run_steps"]))
     return int(rank["steps"] if rank["window"] is None else rank["marks"]["steps"][-1])
 
 

@@ -4,8 +4,8 @@ The first steps and then 32 more are recorded, for a complete call graph. After 
 number, so that periodic work (evaluation every N steps) is in both kinds. All ranks select from the same sets of
 numbers, each of which contains the smaller ones: steps that a rank with a lower share records are recorded by all.
 
-A step that is not recorded has only a duration. The difference to the recorded steps beside it is the cost of
-recording.
+A step that is not recorded has a duration and a stack of open calls, and code that runs for the first time is recorded
+in it (csrc/capture/session/session.c). The difference to the recorded steps beside it is the cost of recording.
 """
 
 from __future__ import annotations
@@ -29,15 +29,20 @@ _MOST = 0.5
 #: Kept durations of steps that are not recorded.
 _KEPT = 4096
 
-#: Assumed cost of a recorded step, as a share of it, until it is measured in this many of them.
+#: The default, unless ``steps``, ``schedule`` or ``et`` select steps.
+DEFAULT = 0.01
+
+#: Assumed cost of a recorded step, as a share of one that is not, until it is measured in this many of them.
 _ASSUMED, _MEASURED = 0.15, 8
 
 _GOLDEN = 2654435769  # 2**32 divided by the golden ratio: its multiples are spread evenly over 32 bits
 
 
-def share_of_budget(value: float | None) -> float | None:
-    """Check the argument ``budget``."""
-    if value is not None and not 0 < value < 1:
+def share_of_budget(value: float | None, all_steps: bool) -> float | None:
+    """Check the argument ``budget``; without one, return the default, or None to record ``all_steps``."""
+    if value is None:
+        return None if all_steps else DEFAULT
+    if not 0 < value < 1:
         raise Error(f"budget={value}: must be a share of the run time between 0 and 1, such as 0.01")
     return value
 
@@ -69,6 +74,9 @@ class StepBudget:
         self._beside: deque[int] = deque(maxlen=_BESIDE)
         self._durations: deque[int] = deque(maxlen=_KEPT)
         self._costs: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # of a recorded step: ns, and share of it
+        self._cost, self._rate = _ASSUMED, self._rate_of(_ASSUMED)
+        self._spent = 0.0  # recorded steps, in usual ones
+        self._settled: deque[int] = deque(maxlen=_BESIDE)  # the last ones that are always recorded
         self._due = 2 * SETTLED  # steps at which the facts are noted
 
     def __call__(self, number: int) -> int:
@@ -89,12 +97,22 @@ class StepBudget:
             self._recorded += 1
             self._open += duration
             self._opened += 1
+            if self._steps <= FIRST + SETTLED:
+                self._settled.append(duration)
+                self._spent += 1
+            else:
+                self._spent += max(duration / quantile(self._beside, 0.5), 1)
             return
         if self._after:  # includes the end of the recording
             self._compare(duration)
         else:
             self._beside.append(duration)
             self._durations.append(duration)
+            if self._settled and len(self._beside) == _BESIDE:
+                for recorded, other in zip(self._settled, self._beside, strict=True):
+                    self._costs.append((recorded - other, (recorded - other) / other))
+                self._settled.clear()
+                self._decide()
 
     def _compare(self, duration: int) -> None:
         """Compare the latest recorded steps, and the step after them, with others beside them."""
@@ -103,6 +121,18 @@ class StepBudget:
             cost = (self._open + duration - (self._opened + 1) * usual) / self._opened
             self._costs.append((cost, cost / usual))
         self._open = self._opened = 0
+        self._decide()
+
+    def _decide(self) -> None:
+        """Choose the share of recorded steps by the measured cost."""
+        if len(self._costs) >= _MEASURED:
+            middle, error = robust_mean([share for _, share in self._costs])
+            self._cost = max(middle + error, 0.01)
+            self._rate = self._rate_of(self._cost)
+
+    def _rate_of(self, cost: float) -> float:
+        """Return the share of steps to begin a group at, if a recorded step costs this share of it."""
+        return min(self._share / cost, _MOST) / self._group
 
     def _selects(self, number: int, now: int) -> bool:
         if self._steps < FIRST + SETTLED:
@@ -110,21 +140,13 @@ class StepBudget:
         if self._rest:
             self._rest -= 1
             return True
-        if len(self._beside) < _BESIDE:
+        if not is_selected(number, self._rate) or len(self._beside) < _BESIDE:
             return False
-        usual, cost = quantile(self._beside, 0.5), self._cost()
-        paid = (self._recorded + self._group) * cost * usual <= self._share * (now - self._start)
-        if not paid or not is_selected(number, min(self._share / cost, _MOST) / self._group):
+        usual = quantile(self._beside, 0.5)
+        if (self._spent + self._group) * self._cost * usual > self._share * (now - self._start):
             return False
         self._rest = self._group - 1
         return True
-
-    def _cost(self) -> float:
-        """Return the cost of a recorded step, as a share of it, with its error: at least a hundredth."""
-        if len(self._costs) < _MEASURED:
-            return _ASSUMED
-        middle, error = robust_mean([share for _, share in self._costs])
-        return max(middle + error, 0.01)
 
     def store(self) -> None:
         """Note the result so far."""

@@ -108,16 +108,16 @@ class CallGraph(Recorded):
         match (``"!glob"`` excludes). The predicate is called once per function. A dropped function is merged into its
         caller. With ``keep`` nothing is folded.
     schedule, steps:
-        Steps to record: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``.
+        Steps to record: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``, or ``"all"``.
     step_of:
         The function whose end is the end of a step, ``"NAME"`` or ``"FILE:NAME"``: the end of its qualified name
         (``"Trainer.train_step"``) and of its path. Default: the iterations of the training loop, found by the calls of
         optimizers (docs/start/usage.md).
     budget:
-        Share of the run time that recording may take, such as 0.01: the first 36 steps are recorded, and after that as
-        many as the budget allows. The others have only a duration. The cost of recording is measured between both, and
-        step times are those of steps that are not recorded. Where the program is during such a step is not recorded.
-        Default: every step is recorded.
+        Share of the run time that recording may take, by default 0.01 unless ``steps``, ``schedule`` or ``et`` is
+        given: the first 36 steps are recorded, and after that as many as the budget allows. The others have a duration,
+        open calls (``fastdispatch stacks``), and the functions that run for the first time. The cost of recording is
+        measured between both, and step times are those of steps that are not recorded (docs/concepts/steps.md).
     ranks:
         Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
     on_trace_ready:
@@ -183,10 +183,10 @@ class CallGraph(Recorded):
         if self._gpu is not None and self._gpu.require and not timing:
             raise _core.Error("gpu='require' requires times: omit timing=False")
         self._keep = keep_function(keep)
-        share = share_of_budget(budget)
+        share = share_of_budget(budget, all_steps=steps is not None or schedule is not None or et)
         # Jobs of a pipeline and events of a timeline refer to the step before.
         self._budget = None if share is None else StepBudget(share, 1 if self._timeline is None else 2, self._note)
-        self._schedule = self._budget or (schedule if steps is None else window(steps))
+        self._schedule = self._budget or (schedule if steps is None or steps == "all" else window(steps))
         self._step_of = step_function(step_of)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
         self._on_trace_ready = on_trace_ready
@@ -264,6 +264,8 @@ class CallGraph(Recorded):
         self._note(facts() | {"run_id": self._run_id, "options": self._options()})
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})
+        if self._budget is not None:
+            self._budget.store()
         _current = self
         atexit.register(self._stop_at_exit)
         try:
@@ -365,6 +367,7 @@ class CallGraph(Recorded):
             "world": self._world,
             "keep": self._keep,
             "schedule": self._schedule,
+            "budgeted": self._budget is not None and not self._et,
             "timeline": None if self._timeline is None else self._timeline.core(),
             "on_change": self._look,
             "on_ready": self._ready if self._on_trace_ready is not None else None,

@@ -93,7 +93,8 @@ def _start(gpu: str | Gpu) -> None:
     global _own, _windows
     _windows += 1
     out = os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out"
-    graph = CallGraph(out if _windows == 1 else f"{out}-{_windows}", timeline=True, gpu=gpu, best_effort=True)
+    folder = out if _windows == 1 else f"{out}-{_windows}"
+    graph = CallGraph(folder, timeline=True, steps="all", gpu=gpu, best_effort=True)
     graph._ambient = graph._gpu_always = True
     graph.start()
     _own = graph

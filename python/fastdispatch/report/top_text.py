@@ -17,11 +17,11 @@ TITLES = ("calls/s", "self", "total", "where")
 
 def head(before: Sample | None, after: Sample) -> str:
     ranks = after.ranks
-    steps = [rank["steps"] for rank in ranks]
+    steps = [rank["run_steps"] for rank in ranks]
     span = f"step {min(steps)}" if min(steps) == max(steps) else f"steps {min(steps)} to {max(steps)}"
     rate = ""
     if before is not None and after.at > before.at:
-        done = max(steps) - max((rank["steps"] for rank in before.ranks), default=0)
+        done = max(steps) - max((rank["run_steps"] for rank in before.ranks), default=0)
         rate = f", {done / (after.at - before.at):.3g} steps/s"
     recorded = seconds(max(rank["recorded"] for rank in ranks))
     paused = sum(rank["state"] == "paused" for rank in ranks) if after.ended < len(ranks) else 0

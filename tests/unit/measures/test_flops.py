@@ -311,7 +311,7 @@ def test_changes_of_inputs_at_one_call_site_are_counted_exactly(measure: str, tm
 
 
 def test_all_steps_are_measured(tmp_path: Path) -> None:
-    with fastdispatch.CallGraph(tmp_path, measure="flops") as graph:
+    with fastdispatch.CallGraph(tmp_path, measure="flops", steps="all") as graph:
         for _ in range(50):
             ones(2, 3) @ ones(3, 4)
             graph.step()

@@ -19,7 +19,7 @@ class Run:
     def __init__(
         self, share: float, cost: int, steps: int, usual: int = 10 * MS, group: int = 1, noise: int = 0
     ) -> None:
-        self.now = 0
+        self.now, self.steps = 0, steps
         self.notes: dict[str, object] = {}
         self.recorded: list[int] = []
         dice = random.Random(0)
@@ -32,7 +32,8 @@ class Run:
         budget.store()
 
     def cost(self):
-        return recording_cost([{"meta": self.notes, "steps": len(self.recorded)}])
+        rank = {"meta": self.notes, "steps": len(self.recorded), "run_steps": self.steps, "window": None}
+        return recording_cost([rank])
 
 
 def test_the_first_steps_are_recorded_and_then_what_the_budget_pays_for() -> None:
@@ -55,9 +56,14 @@ def test_the_cost_is_the_difference_to_steps_beside_it(noise: int) -> None:
 
 
 def test_a_short_run_does_not_decide_the_cost() -> None:
-    cost = Run(share=0.01, cost=MS, steps=60).cost()
+    cost = Run(share=0.01, cost=MS, steps=FIRST + SETTLED + 8).cost()
     assert (cost.share, cost.method) == (None, "not decided")
     assert "0 of 36 recorded steps could be compared" in cost.text
+
+
+def test_the_first_steps_decide_the_cost() -> None:
+    cost = Run(share=0.01, cost=MS, steps=60).cost()
+    assert (cost.of_recorded_step, cost.method) == (pytest.approx(0.1), "measured")
 
 
 def test_cheap_recording_still_leaves_steps_to_compare() -> None:

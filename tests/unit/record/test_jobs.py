@@ -137,7 +137,7 @@ def test_a_window_that_ends_ends_its_jobs() -> None:
     jobs = trace.jobs()
     # Opened in steps 1 and 3, closed when their windows had ended.
     assert jobs["micro_batch"] == [1, 3]
-    assert jobs["open"] == [False, True]
+    assert jobs["open"] == [False, False]
 
 
 def test_lost_ones_are_counted(tmp_path: Path) -> None:

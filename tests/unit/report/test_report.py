@@ -325,11 +325,12 @@ def test_ambiguous_and_unknown_names(recording: Path) -> None:
             },
             "recorded steps cost 0.6 % of the run (10.0 ± 1.0 % of a step each; 44 of 700 steps are recorded)",
         ),
-        ({"samples": "9"}, "not decided: a budget measures it"),
+        ({"samples": "9"}, "not decided: the default budget measures it"),
+        ({"recorded": 700}, "not decided: all 4 steps were recorded"),
     ],
 )
 def test_the_cost_of_recording(cost: dict[str, object], text: str, recording: Path, tmp_path: Path) -> None:
-    assert "not decided: a budget measures it" in printed(recording)
+    assert "not decided: all 4 steps were recorded" in printed(recording)
     fastdispatch.load(recording).dump(tmp_path / "dump.json")
     dump = json.loads((tmp_path / "dump.json").read_text())
     run = {"budget": 0.01, "steps": 700, "recorded": 44, "time": 7 * 10**9, "samples": 0}
@@ -347,7 +348,8 @@ def test_the_head_states_the_recording(recording: Path) -> None:
 def test_operators_without_pytorch(tmp_path: Path) -> None:
     command = f"import fastdispatch\nwith fastdispatch.CallGraph({str(tmp_path)!r}): sorted([1], key=lambda x: x)"
     processes.python_program("-c", command)
-    assert "operators: off (PyTorch was not imported)" in printed(tmp_path)
+    text = printed(tmp_path, width=None)
+    assert "operators: off (PyTorch was not imported)" in text and "not decided: no steps were found" in text
 
 
 def test_a_killed_process_shows_its_open_calls(tmp_path: Path) -> None:

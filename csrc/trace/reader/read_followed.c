@@ -1,0 +1,109 @@
+#include "trace/reader/recording_reading.h"
+
+/* Followed calls have no context, only the number of their code: they match
+ * the contexts below the last recorded call that were entered for this code,
+ * in turn. Several can match, with different classes; the calls inside them
+ * decide. */
+typedef struct followed_path {
+    fd_reading *r;
+    fd_followed_list calls; /* the levels in turn */
+    uint32_t begin;         /* of the last level */
+} followed_path;
+
+static bool
+is_called_for(const fd_reading *r, const fd_context *record,
+              const fd_entry *entry)
+{
+    uint32_t class_id = entry->flags >> FD_ENTRY_CLASS_SHIFT;
+    if (record == NULL
+        || FD_FOLLOWED(record->callee, 0)
+               != FD_FOLLOWED(entry->start >> FD_FOLLOWED_TICK_BITS, 0)
+        || (class_id != (record->receiver & FD_ENTRY_ANY_CLASS)
+            && class_id != FD_ENTRY_ANY_CLASS)) {
+        return false;
+    }
+    const fd_node *node =
+        fd_chunks_record(&r->file, FD_CHUNK_NODES, record->node);
+    return node != NULL && node->kind == FD_NODE_PYTHON;
+}
+
+static fd_status
+add_match(followed_path *path, uint32_t raw, uint32_t parent,
+          const fd_entry *entry)
+{
+    fd_followed_call call = {raw, parent, entry};
+    return fd_vector_push(&path->calls, call);
+}
+
+/* Add a level: the children of the last one that match an entry. The last
+ * level stays if there are none: the call was folded, or is new here. */
+static fd_status
+add_level(followed_path *path, const fd_entry *entry)
+{
+    const fd_reading *r = path->r;
+    uint32_t end = path->calls.count;
+    fd_status status = FD_OK;
+    for (uint32_t i = 1; i < r->raw.count && status == FD_OK; i++) {
+        const fd_context *record = r->records.list[i];
+        if (!is_called_for(r, record, entry)) {
+            continue;
+        }
+        uint32_t parent = fd_reading_raw(r, record->parent);
+        for (uint32_t at = path->begin; at < end && status == FD_OK; at++) {
+            if (path->calls.list[at].raw == parent) {
+                status = add_match(path, i, at, entry);
+            }
+        }
+    }
+    path->begin = path->calls.count > end ? end : path->begin;
+    return status;
+}
+
+/* The high bits are those of the start of the recording, or one more. */
+uint64_t
+fd_reading_followed_start(const fd_reading *r, const fd_entry *entry)
+{
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    uint64_t units = entry->start - FD_FOLLOWED(0, origin);
+    units &= (UINT64_C(1) << FD_FOLLOWED_TICK_BITS) - 1;
+    return origin + (units << FD_FOLLOWED_UNIT_SHIFT);
+}
+
+/* Return the next followed entry at or after `at`. */
+static uint32_t
+next_followed(const fd_entry *entries, uint32_t at, uint32_t depth)
+{
+    while (at < depth
+           && (entries[at].flags & (FD_ENTRY_FOLLOWED | FD_ENTRY_PENDING))
+                  != FD_ENTRY_FOLLOWED) {
+        at++;
+    }
+    return at;
+}
+
+fd_status
+fd_reading_followed(fd_reading *r, const fd_thread_record *record,
+                    fd_followed_list *found)
+{
+    uint32_t depth;
+    const fd_entry *entries = fd_reading_stack(r, record, &depth);
+    uint32_t at = next_followed(entries, 0, depth);
+    followed_path path = {.r = r};
+    found->count = 0;
+    if (at == depth
+        || fd_chunks_header(&r->file)->state == FD_STATE_STOPPED) {
+        return FD_OK;
+    }
+    fd_status status =
+        add_match(&path, fd_reading_raw(r, entries[at].context), 0, NULL);
+    for (; at < depth && status == FD_OK;
+         at = next_followed(entries, at + 1, depth)) {
+        status = add_level(&path, &entries[at]);
+    }
+    for (uint32_t i = path.begin; i > 0 && status == FD_OK;
+         i = path.calls.list[i].parent) {
+        status = fd_vector_push(found, path.calls.list[i]);
+    }
+    fd_vector_clear(&path.calls);
+    return status;
+}
