@@ -240,6 +240,7 @@ class Session:
     IPython and ipykernel, and what the threads of now run outside of the program. ``c_calls``: record C functions.
     ``on_site([(code, offset), ...])`` is called with each new place from which optimizers are called and returns the
     relations of all places (record/step_sites.py). ``step_of``: the function whose ends are ends of steps.
+    ``budgeted``: the schedule is a budget; code that runs for the first time is recorded in every step.
 
     Raises :class:`Error` if the file cannot be created or another process records there.
     """
@@ -265,6 +266,7 @@ class Session:
         c_calls: bool = False,
         on_site: Callable[[list[tuple[CodeType, int]]], bytes] | None = None,
         step_of: str | None = None,
+        budgeted: bool = False,
     ) -> Self: ...
     @property
     def path(self) -> str | None:

@@ -89,12 +89,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="GLOB",
         help="record only functions that match GLOB; !GLOB excludes; repeatable",
     )
-    parser.add_argument("--steps", metavar="A:B", help="record only steps A to B-1")
+    parser.add_argument("--steps", metavar="A:B", help="record only steps A to B-1, or all steps (all)")
     parser.add_argument(
         "--budget",
         type=float,
         metavar="SHARE",
-        help="record only as many steps as take SHARE of the run time, e.g. 0.01, and measure what they cost",
+        help="share of the run time that recording may take, which selects the steps to record (default: 0.01)",
     )
     parser.add_argument(
         "--step-of",
