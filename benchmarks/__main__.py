@@ -23,6 +23,7 @@ SUBJECTS = (
     "timeline",
     "operators",
     "training",
+    "budget",
     "measures",
     "sizes",
     "lifecycle",

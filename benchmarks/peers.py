@@ -28,7 +28,8 @@ def plain() -> AbstractContextManager[None]:
 
 
 def recorded(**options: Any) -> Callable[[], AbstractContextManager[object]]:
-    """Ours, into a real file."""
+    """Ours, into a real file, in every step."""
+    options = {"steps": "all"} | options
 
     @contextmanager
     def side() -> Iterator[fastdispatch.CallGraph]:

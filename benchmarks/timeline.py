@@ -42,7 +42,7 @@ def _events(result: Result, effort: Effort) -> None:
 def _recording(folder: str, slices: int) -> Path:
     """Eight calls a walk, of four functions on three levels."""
     work = calls._tree(slices)
-    with fastdispatch.CallGraph(folder, ops="off", timeline=True, max_mb=128) as graph:
+    with fastdispatch.CallGraph(folder, ops="off", timeline=True, max_mb=128, steps="all") as graph:
         work()
     assert graph.path is not None
     return Path(graph.path)
@@ -111,7 +111,7 @@ def _jobs(result: Result, effort: Effort) -> None:
     pipeline.rule("benchmarks/timeline.py", "_Engine.known", "F", mb="arg:mb", stage="attr:stage")
     marks, rules = [], []
     for _ in range(effort.rounds):
-        with fastdispatch.CallGraph(None, ops="off", jobs=True):
+        with fastdispatch.CallGraph(None, ops="off", jobs=True, steps="all"):
             job = _nanoseconds(_contexts(lambda: fastdispatch.job("F", mb=3, stage=1), count), count)
             marks.append(job / _nanoseconds(_contexts(_Nothing, count), count))
             known = _nanoseconds(_each(engine.known, count), count)

@@ -18,7 +18,7 @@ _STEPS, _TURNS = 20, 6
 
 def recorded(gpu: str, always: bool = True) -> fastdispatch.CallGraph:
     """A recording with marks in every step, or in sampled ones."""
-    graph = fastdispatch.CallGraph(None, gpu=gpu)
+    graph = fastdispatch.CallGraph(None, gpu=gpu, steps="all")
     graph._gpu_always = always
     return graph
 

@@ -128,7 +128,7 @@ enum {
     FD_STATE_PAUSED = 2,  /* outside the recorded steps */
     FD_STATE_STOPPED = 3,
     FD_STATE_KILLED = 4,   /* never in a file: determined by readers */
-    FD_STATE_FOLLOWING = 5 /* in a step that a budget leaves out */
+    FD_STATE_FOLLOWING = 5 /* in an unrecorded step of a budget */
 };
 
 /* How readers detect a live writer. */
@@ -339,22 +339,8 @@ enum {
     FD_ENTRY_ENTERS = 128, /* a frame of __enter__: ranges opened in it
                               belong to its caller */
     FD_ENTRY_NODE_SHIFT = 8,
-    /* With FRAME and CONTRACTED, never with PENDING: a frame of an unrecorded
-     * step. `start` is an FD_FOLLOWED, the bits from FD_ENTRY_CLASS_SHIFT up
-     * are the low bits of its class: fd_context.receiver */
-    FD_ENTRY_FOLLOWED = 256,
-    FD_ENTRY_CLASS_SHIFT = 12,
-    FD_ENTRY_ANY_CLASS = 0xfffff
+    FD_ENTRY_FOLLOWED = 256 /* of an unrecorded step: followed_call.h */
 };
-
-/* The start of a followed call: low bits of the number of its code
- * (fd_context.callee), and of its tick in coarse units. */
-#define FD_FOLLOWED(code, tick) \
-    ((uint64_t)(code) << FD_FOLLOWED_TICK_BITS \
-     | ((tick) >> FD_FOLLOWED_UNIT_SHIFT \
-        & ((UINT64_C(1) << FD_FOLLOWED_TICK_BITS) - 1)))
-
-enum { FD_FOLLOWED_TICK_BITS = 40, FD_FOLLOWED_UNIT_SHIFT = 14 };
 
 /* An event of the timeline: an ended call, step or job. The events of a thread
  * are ordered by their ends. */

@@ -42,7 +42,7 @@ class Training:
 def record(work: Callable[[], object], gpu: str, steps: int, always: bool = True, **options: Any) -> fastdispatch.Trace:
     """``work`` once per step, recorded into a file, with marks ``always`` or in sampled steps."""
     with tempfile.TemporaryDirectory(prefix="fastdispatch-gpu-") as folder:
-        graph = fastdispatch.CallGraph(folder, gpu=gpu, **options)
+        graph = fastdispatch.CallGraph(folder, gpu=gpu, steps="all", **options)
         graph._gpu_always = always
         with graph:
             for _ in range(steps):

@@ -107,7 +107,7 @@ def run(name: str) -> dict[str, object]:
     ops = "dispatch" if trouble == "dispatch" else "record"
     gpu = fastdispatch.Gpu(contexts, require=True)
     more = {"timeline": trouble == "timeline", "et": trouble == "traces"}
-    more |= {"schedule": lambda step: 2 * (step % 4 > 0)} if name == "jobs" else {}
+    more |= {"schedule": lambda step: 2 * (step % 4 > 0)} if name == "jobs" else {"steps": "all"}
     graph = fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, ops=ops, **more)
     graph._gpu_always = name not in SAMPLED
     with graph:

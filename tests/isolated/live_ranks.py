@@ -43,7 +43,7 @@ def agree() -> bool:
     return bool(ended.item())
 
 
-with fastdispatch.CallGraph(sys.argv[1]):
+with fastdispatch.CallGraph(sys.argv[1], steps="all"):
     steps = 0
     while not agree():
         train_step()

@@ -4,6 +4,7 @@
 #define FD_PYTHON_CALLS_H
 
 #include "capture/frames/functions.h"
+#include "recording/followed_call.h"
 #include "recording/open_entries.h"
 
 /* Handle the conditions that exclude the shortest path: a new thread, a new

@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static void
@@ -241,6 +240,15 @@ resume_recording(fd_session *session)
     }
 }
 
+/* An unrecorded step of a budget is part of a running recording. */
+static void
+mark_state(const fd_session *session)
+{
+    fd_file_header(&session->recording->file)->state =
+        session->budgeted && !session->on_hold ? FD_STATE_FOLLOWING
+                                               : FD_STATE_PAUSED;
+}
+
 /* Keep the stacks of open calls while nothing is recorded. */
 static void
 follow_calls(const fd_session *session)
@@ -248,9 +256,7 @@ follow_calls(const fd_session *session)
     PyThreadState *state = PyThreadState_Get();
     fd_process_next_generation();
     install_hook(session, true);
-    if (session->budgeted && !session->on_hold) {
-        fd_file_header(&session->recording->file)->state = FD_STATE_FOLLOWING;
-    }
+    mark_state(session);
     if (session->calls != FD_CALLS_OFF) {
         fd_calls_following(state, fd_frame_current(state), NULL);
     }
@@ -387,8 +393,13 @@ apply_schedule(fd_session *session, fd_thread *thread, long ended)
             follow_calls(session);
         }
     }
-    if (record && is_active(session) && !session->running) {
-        resume_recording(session);
+    if (is_active(session) && !session->running) {
+        if (record) {
+            resume_recording(session);
+        }
+        else {
+            mark_state(session);
+        }
     }
 }
 
@@ -548,64 +559,4 @@ fd_session_retire(fd_session *session)
     session->next = fd_process.retired;
     fd_process.retired = session;
     free_retired();
-}
-
-static void
-before_fork(void)
-{
-    fd_sections_before_fork();
-    fd_process.forking = fd_process_active();
-    if (fd_process.forking != NULL) {
-        fd_memory_reports_lock(fd_process.forking);
-        pthread_mutex_lock(&fd_process.forking->recording->lock);
-    }
-}
-
-static void
-after_fork_in_parent(void)
-{
-    if (fd_process.forking != NULL) {
-        pthread_mutex_unlock(&fd_process.forking->recording->lock);
-        fd_memory_reports_unlock(fd_process.forking);
-    }
-    fd_sections_after_fork_in_parent();
-}
-
-/* Detach the mapping first: a call recorded in the child would be in the file
- * of the parent. */
-static void
-after_fork_in_child(void)
-{
-    if (fd_process.forking != NULL) {
-        fd_recording_detach(fd_process.forking->recording);
-        fd_process_activate(NULL, 0);
-        fd_process_next_generation();
-        pthread_mutex_unlock(&fd_process.forking->recording->lock);
-        fd_memory_reports_unlock(fd_process.forking);
-    }
-    fd_process.pins = fd_thread_self != NULL ? fd_thread_self->pins : 0;
-    fd_thread_forked();
-}
-
-int
-fd_session_init(void)
-{
-    fd_sections_init();
-    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)
-        != 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    return fd_collections_init();
-}
-
-void
-fd_session_forked(void)
-{
-    fd_frame_hook_remove();
-    fd_monitor_remove();
-    fd_c_calls_close();
-    fd_collections_ignore();
-    fd_constructors_release();
-    fd_memory_reports_ignore();
 }

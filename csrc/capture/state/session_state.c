@@ -49,8 +49,8 @@ keep_error(fd_session *session)
 static bool
 is_of_user(const fd_session *session, const PyObject *function)
 {
-    return function == session->keep || function == session->schedule
-        || function == session->on_ready;
+    return function == session->keep || function == session->on_ready
+        || (function == session->schedule && !session->budgeted);
 }
 
 PyObject *

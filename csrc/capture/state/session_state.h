@@ -3,7 +3,6 @@
 #ifndef FD_SESSION_STATE_H
 #define FD_SESSION_STATE_H
 
-#include "capture/frames/code_nodes.h"
 #include "capture/process/thread.h"
 #include "capture/state/async_calls.h"
 #include "capture/state/c_functions.h"
@@ -104,7 +103,8 @@ typedef struct fd_session {
                      uint32_t source);
     /* Decide whether to record the rest of an unrecorded step, because it runs
      * code that was not recorded before. */
-    bool (*code_found)(struct fd_session *session, const fd_code *known);
+    bool (*code_found)(struct fd_session *session,
+                       const struct fd_code *known);
     fd_map nodes;  /* code id << 32 | class id -> node */
     fd_map models; /* address of a module that was passed to on_model -> 1 */
     fd_map owners; /* code id -> owner of the code: frames/notebook_calls.h */

@@ -80,6 +80,14 @@ set_functions(fd_session *session, PyObject *keep, PyObject *schedule,
     session->step_plan.on_site = optional_object(on_site);
 }
 
+static void
+set_rank(const fd_session *session, unsigned int rank, unsigned int world)
+{
+    fd_header *header = fd_file_header(&session->recording->file);
+    header->rank = rank;
+    header->world = world;
+}
+
 static PyObject *
 session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -129,9 +137,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     fd_recording_plan(session->recording, &timeline);
     session->origins.keeps_starts =
         timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;
-    fd_header *header = fd_file_header(&session->recording->file);
-    header->rank = rank;
-    header->world = world;
+    set_rank(session, rank, world);
     set_functions(session, keep, schedule, on_change, on_ready, on_site);
     if (!fd_code_set_step(step_of)) {
         Py_DECREF(self);
@@ -262,9 +268,7 @@ session_set_rank(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "II:set_rank", &rank, &world)) {
         return NULL;
     }
-    fd_header *header = fd_file_header(&fd_session_of(self)->recording->file);
-    header->rank = rank;
-    header->world = world;
+    set_rank(fd_session_of(self), rank, world);
     Py_RETURN_NONE;
 }
 
@@ -530,7 +534,7 @@ static PyType_Slot slots[] = {
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
      "        on_change=None, on_ready=None, timeline=None, "
      "folder=None, notebook=False, c_calls=False, on_site=None, "
-     "step_of=None)\n--\n\n"
+     "step_of=None, budgeted=False)\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},

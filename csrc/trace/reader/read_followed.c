@@ -1,3 +1,4 @@
+#include "recording/followed_call.h"
 #include "trace/reader/recording_reading.h"
 
 /* Followed calls have no context, only the number of their code: they match
@@ -9,6 +10,9 @@ typedef struct followed_path {
     fd_followed_list calls; /* the levels in turn */
     uint32_t begin;         /* of the last level */
 } followed_path;
+
+/* More are only in a damaged file. */
+enum { MOST_MATCHES = 64 };
 
 static bool
 is_called_for(const fd_reading *r, const fd_context *record,
@@ -35,15 +39,18 @@ add_match(followed_path *path, uint32_t raw, uint32_t parent,
     return fd_vector_push(&path->calls, call);
 }
 
-/* Add a level: the children of the last one that match an entry. The last
- * level stays if there are none: the call was folded, or is new here. */
+/* Add a level: the children of the last one that match an entry. Without a
+ * match (a folded call, or one that is new here) the last level stays. */
 static fd_status
 add_level(followed_path *path, const fd_entry *entry)
 {
     const fd_reading *r = path->r;
     uint32_t end = path->calls.count;
     fd_status status = FD_OK;
-    for (uint32_t i = 1; i < r->raw.count && status == FD_OK; i++) {
+    for (uint32_t i = 1;
+         i < r->raw.count && path->calls.count < end + MOST_MATCHES
+         && status == FD_OK;
+         i++) {
         const fd_context *record = r->records.list[i];
         if (!is_called_for(r, record, entry)) {
             continue;
@@ -90,8 +97,7 @@ fd_reading_followed(fd_reading *r, const fd_thread_record *record,
     uint32_t at = next_followed(entries, 0, depth);
     followed_path path = {.r = r};
     found->count = 0;
-    if (at == depth
-        || fd_chunks_header(&r->file)->state == FD_STATE_STOPPED) {
+    if (at == depth || fd_chunks_header(&r->file)->state == FD_STATE_STOPPED) {
         return FD_OK;
     }
     fd_status status =

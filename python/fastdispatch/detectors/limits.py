@@ -102,5 +102,5 @@ GIL_SHARE = 0.02
 #: hang: age of the innermost call, in mean steps.
 HANG_STEPS = 5.0
 
-#: own-cost: share of the run.
-OWN_SHARE = 0.02
+#: own-cost: share of the run; steps of a run in which the first 36 do not count.
+OWN_SHARE, OWN_STEPS = 0.02, 500

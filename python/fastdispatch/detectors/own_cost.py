@@ -18,6 +18,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     cost = recording_cost(steps.ranks)
     if cost.share is None and cost.steps_recorded < cost.steps:
         yield NotDecided(ID, cost.reason)
+    elif cost.share is not None and cost.steps < limits.OWN_STEPS:
+        yield NotDecided(ID, f"fewer than {limits.OWN_STEPS} steps: the first ones are always recorded")
     elif (cost.share or 0) >= limits.OWN_SHARE:
         yield steps.finding(
             ID,

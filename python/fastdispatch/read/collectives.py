@@ -89,11 +89,11 @@ def compared_groups(traces: Iterable[Trace]) -> list[GroupCalls]:
     traces = list(traces)
     ranks = [rank for trace in traces for rank in trace.ranks]
     complete = all(mapping(mapping(rank["meta"].get("options")).get("measure")).get("comm", 1) == 1 for rank in ranks)
-    return group_calls(traces) if complete and not _left_out_steps(traces) else []
+    return group_calls(traces) if complete and not _skipped_steps(traces) else []
 
 
-def _left_out_steps(traces: Iterable[Trace]) -> bool:
-    """Return whether a budget left out steps: ranks have recorded different ones."""
+def _skipped_steps(traces: Iterable[Trace]) -> bool:
+    """Return whether a budget skipped steps: ranks have recorded different ones."""
     return any(rank["run_steps"] > rank["steps"] for trace in traces for rank in trace.ranks)
 
 
@@ -184,9 +184,9 @@ def _ranks(ranks: list[int]) -> str:
 
 def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
     """Yield a sentence for each collective of c10d whose calls differ between ranks, over all groups: for recordings
-    without ``measure="comm"``. None if a budget left out steps."""
+    without ``measure="comm"``. None if a budget skipped steps."""
     traces = list(traces)
-    if _left_out_steps(traces):
+    if _skipped_steps(traces):
         return
     counts: dict[str, dict[int, int]] = {}
     ranks = []

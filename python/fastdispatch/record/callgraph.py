@@ -117,7 +117,7 @@ class CallGraph(Recorded):
         Share of the run time that recording may take, by default 0.01 unless ``steps``, ``schedule`` or ``et`` is
         given: the first 36 steps are recorded, and after that as many as the budget allows. The others have a duration,
         open calls (``fastdispatch stacks``), and the functions that run for the first time. The cost of recording is
-        measured between both, and step times are those of steps that are not recorded (docs/concepts/steps.md).
+        measured between both, and step times are those of steps that are not recorded (docs/concepts/overhead.md).
     ranks:
         Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
     on_trace_ready:

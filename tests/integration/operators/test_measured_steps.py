@@ -34,7 +34,7 @@ def paths(trace: fastdispatch.Trace) -> Paths:
 
 def record(work: Callable[[Step], None], folder: Path, measure: str, **options: object) -> fastdispatch.Trace:
     torch.manual_seed(0)
-    with fastdispatch.CallGraph(folder, measure=measure, **options) as graph:
+    with fastdispatch.CallGraph(folder, measure=measure, **options or {"steps": "all"}) as graph:
         work(graph.step)
     return fastdispatch.load(folder)
 
@@ -118,7 +118,7 @@ def test_windows_of_a_schedule(tmp_path: Path) -> None:
 
 def test_an_earlier_recording_of_some_steps(group: None, tmp_path: Path) -> None:
     """Earlier versions measured one step in N: the report names their number, and collectives are not compared."""
-    with fastdispatch.CallGraph(tmp_path, measure="comm") as graph:
+    with fastdispatch.CallGraph(tmp_path, measure="comm", steps="all") as graph:
         for _ in range(50):
             torch.distributed.all_reduce(torch.ones(1 << 10))
             graph.step()

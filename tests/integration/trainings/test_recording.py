@@ -505,7 +505,7 @@ def test_ten_thousand_steps_need_no_more_room_than_a_hundred(tmp_path: Path) -> 
         model(torch.ones(1, 4)).sum().backward()
         optimizer.step()
 
-    with fastdispatch.CallGraph(tmp_path) as graph:
+    with fastdispatch.CallGraph(tmp_path, steps="all") as graph:
         for n in range(10_000):
             step()
             if n == 99:

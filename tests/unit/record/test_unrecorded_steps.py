@@ -1,4 +1,4 @@
-"""Steps that a budget leaves out: where the program is, and code that runs for the first time."""
+"""Steps that a budget skips: where the program is, and code that runs for the first time."""
 
 import os
 import sys

@@ -223,8 +223,36 @@ measured_figures(void)
     EQUAL(steps[0].communicated, 131);
 }
 
-RUN(ABSORBS(spreads_over_steps), ABSORBS(open_calls_are_split),
-    ABSORBS(ring_and_phases), ABSORBS(tops_and_laps),
-    ABSORBS(stronger_source_wins), ABSORBS(other_threads),
-    ABSORBS(asynchronous_is_apart), ABSORBS(windows_keep_their_numbers),
-    ABSORBS(measured_figures))
+/* The rest of a step is not part of the figures, except new contexts. */
+static void
+dropped_rest(void)
+{
+    FIXTURE(f, NULL, 4);
+    uint32_t parent = fixture_function(&f, "parent", 0);
+    uint32_t leaf = fixture_node(&f, FD_NODE_OP, "leaf");
+    fd_context *contexts[2] = {NULL, NULL};
+    play(&f, parent, leaf, (uint64_t[]){100, 200}, 2, contexts);
+    fd_context *before = fixture_enter_node(f.main, parent);
+    fixture_work(5);
+    const fd_context *new =
+        fixture_call(f.main, fixture_node(&f, FD_NODE_OP, "new"), 40);
+    fixture_leave(f.main);
+    fd_recording_pause(f.recording, true);
+    uint64_t covered = f.main->record->covered;
+    fd_steps_drop(&f.steps, f.main);
+    EQUAL(before->calls, 2);
+    EQUAL(before->self, 20);
+    EQUAL(contexts[1]->calls, 2);
+    EQUAL(new->calls, 1);
+    EQUAL(new->self, 40);
+    EQUAL(f.main->record->covered, covered - 5);
+    EQUAL(spread_of(&f, new)->steps, 0);
+    EQUAL(spread_of(&f, new)->self_mark, 40);
+    EQUAL(fd_file_header(&f.recording->file)->steps, 2);
+}
+
+RUN(ABSORBS(dropped_rest), ABSORBS(spreads_over_steps),
+    ABSORBS(open_calls_are_split), ABSORBS(ring_and_phases),
+    ABSORBS(tops_and_laps), ABSORBS(stronger_source_wins),
+    ABSORBS(other_threads), ABSORBS(asynchronous_is_apart),
+    ABSORBS(windows_keep_their_numbers), ABSORBS(measured_figures))

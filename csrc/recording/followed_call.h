@@ -1,0 +1,24 @@
+/* Entries of calls in unrecorded steps, with the flags FRAME, CONTRACTED and
+ * FOLLOWED, and without PENDING. They have no context: the code object, the
+ * class and the parent identify it. */
+#ifndef FD_FOLLOWED_CALL_H
+#define FD_FOLLOWED_CALL_H
+
+#include "recording/recording_format.h"
+
+enum {
+    FD_FOLLOWED_TICK_BITS = 40,
+    FD_FOLLOWED_UNIT_SHIFT = 14,
+    /* Bits of the flags from here up: low bits of fd_context.receiver. */
+    FD_ENTRY_CLASS_SHIFT = 12,
+    FD_ENTRY_ANY_CLASS = 0xfffff
+};
+
+/* The start: low bits of the number of the code (fd_context.callee), and of
+ * the tick in coarse units. */
+#define FD_FOLLOWED(code, tick) \
+    ((uint64_t)(code) << FD_FOLLOWED_TICK_BITS \
+     | ((tick) >> FD_FOLLOWED_UNIT_SHIFT \
+        & ((UINT64_C(1) << FD_FOLLOWED_TICK_BITS) - 1)))
+
+#endif

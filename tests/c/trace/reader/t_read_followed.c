@@ -1,0 +1,80 @@
+#include "check.h"
+#include "fixtures.h"
+#include "recording/followed_call.h"
+
+/* Enter a call for this code and class, and leave it. */
+static void
+call_for(fixture *f, uint32_t node, uint32_t code, uint32_t class_id)
+{
+    fd_context *context = fixture_enter_node(f->main, node);
+    context->callee = code;
+    context->receiver = class_id;
+    fixture_work(1);
+}
+
+static void
+follow(fixture *f, uint32_t code, uint32_t class_id)
+{
+    fd_tree *tree = f->main;
+    tree->stack[tree->record->depth++] = (fd_entry){
+        .start = FD_FOLLOWED(code, check_clock_now()),
+        .context = fd_tree_id(tree, tree->root),
+        .flags = FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED | FD_ENTRY_FOLLOWED
+               | class_id << FD_ENTRY_CLASS_SHIFT,
+    };
+    fixture_work(1 << (FD_FOLLOWED_UNIT_SHIFT + 1));
+}
+
+/* Two classes call their own function through the same code. */
+static void
+make_paths(fixture *f)
+{
+    for (uint32_t class_id = 1; class_id <= 2; class_id++) {
+        call_for(f, fixture_function(f, class_id == 1 ? "A" : "B", 0), 7,
+                 class_id);
+        call_for(f, fixture_function(f, class_id == 1 ? "a" : "b", 0),
+                 10 + class_id, 0);
+        fixture_leave(f->main);
+        fixture_leave(f->main);
+    }
+}
+
+static void
+paths_of_calls(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    make_paths(&f);
+    follow(&f, 7, FD_ENTRY_ANY_CLASS);
+    follow(&f, 99, 0); /* not recorded */
+    follow(&f, 12, 0);
+    OK(fixture_reload(&f, &trace));
+    EQUAL(trace->ranks.list[0].open.count, 2);
+    const fd_open_call *calls = trace->ranks.list[0].open.list;
+    EQUAL(calls[0].context, fixture_find(trace, "B"));
+    EQUAL(calls[1].context, fixture_find(trace, "b"));
+    CHECK(calls[0].age > calls[1].age && calls[1].age == 0);
+}
+
+static void
+classes_decide(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    make_paths(&f);
+    follow(&f, 7, 2);
+    OK(fixture_reload(&f, &trace));
+    EQUAL(trace->ranks.list[0].open.count, 1);
+    EQUAL(trace->ranks.list[0].open.list[0].context, fixture_find(trace, "B"));
+}
+
+static void
+no_path(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    make_paths(&f);
+    follow(&f, 7, 3);
+    follow(&f, 11, 0);
+    OK(fixture_reload(&f, &trace));
+    EQUAL(trace->ranks.list[0].open.count, 0);
+}
+
+RUN(ABSORBS(paths_of_calls), ABSORBS(classes_decide), ABSORBS(no_path))
