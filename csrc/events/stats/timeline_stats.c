@@ -33,7 +33,6 @@ fd_stats_clear(fd_stats *stats)
     fd_lanes_clear(&stats->lanes);
     fd_vector_clear(&stats->kernels);
     fd_stream_table_clear(&stats->streams);
-    fd_copies_clear(&stats->copies);
 }
 
 const char *
@@ -173,12 +172,7 @@ take_activity(counting *c, uint32_t index, const fd_slice *slice)
     }
     fd_kernel_kinds_add(kernels, work_of(FD_BASIS_GPU, slice->kind),
                         slice->start, slice->end);
-    fd_status status = fd_stream_table_activity(&stats->streams, &activity);
-    if (status == FD_OK && copies) {
-        status = fd_copies_add(&stats->copies, rank, &slice->gpu,
-                               (uint64_t)(slice->end - slice->start));
-    }
-    return status;
+    return fd_stream_table_activity(&stats->streams, &activity);
 }
 
 static fd_status

@@ -189,8 +189,7 @@ stats_result(const arguments *a, const fd_stats *stats)
     made = fd_columns_with(made, "limits", fd_rows_limits());
     made = fd_columns_with(made, "gpus", fd_rows_kernels(stats));
     made = fd_columns_with(made, "streams", fd_rows_streams(stats));
-    made = fd_columns_with(made, "launches", fd_rows_launches(stats));
-    return fd_columns_with(made, "copies", fd_rows_copies(stats));
+    return fd_columns_with(made, "launches", fd_rows_launches(stats));
 }
 
 static PyObject *

@@ -115,23 +115,3 @@ fd_rows_launches(const fd_stats *stats)
     }
     return list;
 }
-
-PyObject *
-fd_rows_copies(const fd_stats *stats)
-{
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < stats->copies.rows.count; i++) {
-        const fd_copy_row *row = &stats->copies.rows.list[i];
-        list = fd_list_with(
-            list,
-            Py_BuildValue("{s:I,s:s,s:K,s:K,s:K,s:K,s:N,s:N}", "rank",
-                          row->rank, "kind", fd_copy_kind_name(row->kind),
-                          "bytes", (unsigned long long)row->bytes, "unsized",
-                          (unsigned long long)row->unsized, "timed_bytes",
-                          (unsigned long long)row->timed_bytes, "timed",
-                          (unsigned long long)row->timed, "duration",
-                          fd_rows_figures(&row->time), "bandwidth",
-                          fd_rows_figures(&row->rate)));
-    }
-    return list;
-}

@@ -16,10 +16,9 @@ PyObject *fd_rows_figures(const fd_digest *digest);
 PyObject *fd_rows_limits(void);
 
 /* Return lists of dicts: kinds of kernels and their overlap, streams,
- * launches, copies. */
+ * launches. */
 PyObject *fd_rows_kernels(const fd_stats *stats);
 PyObject *fd_rows_streams(const fd_stats *stats);
 PyObject *fd_rows_launches(const fd_stats *stats);
-PyObject *fd_rows_copies(const fd_stats *stats);
 
 #endif

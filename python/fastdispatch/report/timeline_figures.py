@@ -22,7 +22,7 @@ FigureRow = dict[str, Any]
 @dataclass
 class Stats:
     """``ranks`` with their total figures, ``stages`` with those of their ranks, ``steps`` of each rank, and the
-    comparison of ranks per step in ``stragglers``. ``gpus``, ``streams``, ``launches`` and ``copies`` describe the work
+    comparison of ranks per step in ``stragglers``. ``gpus``, ``streams`` and ``launches`` describe the work
     of GPUs. Times are nanoseconds from ``base_ns``."""
 
     base_ns: int | None
@@ -39,7 +39,6 @@ class Stats:
     gpus: list[FigureRow]
     streams: list[FigureRow]
     launches: list[FigureRow]
-    copies: list[FigureRow]
     limits: FigureRow
     bounds: FigureRow
 
@@ -86,7 +85,6 @@ def stats(made: FigureRow) -> Stats:
             map(idle, made["streams"]), key=lambda row: [-1 if row[key] is None else row[key] for key in STREAM]
         ),
         launches=sorted(made["launches"], key=itemgetter("rank")),
-        copies=sorted(map(mean_bandwidth, made["copies"]), key=itemgetter("rank", "kind")),
         limits=made["limits"],
         bounds={key: made[key] for key in BOUNDS},
     )
@@ -126,7 +124,6 @@ def spreads(made: FigureRow) -> Iterator[FigureRow]:
     for rows, keys in (
         ("collectives", ("begin", "end")),
         ("launches", ("delay", "call")),
-        ("copies", ("duration", "bandwidth")),
     ):
         for row in made[rows]:
             yield from (row[key] for key in keys)
@@ -153,12 +150,6 @@ def kinds(row: FigureRow) -> FigureRow:
 def idle(row: FigureRow) -> FigureRow:
     row["duration"] = row["end"] - row["start"]
     row["idle"] = row["duration"] - row["busy"]
-    return row
-
-
-def mean_bandwidth(row: FigureRow) -> FigureRow:
-    count, nanoseconds = row.pop("timed_bytes"), row.pop("timed")
-    row["bytes_per_s"] = count * 1e9 / nanoseconds if nanoseconds else None
     return row
 
 

@@ -1,4 +1,4 @@
-"""Tables of timeline statistics about GPUs: kinds of kernels, streams, launches, copies."""
+"""Tables of timeline statistics about GPUs: kinds of kernels, streams, launches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fastdispatch.report.terminal import section, share, table
 from fastdispatch.report.timeline_figures import FigureRow, Stats
-from fastdispatch.text.formats import grouped, seconds, size
+from fastdispatch.text.formats import grouped, seconds
 
 
 def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
@@ -26,8 +26,6 @@ def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
         yield from section(title("Streams", made.streams, top, "busiest"), streams(chosen, made.limits["queue"]))
     if made.launches:
         yield from section(title("Launches", made.launches, top, "first"), launches(made.launches[:top]))
-    if made.copies:
-        yield from section(title("Copies", made.copies, top, "first"), copies(made.copies[:top]))
 
 
 def title(text: str, rows: Sequence[FigureRow], top: int, what: str) -> str:
@@ -120,23 +118,3 @@ def launches(rows: Sequence[FigureRow]) -> Table:
         for row in rows
     ]
     return table(columns, cells)
-
-
-def rate(value: float | None) -> str:
-    return "" if value is None else f"{size(round(value))}/s"
-
-
-def copies(rows: Sequence[FigureRow]) -> Table:
-    cells = [
-        [
-            str(row["rank"]),
-            grouped(row["duration"]["count"]),
-            size(row["bytes"]),
-            seconds(row["duration"]["total"]),
-            rate(row["bytes_per_s"]),
-            *(rate(row["bandwidth"][key] or None) for key in ("p50", "max")),
-            row["kind"],
-        ]
-        for row in rows
-    ]
-    return table(["rank", "count", "bytes", "time", "bandwidth", "p50", "max", "kind"], cells, ["kind"])

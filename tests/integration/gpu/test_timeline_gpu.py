@@ -74,7 +74,7 @@ def trace(path: Path) -> Path:
 def test_a_merge_has_the_same_figures(tmp_path: Path) -> None:
     path, merged = trace(tmp_path / "rank0.json"), tmp_path / "merged.json"
     commands.out("timeline", "merge", path, "-o", merged)
-    for key in ("gpus", "streams", "launches", "copies"):
+    for key in ("gpus", "streams", "launches"):
         assert stats(merged)[key] == stats(path)[key], key
 
 
@@ -158,26 +158,6 @@ def test_launches(tmp_path: Path) -> None:
     assert (call["min"], call["max"], call["total"]) == (2_000, 60_000, 71_000)
 
 
-def test_copies(tmp_path: Path) -> None:
-    def copy(name: str, ts: int, dur: int, **args: Any) -> Event:
-        return work("gpu_memset" if "Memset" in name else "gpu_memcpy", name, 7, ts, dur, ts, **args)
-
-    path = write(
-        tmp_path / "rank0.json",
-        [
-            copy("Memcpy DtoH (Device -> Pageable)", 0, 10, bytes=1000, **{"memory bandwidth (GB/s)": 0.1}),
-            copy("Memcpy DtoH (Device -> Pinned)", 20, 10, bytes=3000, **{"memory bandwidth (GB/s)": 0.3}),
-            copy("Memset (Device)", 40, 4, bytes=800),
-            copy("Memset (Device)", 50, 4),
-        ],
-    )
-    first, second = stats(path)["copies"]
-    assert (first["kind"], first["bytes"], first["bytes_per_s"]) == ("DtoH", 4000, 2e8)
-    assert (first["bandwidth"]["min"], first["bandwidth"]["max"]) == (100_000_000, 300_000_000)
-    assert first["bandwidth"]["mean"] == 2e8
-    assert (second["kind"], second["bytes"], second["unsized"], second["bytes_per_s"]) == ("memset", 800, 1, 2e8)
-
-
 def test_the_tables(tmp_path: Path) -> None:
     out = text(trace(tmp_path / "rank0.json"))
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -187,7 +167,6 @@ def test_the_tables(tmp_path: Path) -> None:
     assert "0 185 us 80.4 % idle" in lines
     assert "100.0 % 24 us 3 8 us 4 us 10 us gemm" in lines
     assert "0 0 7 4 230 us 14.8 % 196 us 99.0 % 1.0 % 0.0 % 2 0.86 42.2 % 0.0 %" in lines
-    assert "0 1 40 kB 10 us 4 GB/s 4 GB/s 4 GB/s HtoD" in lines
     assert not any(kind in out for kind in ("Kernels: memory", "found no room"))
 
 
@@ -201,7 +180,7 @@ def test_tables_are_cut(tmp_path: Path) -> None:
 def test_traces_without_gpus_have_no_such_tables(tmp_path: Path) -> None:
     path = write(tmp_path / "rank0.json", [slice_of("cpu_op", "aten::mm", 1, 0, 5)])
     made = stats(path)
-    assert not any(made[key] for key in ("gpus", "streams", "launches", "copies"))
+    assert not any(made[key] for key in ("gpus", "streams", "launches"))
     assert "Streams" not in text(path)
 
 
