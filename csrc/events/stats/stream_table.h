@@ -1,5 +1,5 @@
-/* Streams of GPUs: idle time and its causes, lengths of queues, delays between
- * launches and their work. Launches and work are matched by correlation id, so
+/* Streams of GPUs: idle time and its causes, delays between launches and
+ * their work. Launches and work are matched by correlation id, so
  * both stay in memory until the files of the rank are read. */
 #ifndef FD_STREAM_TABLE_H
 #define FD_STREAM_TABLE_H
@@ -9,8 +9,7 @@
 #include "events/stats/gpu_facts.h"
 
 enum {
-    FD_GPU_EVENTS = 1 << 21, /* maximum of launches, and of activities */
-    FD_GPU_QUEUE = 1024,     /* launches that fit into the queue of a stream */
+    FD_GPU_EVENTS = 1 << 21,    /* maximum of launches, and of activities */
     FD_GPU_KERNEL_WAIT = 30000, /* ns: longer gaps are other idle time */
     FD_GPU_SHORT = 5000,        /* ns: shorter kernels are short */
     FD_GPU_SLOW_CALL = 50000,   /* ns: longer calls are outliers */
@@ -36,15 +35,6 @@ typedef struct fd_gpu_activity {
     bool copies; /* a copy or memset, not a kernel */
 } fd_gpu_activity;
 
-/* The length of a queue, from its first change to its last. */
-typedef struct fd_gpu_queue {
-    uint64_t most;
-    double mean; /* weighted by time */
-    int64_t span_ns;
-    int64_t empty_ns;
-    int64_t full_ns; /* ns in which the length was at least FD_GPU_QUEUE */
-} fd_gpu_queue;
-
 typedef struct fd_stream_row {
     uint32_t rank;
     int64_t device; /* FD_NO_STREAM: absent */
@@ -58,8 +48,6 @@ typedef struct fd_stream_row {
                           * previous work ended */
     int64_t kernel_wait; /* idle ns in gaps below FD_GPU_KERNEL_WAIT */
     int64_t other;
-    fd_gpu_queue waiting; /* work that was launched and has not begun */
-    fd_gpu_queue pending; /* work that was launched and has not ended */
 } fd_stream_row;
 
 /* Pairs of a launch and its work. */
@@ -89,14 +77,6 @@ fd_status fd_stream_table_launch(fd_stream_table *streams,
                                  const fd_gpu_launch *launch);
 fd_status fd_stream_table_activity(fd_stream_table *streams,
                                    const fd_gpu_activity *activity);
-
-/* Sort the launches. */
-void fd_stream_table_sort(fd_stream_table *streams);
-
-/* Return the launch with a correlation id, or NULL. The launches must be
- * sorted. */
-const fd_gpu_launch *fd_stream_table_find(const fd_stream_table *streams,
-                                          uint32_t rank, uint64_t correlation);
 
 /* Add the rows of the stored events, and remove the events. */
 fd_status fd_stream_table_finish(fd_stream_table *streams);

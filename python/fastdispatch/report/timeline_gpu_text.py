@@ -23,7 +23,7 @@ def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
     if made.streams:
         busiest = sorted(made.streams, key=lambda row: -row["busy"])[:top]
         chosen = [row for row in made.streams if row in busiest]
-        yield from section(title("Streams", made.streams, top, "busiest"), streams(chosen, made.limits["queue"]))
+        yield from section(title("Streams", made.streams, top, "busiest"), streams(chosen))
     if made.launches:
         yield from section(title("Launches", made.launches, top, "first"), launches(made.launches[:top]))
 
@@ -78,26 +78,21 @@ def number(value: int | None) -> str:
     return "" if value is None else str(value)
 
 
-def streams(rows: Sequence[FigureRow], limit: int) -> Table:
+def streams(rows: Sequence[FigureRow]) -> Table:
     columns = ["rank", "device", "stream", "count", "time", "busy", "idle", "host wait", "kernel wait", "other wait"]
-    columns += ["queue max", "mean", "empty", f"at {grouped(limit)}"]
-    cells = []
-    for row in rows:
-        queue, idle = row["pending"], row["idle"]
-        cells.append(
-            [
-                str(row["rank"]),
-                number(row["device"]),
-                number(row["stream"]),
-                grouped(row["count"]),
-                seconds(row["duration"]),
-                share(row["busy"], row["duration"]),
-                seconds(idle),
-                *(share(row[cause], idle) for cause in ("host_wait", "kernel_wait", "other_wait")),
-                *([grouped(queue["max"]), f"{queue['mean']:.2f}"] if row["launched"] else ["", ""]),
-                *(share(queue[key], queue["duration"]) for key in ("empty", "full")),
-            ]
-        )
+    cells = [
+        [
+            str(row["rank"]),
+            number(row["device"]),
+            number(row["stream"]),
+            grouped(row["count"]),
+            seconds(row["duration"]),
+            share(row["busy"], row["duration"]),
+            seconds(row["idle"]),
+            *(share(row[cause], row["idle"]) for cause in ("host_wait", "kernel_wait", "other_wait")),
+        ]
+        for row in rows
+    ]
     return table(columns, cells)
 
 
