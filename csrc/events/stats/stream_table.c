@@ -90,14 +90,8 @@ add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
           const fd_gpu_launch *launch)
 {
     uint64_t call = (uint64_t)(launch->end - launch->start);
-    uint64_t work = (uint64_t)(at->end - at->start);
     uint64_t delay =
         at->start > launch->end ? (uint64_t)(at->start - launch->end) : 0;
-    row->kernels += !at->copies;
-    row->short_kernels += !at->copies && work < FD_GPU_SHORT;
-    row->under_call += work < call;
-    row->slow_calls += call > FD_GPU_SLOW_CALL;
-    row->late += delay > FD_GPU_LATE;
     fd_status status = fd_digest_add(&row->delay, delay);
     return fd_then(status, fd_digest_add(&row->call, call));
 }

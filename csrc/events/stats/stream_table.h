@@ -11,9 +11,6 @@
 enum {
     FD_GPU_EVENTS = 1 << 21,    /* maximum of launches, and of activities */
     FD_GPU_KERNEL_WAIT = 30000, /* ns: longer gaps are other idle time */
-    FD_GPU_SHORT = 5000,        /* ns: shorter kernels are short */
-    FD_GPU_SLOW_CALL = 50000,   /* ns: longer calls are outliers */
-    FD_GPU_LATE = 100000        /* ns: longer delays are outliers */
 };
 
 typedef struct fd_gpu_launch {
@@ -32,7 +29,6 @@ typedef struct fd_gpu_activity {
     int64_t stream; /* FD_NO_STREAM: absent; `thread` is the stream */
     uint32_t rank;
     uint32_t thread;
-    bool copies; /* a copy or memset, not a kernel */
 } fd_gpu_activity;
 
 typedef struct fd_stream_row {
@@ -55,12 +51,6 @@ typedef struct fd_gpu_delays {
     uint32_t rank;
     fd_digest delay; /* from the end of the call to the start of its work */
     fd_digest call;
-    uint64_t kernels;       /* pairs whose work is a kernel */
-    uint64_t short_kernels; /* kernels shorter than FD_GPU_SHORT */
-    uint64_t under_call;    /* kernels shorter than the call that
-                             * launched them */
-    uint64_t slow_calls;    /* calls longer than FD_GPU_SLOW_CALL */
-    uint64_t late;          /* delays longer than FD_GPU_LATE */
 } fd_gpu_delays;
 
 typedef struct fd_stream_table {

@@ -162,10 +162,9 @@ take_activity(counting *c, uint32_t index, const fd_slice *slice)
 {
     fd_stats *stats = c->stats;
     uint32_t rank = c->outline.ranks.list[index].rank;
-    bool copies = (slice->kind & FD_IS_COPY) != 0;
     fd_gpu_activity activity = {
-        slice->gpu.correlation, slice->start, slice->end,    slice->gpu.device,
-        slice->gpu.stream,      rank,         slice->thread, copies};
+        slice->gpu.correlation, slice->start, slice->end,   slice->gpu.device,
+        slice->gpu.stream,      rank,         slice->thread};
     fd_kernel_kinds *kernels = kernels_of(c, index);
     if (kernels == NULL) {
         return FD_ENOMEM;

@@ -186,7 +186,6 @@ stats_result(const arguments *a, const fd_stats *stats)
                            tally_rows(stats, FD_TALLY_CATEGORY));
     made = fd_columns_with(made, "names", tally_rows(stats, FD_TALLY_NAME));
     made = fd_columns_with(made, "collectives", skew_rows(stats));
-    made = fd_columns_with(made, "limits", fd_rows_limits());
     made = fd_columns_with(made, "gpus", fd_rows_kernels(stats));
     made = fd_columns_with(made, "streams", fd_rows_streams(stats));
     return fd_columns_with(made, "launches", fd_rows_launches(stats));

@@ -15,14 +15,6 @@ fd_rows_figures(const fd_digest *d)
                          (unsigned long long)d->most);
 }
 
-PyObject *
-fd_rows_limits(void)
-{
-    return Py_BuildValue("{s:i,s:i,s:i,s:i}", "kernel_wait",
-                         FD_GPU_KERNEL_WAIT, "short_kernel", FD_GPU_SHORT,
-                         "slow_call", FD_GPU_SLOW_CALL, "late", FD_GPU_LATE);
-}
-
 static_assert(FD_NO_STREAM == FD_NO_STEP, "the number that stands for none");
 
 PyObject *
@@ -92,15 +84,9 @@ fd_rows_launches(const fd_stats *stats)
          i++) {
         const fd_gpu_delays *row = &stats->streams.delays.list[i];
         list = fd_list_with(
-            list, Py_BuildValue(
-                      "{s:I,s:K,s:K,s:K,s:K,s:K,s:N,s:N}", "rank", row->rank,
-                      "kernels", (unsigned long long)row->kernels,
-                      "short_kernels", (unsigned long long)row->short_kernels,
-                      "under_call", (unsigned long long)row->under_call,
-                      "slow_calls", (unsigned long long)row->slow_calls,
-                      "late", (unsigned long long)row->late, "delay",
-                      fd_rows_figures(&row->delay), "call",
-                      fd_rows_figures(&row->call)));
+            list, Py_BuildValue("{s:I,s:N,s:N}", "rank", row->rank, "delay",
+                                fd_rows_figures(&row->delay), "call",
+                                fd_rows_figures(&row->call)));
     }
     return list;
 }

@@ -12,9 +12,6 @@ PyObject *fd_rows_number(int64_t number);
 /* Return count, total and percentiles as a dict. */
 PyObject *fd_rows_figures(const fd_digest *digest);
 
-/* Return the limits from which a kernel is short, a call is slow and so on. */
-PyObject *fd_rows_limits(void);
-
 /* Return lists of dicts: kinds of kernels and their overlap, streams,
  * launches. */
 PyObject *fd_rows_kernels(const fd_stats *stats);

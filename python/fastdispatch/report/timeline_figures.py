@@ -39,7 +39,6 @@ class Stats:
     gpus: list[FigureRow]
     streams: list[FigureRow]
     launches: list[FigureRow]
-    limits: FigureRow
     bounds: FigureRow
 
     def as_json(self) -> FigureRow:
@@ -85,7 +84,6 @@ def stats(made: FigureRow) -> Stats:
             map(idle, made["streams"]), key=lambda row: [-1 if row[key] is None else row[key] for key in STREAM]
         ),
         launches=sorted(made["launches"], key=itemgetter("rank")),
-        limits=made["limits"],
         bounds={key: made[key] for key in BOUNDS},
     )
 

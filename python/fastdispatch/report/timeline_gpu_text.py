@@ -97,18 +97,13 @@ def streams(rows: Sequence[FigureRow]) -> Table:
 
 
 def launches(rows: Sequence[FigureRow]) -> Table:
-    columns = ["rank", "count", "delay p50", "p95", "max", "late", "call p50", "p95", "max", "slow"]
-    columns += ["short kernels", "shorter than call"]
+    columns = ["rank", "count", "delay p50", "p95", "max", "call p50", "p95", "max"]
     cells = [
         [
             str(row["rank"]),
             grouped(row["delay"]["count"]),
             *(seconds(row["delay"][key]) for key in ("p50", "p95", "max")),
-            grouped(row["late"]),
             *(seconds(row["call"][key]) for key in ("p50", "p95", "max")),
-            grouped(row["slow_calls"]),
-            grouped(row["short_kernels"]),
-            grouped(row["under_call"]),
         ]
         for row in rows
     ]

@@ -133,11 +133,6 @@ def test_gaps_without_a_cause(tmp_path: Path) -> None:
 
 def test_launches(tmp_path: Path) -> None:
     (row,) = stats(trace(tmp_path / "rank0.json"))["launches"]
-    assert row["kernels"] == 4
-    assert row["short_kernels"] == 1  # 4 us
-    assert row["under_call"] == 1  # 10 us of work after a call of 60
-    assert row["slow_calls"] == 1  # 60 us
-    assert row["late"] == 0
     delay, call = row["delay"], row["call"]
     assert (delay["count"], delay["min"], delay["max"], delay["total"]) == (5, 0, 89_000, (88 + 89 + 0 + 7 + 71) * 1000)
     assert (call["min"], call["max"], call["total"]) == (2_000, 60_000, 71_000)
