@@ -138,7 +138,7 @@ def timeline_stats(
 
     ``inputs``: files, each with the rank in its name; ``align``: the alignment of clocks, as for
     :func:`timeline_merge`; ``ranks``: only these. Returns ``files``, ``ranks``, ``steps`` (of a rank; step None: its
-    whole time), ``jobs``, ``categories``, ``names``, ``collectives`` (lists of dicts; texts as inside a JSON string),
+    whole time), ``jobs``, ``names``, ``collectives`` (lists of dicts; texts as inside a JSON string),
     ``base_ns``, ``error`` (of percentiles, relative), and limits that were reached: ``gap_ns``, ``closed_ns``,
     ``steps_left_out``, ``values_left_out``, ``collectives_left_out``. Raises :class:`Error` if a file cannot be read, a
     rank is in two files, or no event can be counted.

@@ -18,7 +18,6 @@ typedef struct fd_gpu_launch {
     int64_t start;
     int64_t end;
     uint32_t rank;
-    uint32_t thread;
 } fd_gpu_launch;
 
 typedef struct fd_gpu_activity {

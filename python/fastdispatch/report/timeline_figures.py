@@ -33,7 +33,6 @@ class Stats:
     steps: list[FigureRow]
     stragglers: list[FigureRow]
     jobs: list[FigureRow]
-    categories: list[FigureRow]
     names: list[FigureRow]
     collectives: list[FigureRow]
     gpus: list[FigureRow]
@@ -47,10 +46,10 @@ class Stats:
 
 def stats(made: FigureRow) -> Stats:
     """Build the model from the result of ``_core.timeline_stats``."""
-    for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"]):
+    for row in (*made["names"], *made["jobs"], *made["collectives"]):
         for key in row.keys() & {"name", "category", "type", "group"}:
             row[key] = unescaped(row[key])
-    for row in (*made["names"], *made["categories"], *made["jobs"]):
+    for row in (*made["names"], *made["jobs"]):
         row["mean"] = row["total"] / row["count"]
     for spread in spreads(made):
         spread["mean"] = spread["total"] / spread["count"] if spread["count"] else 0.0
@@ -76,7 +75,6 @@ def stats(made: FigureRow) -> Stats:
         jobs=sorted(
             made["jobs"], key=lambda row: [-1 if row[key] is None else row[key] for key in JOB] + [row["type"]]
         ),
-        categories=sorted(made["categories"], key=lambda row: (row["rank"], -row["total"], row["category"])),
         names=sorted(made["names"], key=lambda row: (-row["total"], row["category"], row["name"])),
         collectives=sorted(made["collectives"], key=itemgetter("group", "name")),
         gpus=sorted(map(kinds, made["gpus"]), key=itemgetter("rank")),

@@ -8,7 +8,7 @@ launch(fd_stream_table *streams, uint64_t correlation, int64_t start,
        int64_t end)
 {
     return fd_stream_table_launch(
-        streams, &(fd_gpu_launch){correlation, start, end, 0, 1});
+        streams, &(fd_gpu_launch){correlation, start, end, 0});
 }
 
 static fd_status
@@ -109,7 +109,7 @@ launches_are_found(void)
     CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
     OK(launch(&streams, 5, 20, 30));
     OK(launch(&streams, 5, 10, 15));
-    OK(fd_stream_table_launch(&streams, &(fd_gpu_launch){5, 1, 2, 1, 0}));
+    OK(fd_stream_table_launch(&streams, &(fd_gpu_launch){5, 1, 2, 1}));
     OK(kernel(&streams, 5, 7, 40, 50));
     OK(kernel(&streams, 6, 7, 60, 70));
     OK(kernel(&streams, 0, 7, 80, 90));
