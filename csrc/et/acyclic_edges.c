@@ -1,4 +1,4 @@
-#include "et/acyclic_edges.h"
+#include "et/et_edges.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,6 @@
 #include "et/et_edges.h"
 
-#include "et/acyclic_edges.h"
 #include "et/et_order.h"
-#include "et/readers/data_edges.h"
 
 fd_status
 fd_et_walk(const fd_et *et, uint32_t *order)

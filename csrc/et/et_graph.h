@@ -22,11 +22,8 @@
 
 /* The types of nodes, with Chakra's numbers. */
 typedef enum fd_et_type {
-    FD_ET_INVALID,
-    FD_ET_METADATA,
-    FD_ET_LOAD,
-    FD_ET_STORE,
-    FD_ET_COMP,
+    FD_ET_METADATA = 1,
+    FD_ET_COMP = 4,
     FD_ET_SEND,
     FD_ET_RECV,
     FD_ET_COLL,

@@ -16,8 +16,6 @@ typedef struct fd_timeline_request {
     bool has_steps;       /* copy only events that begin in the steps */
     uint64_t first_step;  /* from this step */
     uint64_t end_step;    /* up to, but not including, this step */
-    const uint32_t *devices; /* requested GPUs; NULL: all */
-    size_t device_count;
     fd_timeline_align align;
     bool strict;           /* fail with FD_EINVAL if the accuracy of a clock
                   * is unknown */

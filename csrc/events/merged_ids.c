@@ -277,17 +277,6 @@ fd_timeline_ids_take(fd_timeline_ids *ids, const fd_timeline_event *event,
     return status;
 }
 
-fd_status
-fd_timeline_ids_drop(fd_timeline_ids *ids, const fd_timeline_event *row)
-{
-    uint32_t process;
-    fd_status status = process_of(ids, row, &process);
-    if (status == FD_OK) {
-        ids->processes.list[process].dropped = true;
-    }
-    return status == FD_EFULL ? FD_OK : status;
-}
-
 FD_ORDER_BY(by_sort_index, fd_timeline_sorted, sort_index, process)
 
 /* Remove a prefix of a name that is also in the label: "python" remains of
@@ -360,7 +349,7 @@ fd_timeline_ids_order(const fd_timeline_ids *ids, fd_timeline_order *order)
     for (uint32_t i = 0; i < ids->processes.count; i++) {
         const fd_timeline_process *p = &ids->processes.list[i];
         int64_t index = p->sorted ? p->sort_index : INT64_MAX;
-        if (p->pid != 0 && !p->dropped
+        if (p->pid != 0
             && fd_vector_push(order, (fd_timeline_sorted){index, i})
                    != FD_OK) {
             return FD_ENOMEM;

@@ -33,7 +33,6 @@ typedef struct fd_timeline_process {
     uint32_t name; /* in `names`: the name, a JSON string without quotes; 0: no
                     * name */
     bool sorted;
-    bool dropped; /* the process gets no metadata rows */
     int64_t sort_index;
 } fd_timeline_process;
 
@@ -93,10 +92,6 @@ fd_status fd_timeline_ids_process(fd_timeline_ids *ids, fd_span pid,
 fd_status fd_timeline_ids_take(fd_timeline_ids *ids,
                                const fd_timeline_event *event,
                                uint32_t *process, bool *taken);
-
-/* Mark the process of a skipped metadata row: no rows are written for it. */
-fd_status fd_timeline_ids_drop(fd_timeline_ids *ids,
-                               const fd_timeline_event *row);
 
 /* Find or add the thread of a tid, as an index into `threads`. FD_EFULL: too
  * many. */

@@ -173,7 +173,7 @@ static PyMethodDef functions[] = {
     FD_KEYWORD_METHOD(
         "timeline_merge", fd_timeline_merge_py,
         "timeline_merge($module, inputs, output, *, align='wall',\n"
-        "               ranks=None, sorted=False, devices=None, steps=None,\n"
+        "               ranks=None, sorted=False, steps=None,\n"
         "               paddle=False, named_durations=False,\n"
         "               progress=None, strict=False, times=None)\n--\n\n"
         "Merge timelines of many ranks."),

@@ -1,7 +1,6 @@
 #include "trace/canonical_order.h"
 
 #include "base/hash.h"
-#include "trace/canonical_texts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,4 +10,8 @@
  * only in the line. */
 fd_status fd_trace_sort(fd_trace *trace);
 
+/* Remove unreferenced texts and number the others in the order of their
+ * bytes. */
+fd_status fd_sort_texts(fd_trace *trace);
+
 #endif

@@ -1,4 +1,4 @@
-#include "trace/canonical_texts.h"
+#include "trace/canonical_order.h"
 
 #include "trace/trace_columns.h"
 

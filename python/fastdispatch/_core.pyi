@@ -105,7 +105,6 @@ def timeline_merge(
     align: str = "wall",
     ranks: list[int] | None = None,
     sorted: bool = False,
-    devices: list[int] | None = None,
     steps: tuple[int, int] | None = None,
     paddle: bool = False,
     named_durations: bool = False,
@@ -118,11 +117,11 @@ def timeline_merge(
     ``output``: native Perfetto if its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON. ``sorted``:
     all events by time, with a temporary file. ``inputs``: files, each with the rank in its name. ``align``: none, wall,
     start, auto, pingpong, collective or p2p (docs/concepts/clocks.md); ``strict`` rejects inputs with unknown clock
-    errors. ``devices``: GPUs to keep. ``steps``: the first step to keep, and one past the last. ``times``: keep events
+    errors. ``steps``: the first step to keep, and one past the last. ``times``: keep events
     that overlap the times from the first up to the second, in ns since the first event; None: no bound. ``paddle``:
     write the two files of Paddle's tool into the folder ``output``. ``progress(done, total)`` receives bytes of input.
     Returns one dict per input: file, rank, format, program, used, left_out, world, events, arrows, filtered (by
-    ``devices``, ``steps`` and ``times``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb,
+    ``steps`` and ``times``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb,
     uncertainty_ns and residual_ns (None: unknown), violations, and events that a native trace changes: aside, crossed,
     alone, skipped, early. Raises :class:`Error` with one line for a duplicate rank, a file that cannot be read or
     written, or inputs without any usable event.
@@ -139,7 +138,7 @@ def timeline_stats(
 
     ``inputs``: files, each with the rank in its name; ``align``: the alignment of clocks, as for
     :func:`timeline_merge`; ``ranks``: only these. Returns ``files``, ``ranks``, ``steps`` (of a rank; step None: its
-    whole time), ``jobs``, ``categories``, ``names``, ``collectives`` (lists of dicts; texts as inside a JSON string),
+    whole time), ``jobs``, ``names``, ``collectives`` (lists of dicts; texts as inside a JSON string),
     ``base_ns``, ``error`` (of percentiles, relative), and limits that were reached: ``gap_ns``, ``closed_ns``,
     ``steps_left_out``, ``values_left_out``, ``collectives_left_out``. Raises :class:`Error` if a file cannot be read, a
     rank is in two files, or no event can be counted.

@@ -26,12 +26,9 @@ enum {
     FD_CHAKRA_TYPES = 3,
 
     FD_CHAKRA_ATTR_NAME = 1, /* of AttributeProto */
-    FD_CHAKRA_ATTR_DOC = 2,
     FD_CHAKRA_DOUBLE = 3,
-    FD_CHAKRA_FLOAT = 5,
     FD_CHAKRA_INT32 = 7,
     FD_CHAKRA_INT64 = 9,
-    FD_CHAKRA_UINT32 = 11,
     FD_CHAKRA_UINT64 = 13,
     FD_CHAKRA_BOOL = 27,
     FD_CHAKRA_STRING = 29,

@@ -1,4 +1,4 @@
-#include "et/readers/data_edges.h"
+#include "et/et_edges.h"
 
 #include "base/rows.h"
 #include "et/et_names.h"

@@ -16,8 +16,7 @@
 fd_status fd_et_from_recording(fd_et *et, const char *path, bool layers,
                                fd_error *error);
 
-enum {
-    FD_ET_SCOPE_MODULE = 100
-}; /* in addition to the values of at::RecordScope */
+/* In addition to the values of at::RecordScope. */
+enum { FD_ET_SCOPE_MODULE = 100 };
 
 #endif

@@ -3,8 +3,6 @@
 #include "et/dtypes.h"
 #include "et/et_order.h"
 #include "et/et_times.h"
-#include "et/tools/link_by_order.h"
-#include "et/tools/link_waits.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "et/tools/link_by_order.h"
+#include "et/tools/et_link.h"
 
 #include <stdint.h>
 

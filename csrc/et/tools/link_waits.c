@@ -1,4 +1,4 @@
-#include "et/tools/link_waits.h"
+#include "et/tools/et_link.h"
 
 /* A kernel, searched by its end, or by its stream and launch. */
 typedef struct ended {

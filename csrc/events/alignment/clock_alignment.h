@@ -45,7 +45,7 @@ typedef struct fd_timeline_input {
     struct fd_timeline_windows *windows;
     bool has_ranks; /* a merge, whose rows of ranks are kept */
     uint64_t events;
-    uint64_t filtered;   /* events skipped by filters of steps and devices */
+    uint64_t filtered;   /* events skipped by filters of steps and times */
     uint64_t arrows;     /* flows between this and the other input of
                           * its rank */
     uint64_t overlaps;   /* slices dropped by viewers of Chrome JSON */

@@ -147,17 +147,6 @@ describe_job(fd_timeline_slices *slices, const fd_timeline_event *event,
                        FD_SLICES_NAMES, &slice->type);
 }
 
-static void
-read_facts(const fd_timeline_event *event, fd_span name, fd_slice *slice)
-{
-    if (slice->kind & (FD_IS_KERNEL | FD_IS_COPY | FD_IS_RUNTIME)) {
-        fd_gpu_facts_read(event, &slice->gpu);
-    }
-    if (slice->kind & FD_IS_COPY) {
-        slice->gpu.copy = fd_copy_kind_of(name);
-    }
-}
-
 static fd_status
 describe_slice(fd_timeline_slices *slices, const fd_timeline_event *event,
                fd_slice *slice)
@@ -172,8 +161,9 @@ describe_slice(fd_timeline_slices *slices, const fd_timeline_event *event,
     if (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
         slice->step = step <= INT64_MAX ? (int64_t)step : INT64_MAX;
     }
-    if (slices->facts) {
-        read_facts(event, name, slice);
+    if (slices->facts
+        && slice->kind & (FD_IS_KERNEL | FD_IS_COPY | FD_IS_RUNTIME)) {
+        fd_gpu_facts_read(event, &slice->gpu);
     }
     fd_status status =
         text_number(&slices->texts, cat, FD_SLICES_NAMES, &slice->cat);

@@ -8,9 +8,8 @@
 enum { FD_TALLY_ROWS = 1 << 16, FD_TALLY_BUCKETS = 1 << 21 };
 
 typedef enum fd_tally_of {
-    FD_TALLY_JOB,      /* rank, stage, step (FD_NO_STEP: all), name */
-    FD_TALLY_CATEGORY, /* rank, cat */
-    FD_TALLY_NAME      /* cat, name; for all ranks together */
+    FD_TALLY_JOB, /* rank, stage, step (FD_NO_STEP: all), name */
+    FD_TALLY_NAME /* cat, name; for all ranks together */
 } fd_tally_of;
 
 typedef struct fd_tally_key {

@@ -2,13 +2,6 @@
 
 #include "base/budget.h"
 
-typedef struct queue_change {
-    int64_t time;
-    int32_t by;
-} queue_change;
-
-typedef FD_VECTOR(queue_change) queue_changes;
-
 void
 fd_stream_table_clear(fd_stream_table *streams)
 {
@@ -60,78 +53,24 @@ by_stream(const fd_gpu_activity *a, const fd_gpu_activity *b)
 FD_ORDER_AS(by_time, fd_gpu_activity, by_stream(one, other), FD_UP(start),
             FD_UP(end))
 
-/* Order by time; at the same time, launches precede begins of work. */
-FD_ORDER_AS(by_change, queue_change, FD_UP(time), FD_DOWN(by))
-
-void
-fd_stream_table_sort(fd_stream_table *streams)
+/* Return the first launch of an activity, or NULL. The launches must be
+ * sorted. */
+static const fd_gpu_launch *
+launch_of(const fd_stream_table *streams, const fd_gpu_activity *activity)
 {
-    fd_vector_sort(&streams->launches, by_correlation);
-}
-
-const fd_gpu_launch *
-fd_stream_table_find(const fd_stream_table *streams, uint32_t rank,
-                     uint64_t correlation)
-{
-    const fd_gpu_launch key = {
-        .correlation = correlation, .start = INT64_MIN, .rank = rank};
+    const fd_gpu_launch key = {.correlation = activity->correlation,
+                               .start = INT64_MIN,
+                               .rank = activity->rank};
     uint32_t low = 0;
     uint32_t high = streams->launches.count;
     FD_BISECT(low, high,
               by_correlation(&streams->launches.list[middle], &key) < 0);
     const fd_gpu_launch *found =
         low < streams->launches.count ? &streams->launches.list[low] : NULL;
-    return correlation != 0 && found != NULL && found->rank == rank
-                && found->correlation == correlation
+    return key.correlation != 0 && found != NULL && found->rank == key.rank
+                && found->correlation == key.correlation
              ? found
              : NULL;
-}
-
-static fd_gpu_queue
-measure_queue(queue_changes *changes)
-{
-    fd_gpu_queue queue = {.most = 0};
-    int64_t length = 0;
-    double sum = 0;
-    fd_vector_sort(changes, by_change);
-    for (uint32_t i = 0; i + 1 < changes->count; i++) {
-        length += changes->list[i].by;
-        int64_t time = changes->list[i + 1].time - changes->list[i].time;
-        queue.most =
-            length > (int64_t)queue.most ? (uint64_t)length : queue.most;
-        queue.span_ns += time;
-        queue.empty_ns += length <= 0 ? time : 0;
-        queue.full_ns += length >= FD_GPU_QUEUE ? time : 0;
-        sum += (double)length * (double)time;
-    }
-    queue.mean = queue.span_ns > 0 ? sum / (double)queue.span_ns : 0;
-    return queue;
-}
-
-/* Measure a queue. `ends`: work leaves the queue at its end; otherwise at its
- * begin. */
-static fd_status
-find_queue(const fd_stream_table *streams, const fd_gpu_activity *list,
-           uint32_t count, bool ends, fd_gpu_queue *queue)
-{
-    queue_changes changes = {.list = NULL};
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        const fd_gpu_activity *at = &list[i];
-        const fd_gpu_launch *launch =
-            fd_stream_table_find(streams, at->rank, at->correlation);
-        if (launch == NULL) {
-            continue;
-        }
-        status = fd_vector_push(&changes, (queue_change){launch->start, 1});
-        if (status == FD_OK) {
-            status = fd_vector_push(
-                &changes, (queue_change){ends ? at->end : at->start, -1});
-        }
-    }
-    *queue = measure_queue(&changes);
-    fd_vector_clear(&changes);
-    return status;
 }
 
 /* Add the gap between work that ended at `end` and an activity. */
@@ -151,14 +90,8 @@ add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
           const fd_gpu_launch *launch)
 {
     uint64_t call = (uint64_t)(launch->end - launch->start);
-    uint64_t work = (uint64_t)(at->end - at->start);
     uint64_t delay =
         at->start > launch->end ? (uint64_t)(at->start - launch->end) : 0;
-    row->kernels += !at->copies;
-    row->short_kernels += !at->copies && work < FD_GPU_SHORT;
-    row->under_call += work < call;
-    row->slow_calls += call > FD_GPU_SLOW_CALL;
-    row->late += delay > FD_GPU_LATE;
     fd_status status = fd_digest_add(&row->delay, delay);
     return fd_then(status, fd_digest_add(&row->call, call));
 }
@@ -189,8 +122,7 @@ measure_stream(fd_stream_table *streams, const fd_gpu_activity *list,
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
         const fd_gpu_activity *at = &list[i];
-        const fd_gpu_launch *launch =
-            fd_stream_table_find(streams, at->rank, at->correlation);
+        const fd_gpu_launch *launch = launch_of(streams, at);
         if (i > 0 && at->start > row.last) {
             add_gap(&row, at, launch, row.last);
         }
@@ -200,8 +132,6 @@ measure_stream(fd_stream_table *streams, const fd_gpu_activity *list,
         row.launched += launch != NULL;
         status = launch != NULL ? add_delay(delays, at, launch) : FD_OK;
     }
-    fd_then(status, find_queue(streams, list, count, false, &row.waiting));
-    fd_then(status, find_queue(streams, list, count, true, &row.pending));
     return fd_then(status, fd_vector_push(&streams->rows, row));
 }
 
@@ -211,7 +141,7 @@ fd_stream_table_finish(fd_stream_table *streams)
     const fd_gpu_activity *list = streams->activities.list;
     uint32_t count = streams->activities.count;
     fd_status status = FD_OK;
-    fd_stream_table_sort(streams);
+    fd_vector_sort(&streams->launches, by_correlation);
     fd_vector_sort(&streams->activities, by_time);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i;

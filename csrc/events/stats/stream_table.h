@@ -1,5 +1,5 @@
-/* Streams of GPUs: idle time and its causes, lengths of queues, delays between
- * launches and their work. Launches and work are matched by correlation id, so
+/* Streams of GPUs: idle time and its causes, delays between launches and
+ * their work. Launches and work are matched by correlation id, so
  * both stay in memory until the files of the rank are read. */
 #ifndef FD_STREAM_TABLE_H
 #define FD_STREAM_TABLE_H
@@ -9,12 +9,8 @@
 #include "events/stats/gpu_facts.h"
 
 enum {
-    FD_GPU_EVENTS = 1 << 21, /* maximum of launches, and of activities */
-    FD_GPU_QUEUE = 1024,     /* launches that fit into the queue of a stream */
+    FD_GPU_EVENTS = 1 << 21,    /* maximum of launches, and of activities */
     FD_GPU_KERNEL_WAIT = 30000, /* ns: longer gaps are other idle time */
-    FD_GPU_SHORT = 5000,        /* ns: shorter kernels are short */
-    FD_GPU_SLOW_CALL = 50000,   /* ns: longer calls are outliers */
-    FD_GPU_LATE = 100000        /* ns: longer delays are outliers */
 };
 
 typedef struct fd_gpu_launch {
@@ -22,7 +18,6 @@ typedef struct fd_gpu_launch {
     int64_t start;
     int64_t end;
     uint32_t rank;
-    uint32_t thread;
 } fd_gpu_launch;
 
 typedef struct fd_gpu_activity {
@@ -33,17 +28,7 @@ typedef struct fd_gpu_activity {
     int64_t stream; /* FD_NO_STREAM: absent; `thread` is the stream */
     uint32_t rank;
     uint32_t thread;
-    bool copies; /* a copy or memset, not a kernel */
 } fd_gpu_activity;
-
-/* The length of a queue, from its first change to its last. */
-typedef struct fd_gpu_queue {
-    uint64_t most;
-    double mean; /* weighted by time */
-    int64_t span_ns;
-    int64_t empty_ns;
-    int64_t full_ns; /* ns in which the length was at least FD_GPU_QUEUE */
-} fd_gpu_queue;
 
 typedef struct fd_stream_row {
     uint32_t rank;
@@ -58,8 +43,6 @@ typedef struct fd_stream_row {
                           * previous work ended */
     int64_t kernel_wait; /* idle ns in gaps below FD_GPU_KERNEL_WAIT */
     int64_t other;
-    fd_gpu_queue waiting; /* work that was launched and has not begun */
-    fd_gpu_queue pending; /* work that was launched and has not ended */
 } fd_stream_row;
 
 /* Pairs of a launch and its work. */
@@ -67,12 +50,6 @@ typedef struct fd_gpu_delays {
     uint32_t rank;
     fd_digest delay; /* from the end of the call to the start of its work */
     fd_digest call;
-    uint64_t kernels;       /* pairs whose work is a kernel */
-    uint64_t short_kernels; /* kernels shorter than FD_GPU_SHORT */
-    uint64_t under_call;    /* kernels shorter than the call that
-                             * launched them */
-    uint64_t slow_calls;    /* calls longer than FD_GPU_SLOW_CALL */
-    uint64_t late;          /* delays longer than FD_GPU_LATE */
 } fd_gpu_delays;
 
 typedef struct fd_stream_table {
@@ -89,14 +66,6 @@ fd_status fd_stream_table_launch(fd_stream_table *streams,
                                  const fd_gpu_launch *launch);
 fd_status fd_stream_table_activity(fd_stream_table *streams,
                                    const fd_gpu_activity *activity);
-
-/* Sort the launches. */
-void fd_stream_table_sort(fd_stream_table *streams);
-
-/* Return the launch with a correlation id, or NULL. The launches must be
- * sorted. */
-const fd_gpu_launch *fd_stream_table_find(const fd_stream_table *streams,
-                                          uint32_t rank, uint64_t correlation);
 
 /* Add the rows of the stored events, and remove the events. */
 fd_status fd_stream_table_finish(fd_stream_table *streams);

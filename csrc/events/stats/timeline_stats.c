@@ -33,7 +33,6 @@ fd_stats_clear(fd_stats *stats)
     fd_lanes_clear(&stats->lanes);
     fd_vector_clear(&stats->kernels);
     fd_stream_table_clear(&stats->streams);
-    fd_copies_clear(&stats->copies);
 }
 
 const char *
@@ -132,13 +131,9 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
     fd_tally *tally = &c->stats->tally;
     uint64_t duration = (uint64_t)slice->end - (uint64_t)slice->start;
     fd_tally_key key = {
-        .of = FD_TALLY_CATEGORY, .rank = rank->rank, .cat = slice->cat};
-    fd_status status = fd_tally_add(tally, &key, duration);
-    key = (fd_tally_key){
         .of = FD_TALLY_NAME, .cat = slice->cat, .name = slice->name};
-    bool counted =
-        (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP | FD_IS_AROUND)) != 0;
-    if (status == FD_OK && !counted) {
+    fd_status status = FD_OK;
+    if ((slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP | FD_IS_AROUND)) == 0) {
         status = fd_tally_add(tally, &key, duration);
     }
     /* Another program's trace of the rank may have the same jobs. */
@@ -163,22 +158,16 @@ take_activity(counting *c, uint32_t index, const fd_slice *slice)
 {
     fd_stats *stats = c->stats;
     uint32_t rank = c->outline.ranks.list[index].rank;
-    bool copies = (slice->kind & FD_IS_COPY) != 0;
     fd_gpu_activity activity = {
-        slice->gpu.correlation, slice->start, slice->end,    slice->gpu.device,
-        slice->gpu.stream,      rank,         slice->thread, copies};
+        slice->gpu.correlation, slice->start, slice->end,   slice->gpu.device,
+        slice->gpu.stream,      rank,         slice->thread};
     fd_kernel_kinds *kernels = kernels_of(c, index);
     if (kernels == NULL) {
         return FD_ENOMEM;
     }
     fd_kernel_kinds_add(kernels, work_of(FD_BASIS_GPU, slice->kind),
                         slice->start, slice->end);
-    fd_status status = fd_stream_table_activity(&stats->streams, &activity);
-    if (status == FD_OK && copies) {
-        status = fd_copies_add(&stats->copies, rank, &slice->gpu,
-                               (uint64_t)(slice->end - slice->start));
-    }
-    return status;
+    return fd_stream_table_activity(&stats->streams, &activity);
 }
 
 static fd_status
@@ -187,7 +176,7 @@ take_facts(counting *c, uint32_t index, const fd_slice *slice)
     uint32_t rank = c->outline.ranks.list[index].rank;
     if (slice->kind & FD_IS_RUNTIME && slice->gpu.correlation != 0) {
         fd_gpu_launch launch = {slice->gpu.correlation, slice->start,
-                                slice->end, rank, slice->thread};
+                                slice->end, rank};
         return fd_stream_table_launch(&c->stats->streams, &launch);
     }
     return slice->kind & (FD_IS_KERNEL | FD_IS_COPY)

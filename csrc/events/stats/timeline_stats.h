@@ -60,7 +60,6 @@ typedef struct fd_stats {
     fd_lanes lanes;
     FD_VECTOR(fd_kernel_kinds) kernels; /* for ranks with work on GPUs */
     fd_stream_table streams;
-    fd_copies copies;
     uint64_t steps_lost;
 } fd_stats;
 

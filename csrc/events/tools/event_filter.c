@@ -78,76 +78,9 @@ fd_timeline_windows_clear(fd_timeline_windows *windows)
 void
 fd_timeline_filter_clear(fd_timeline_filter *filter)
 {
-    fd_text_pool_clear(&filter->pids);
-    fd_vector_clear(&filter->devices);
     fd_timeline_slices_clear(&filter->slices);
     fd_vector_clear(&filter->pairs);
     fd_map_clear(&filter->flows);
-}
-
-/* Return the device + 1 of an event on a GPU, or 0. */
-static uint64_t
-own_device(const fd_timeline_event *event)
-{
-    uint64_t device;
-    fd_span cat = fd_timeline_text(event->cat);
-    bool on_gpu = fd_span_size(cat) > 0
-               && (fd_span_begins(cat, "gpu") || fd_span_is(cat, "kernel"));
-    if (!on_gpu) {
-        return 0;
-    }
-    if (fd_timeline_argument(event, "device", &device)) {
-        return device + 1;
-    }
-    return event->pid.from != NULL
-                && fd_span_u64(fd_span_inside(event->pid), &device)
-             ? device + 1
-             : 0;
-}
-
-/* Return the device + 1 of a process that torch.profiler labels "GPU 2",
- * or 0. */
-static uint64_t
-labelled_device(const fd_timeline_event *event)
-{
-    uint64_t device;
-    fd_span name = fd_timeline_text(event->name);
-    if (event->phase != 'M' || !fd_span_is(name, "process_labels")) {
-        return 0;
-    }
-    fd_span value = fd_timeline_argument_text(event, "labels");
-    if (!fd_span_begins(value, "GPU ")) {
-        return 0;
-    }
-    value.from += 4;
-    return fd_span_u64(value, &device) ? device + 1 : 0;
-}
-
-static fd_status
-of_wanted_device(fd_timeline_filter *filter, const fd_timeline_event *event,
-                 bool *wanted)
-{
-    uint32_t pid;
-    fd_span text = fd_timeline_text(event->pid);
-    fd_status status =
-        fd_text_pool_add(&filter->pids, text.from, fd_span_size(text), &pid);
-    while (status == FD_OK && filter->devices.count <= pid) {
-        status = fd_vector_push(&filter->devices, UINT64_C(0));
-    }
-    if (status != FD_OK) {
-        return status;
-    }
-    uint64_t label = labelled_device(event);
-    uint64_t *of_process = &filter->devices.list[pid];
-    *of_process = label != 0 ? label : *of_process;
-    uint64_t device = own_device(event);
-    device = device != 0 ? device : *of_process;
-    *wanted = device == 0;
-    for (size_t i = 0; i < filter->request->device_count; i++) {
-        *wanted =
-            *wanted || filter->request->devices[i] + UINT64_C(1) == device;
-    }
-    return FD_OK;
 }
 
 /* Return the window of a process, as times of the file. */
@@ -372,21 +305,15 @@ of_wanted_time(const fd_timeline_filter *filter,
                      true);
 }
 
-fd_status
+bool
 fd_timeline_filter_keeps(fd_timeline_filter *filter,
-                         const fd_timeline_event *event, bool *keeps)
+                         const fd_timeline_event *event)
 {
     const fd_timeline_request *request = filter->request;
-    fd_status status = FD_OK;
-    *keeps = true;
-    if (request->devices != NULL) {
-        status = of_wanted_device(filter, event, keeps);
-    }
-    if (request->has_steps || request->has_times) {
-        *keeps = *keeps && of_wanted_time(filter, event);
-    }
+    bool keeps = (!request->has_steps && !request->has_times)
+              || of_wanted_time(filter, event);
     filter->number++;
-    filter->kept += *keeps && event->phase != 'M';
-    filter->skipped += !*keeps;
-    return status;
+    filter->kept += keeps && event->phase != 'M';
+    filter->skipped += !keeps;
+    return keeps;
 }

@@ -1,14 +1,12 @@
-/* The filter of the events of an input by steps or by time, and by GPUs.
+/* The filter of the events of an input by steps or by time.
  *
  *   steps     keeps events that begin between the start of the first step and
  *             the end of the last one; uses the steps of the event's process,
  *             or those of the file if the process has none
  *   time      keeps events that overlap the requested times
- *   devices   skips the processes and events of other GPUs
  *
  * Begins and ends of a slice are kept together, and a flow only if all its
- * events are inside. Metadata rows are kept, except those of processes of other
- * GPUs. */
+ * events are inside. Metadata rows are kept. */
 #ifndef FD_EVENT_FILTER_H
 #define FD_EVENT_FILTER_H
 
@@ -39,14 +37,12 @@ void fd_timeline_windows_clear(fd_timeline_windows *windows);
 typedef struct fd_timeline_filter {
     const fd_timeline_request *request; /* borrowed, like `input` */
     const fd_timeline_input *input;
-    int64_t origin_ns; /* the earliest time of the merge */
-    fd_text_pool pids;
-    FD_VECTOR(uint64_t) devices; /* by pid: device + 1; 0: no device known */
-    fd_timeline_slices slices;   /* while pairs are searched */
-    FD_VECTOR(uint64_t) pairs;   /* a bit per event: part of a kept pair */
-    fd_map flows;                /* has events inside, outside */
-    uint64_t number;             /* of the next event */
-    uint64_t kept;               /* except metadata rows */
+    int64_t origin_ns;         /* the earliest time of the merge */
+    fd_timeline_slices slices; /* while pairs are searched */
+    FD_VECTOR(uint64_t) pairs; /* a bit per event: part of a kept pair */
+    fd_map flows;              /* has events inside, outside */
+    uint64_t number;           /* of the next event */
+    uint64_t kept;             /* except metadata rows */
     uint64_t skipped;
 } fd_timeline_filter;
 
@@ -56,10 +52,9 @@ fd_status fd_timeline_filter_begin(fd_timeline_filter *filter,
                                    fd_error *error);
 void fd_timeline_filter_clear(fd_timeline_filter *filter);
 
-/* Set `*keeps` to whether to keep an event, and count it otherwise. Must be
- * called for all events in the order of the file. */
-fd_status fd_timeline_filter_keeps(fd_timeline_filter *filter,
-                                   const fd_timeline_event *event,
-                                   bool *keeps);
+/* Return whether to keep an event, and count it otherwise. Must be called for
+ * all events in the order of the file. */
+bool fd_timeline_filter_keeps(fd_timeline_filter *filter,
+                              const fd_timeline_event *event);
 
 #endif

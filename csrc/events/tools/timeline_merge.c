@@ -180,7 +180,6 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_timeline_filter *filter)
 {
     bool any = false;
-    bool keeps = true;
     fd_status status = FD_OK;
     fd_timeline_item item;
     while (status == FD_OK
@@ -189,16 +188,9 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
             fd_merged_members_keep(&m->members, input, &any, reader->key,
                                    reader->value, &reader->scan);
         }
-        else {
-            status = fd_timeline_filter_keeps(filter, &reader->event, &keeps);
-            if (status == FD_OK && keeps) {
-                status = copy_event(m, input, ids, &reader->event);
-                fd_then(status,
-                        copy_profiler_flow(m, input, ids, &reader->event));
-            }
-            else if (status == FD_OK && reader->event.phase == 'M') {
-                status = fd_timeline_ids_drop(ids, &reader->event);
-            }
+        else if (fd_timeline_filter_keeps(filter, &reader->event)) {
+            status = copy_event(m, input, ids, &reader->event);
+            fd_then(status, copy_profiler_flow(m, input, ids, &reader->event));
         }
         fd_then(status, report_progress(m, reader->in.read));
     }

@@ -15,8 +15,6 @@ typedef struct arguments {
     uint32_t count;
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
-    uint32_t *devices; /* owned; NULL: all */
-    size_t device_count;
     bool has_steps;
     uint64_t steps[2];
     bool has_times;
@@ -36,7 +34,6 @@ clear_arguments(arguments *a)
     Py_XDECREF(a->paths);
     fd_free(a->inputs);
     fd_free(a->ranks);
-    fd_free(a->devices);
 }
 
 /* Convert a non-negative integer that is valid as a rank. */
@@ -220,8 +217,6 @@ merge_inputs(PyObject *module, arguments *a)
                                    .strict = a->strict != 0,
                                    .ranks = a->ranks,
                                    .rank_count = a->rank_count,
-                                   .devices = a->devices,
-                                   .device_count = a->device_count,
                                    .has_steps = a->has_steps,
                                    .first_step = a->steps[0],
                                    .end_step = a->steps[1],
@@ -247,14 +242,12 @@ merge_inputs(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {
-        "inputs",  "output", "align",  "ranks",           "sorted",
-        "devices", "steps",  "paddle", "named_durations", "progress",
-        "strict",  "times",  NULL};
+    static char *names[] = {"inputs",   "output", "align",  "ranks",
+                            "sorted",   "steps",  "paddle", "named_durations",
+                            "progress", "strict", "times",  NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
-    PyObject *devices = Py_None;
     PyObject *steps = Py_None;
     PyObject *times = Py_None;
     PyObject *progress = Py_None;
@@ -262,13 +255,12 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
     int named_durations = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$O&OpOOppOpO:timeline_merge", names,
+            args, kwargs, "O!O&|$O&OpOppOpO:timeline_merge", names,
             &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
-            fd_take_align, &a.align, &ranks, &a.sorted, &devices, &steps,
-            &paddle, &named_durations, &progress, &a.strict, &times)
+            fd_take_align, &a.align, &ranks, &a.sorted, &steps, &paddle,
+            &named_durations, &progress, &a.strict, &times)
         && fd_take_inputs(inputs, &a.paths, &a.inputs, &a.count)
         && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)
-        && fd_take_ranks(devices, "devices", &a.devices, &a.device_count)
         && take_steps(&a, steps) && take_times(&a, times)) {
         a.paddle = paddle != 0;
         a.named_durations = named_durations != 0;

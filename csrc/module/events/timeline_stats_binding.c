@@ -112,21 +112,16 @@ tally_row(const fd_stats *stats, const fd_tally_row *row)
     const fd_text_pool *texts = &stats->slices.texts;
     const fd_tally_key *key = &row->key;
     PyObject *made = fd_rows_figures(&row->figures);
-    if (key->of != FD_TALLY_NAME) {
+    if (key->of == FD_TALLY_JOB) {
         made =
             fd_columns_with(made, "rank", PyLong_FromUnsignedLong(key->rank));
-    }
-    if (key->of == FD_TALLY_JOB) {
         made = fd_columns_with(made, "stage", fd_rows_number(key->stage));
         made = fd_columns_with(made, "step", fd_rows_number(key->step));
         return fd_columns_with(made, "type", fd_text_object(texts, key->name));
     }
     made = fd_columns_with(made, "category", fd_text_object(texts, key->cat));
-    if (key->of == FD_TALLY_NAME) {
-        made = fd_columns_with(made, "name", fd_text_object(texts, key->name));
-        made = fd_columns_with(made, "kind", kind_of(stats, key));
-    }
-    return made;
+    made = fd_columns_with(made, "name", fd_text_object(texts, key->name));
+    return fd_columns_with(made, "kind", kind_of(stats, key));
 }
 
 static PyObject *
@@ -182,15 +177,11 @@ stats_result(const arguments *a, const fd_stats *stats)
     made = fd_columns_with(made, "ranks", rank_rows(stats));
     made = fd_columns_with(made, "steps", step_rows(stats));
     made = fd_columns_with(made, "jobs", tally_rows(stats, FD_TALLY_JOB));
-    made = fd_columns_with(made, "categories",
-                           tally_rows(stats, FD_TALLY_CATEGORY));
     made = fd_columns_with(made, "names", tally_rows(stats, FD_TALLY_NAME));
     made = fd_columns_with(made, "collectives", skew_rows(stats));
-    made = fd_columns_with(made, "limits", fd_rows_limits());
     made = fd_columns_with(made, "gpus", fd_rows_kernels(stats));
     made = fd_columns_with(made, "streams", fd_rows_streams(stats));
-    made = fd_columns_with(made, "launches", fd_rows_launches(stats));
-    return fd_columns_with(made, "copies", fd_rows_copies(stats));
+    return fd_columns_with(made, "launches", fd_rows_launches(stats));
 }
 
 static PyObject *

@@ -15,15 +15,6 @@ fd_rows_figures(const fd_digest *d)
                          (unsigned long long)d->most);
 }
 
-PyObject *
-fd_rows_limits(void)
-{
-    return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i}", "kernel_wait",
-                         FD_GPU_KERNEL_WAIT, "short_kernel", FD_GPU_SHORT,
-                         "slow_call", FD_GPU_SLOW_CALL, "late", FD_GPU_LATE,
-                         "queue", FD_GPU_QUEUE);
-}
-
 static_assert(FD_NO_STREAM == FD_NO_STEP, "the number that stands for none");
 
 PyObject *
@@ -63,15 +54,6 @@ fd_rows_kernels(const fd_stats *stats)
     return list;
 }
 
-static PyObject *
-queue_row(const fd_gpu_queue *queue)
-{
-    return Py_BuildValue(
-        "{s:K,s:d,s:L,s:L,s:L}", "max", (unsigned long long)queue->most,
-        "mean", queue->mean, "duration", (long long)queue->span_ns, "empty",
-        (long long)queue->empty_ns, "full", (long long)queue->full_ns);
-}
-
 PyObject *
 fd_rows_streams(const fd_stats *stats)
 {
@@ -81,16 +63,15 @@ fd_rows_streams(const fd_stats *stats)
         list = fd_list_with(
             list,
             Py_BuildValue(
-                "{s:I,s:N,s:N,s:K,s:K,s:L,s:L,s:L,s:L,s:L,s:L,s:N,s:N}",
-                "rank", row->rank, "device", fd_rows_number(row->device),
-                "stream", fd_rows_number(row->stream), "count",
+                "{s:I,s:N,s:N,s:K,s:K,s:L,s:L,s:L,s:L,s:L,s:L}", "rank",
+                row->rank, "device", fd_rows_number(row->device), "stream",
+                fd_rows_number(row->stream), "count",
                 (unsigned long long)row->count, "launched",
                 (unsigned long long)row->launched, "start",
                 (long long)row->first, "end", (long long)row->last, "busy",
                 (long long)row->busy, "host_wait", (long long)row->host_wait,
                 "kernel_wait", (long long)row->kernel_wait, "other_wait",
-                (long long)row->other, "waiting", queue_row(&row->waiting),
-                "pending", queue_row(&row->pending)));
+                (long long)row->other));
     }
     return list;
 }
@@ -103,35 +84,9 @@ fd_rows_launches(const fd_stats *stats)
          i++) {
         const fd_gpu_delays *row = &stats->streams.delays.list[i];
         list = fd_list_with(
-            list, Py_BuildValue(
-                      "{s:I,s:K,s:K,s:K,s:K,s:K,s:N,s:N}", "rank", row->rank,
-                      "kernels", (unsigned long long)row->kernels,
-                      "short_kernels", (unsigned long long)row->short_kernels,
-                      "under_call", (unsigned long long)row->under_call,
-                      "slow_calls", (unsigned long long)row->slow_calls,
-                      "late", (unsigned long long)row->late, "delay",
-                      fd_rows_figures(&row->delay), "call",
-                      fd_rows_figures(&row->call)));
-    }
-    return list;
-}
-
-PyObject *
-fd_rows_copies(const fd_stats *stats)
-{
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < stats->copies.rows.count; i++) {
-        const fd_copy_row *row = &stats->copies.rows.list[i];
-        list = fd_list_with(
-            list,
-            Py_BuildValue("{s:I,s:s,s:K,s:K,s:K,s:K,s:N,s:N}", "rank",
-                          row->rank, "kind", fd_copy_kind_name(row->kind),
-                          "bytes", (unsigned long long)row->bytes, "unsized",
-                          (unsigned long long)row->unsized, "timed_bytes",
-                          (unsigned long long)row->timed_bytes, "timed",
-                          (unsigned long long)row->timed, "duration",
-                          fd_rows_figures(&row->time), "bandwidth",
-                          fd_rows_figures(&row->rate)));
+            list, Py_BuildValue("{s:I,s:N,s:N}", "rank", row->rank, "delay",
+                                fd_rows_figures(&row->delay), "call",
+                                fd_rows_figures(&row->call)));
     }
     return list;
 }

@@ -12,14 +12,10 @@ PyObject *fd_rows_number(int64_t number);
 /* Return count, total and percentiles as a dict. */
 PyObject *fd_rows_figures(const fd_digest *digest);
 
-/* Return the limits from which a kernel is short, a call is slow and so on. */
-PyObject *fd_rows_limits(void);
-
 /* Return lists of dicts: kinds of kernels and their overlap, streams,
- * launches, copies. */
+ * launches. */
 PyObject *fd_rows_kernels(const fd_stats *stats);
 PyObject *fd_rows_streams(const fd_stats *stats);
 PyObject *fd_rows_launches(const fd_stats *stats);
-PyObject *fd_rows_copies(const fd_stats *stats);
 
 #endif

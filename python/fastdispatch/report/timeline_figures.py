@@ -22,7 +22,7 @@ FigureRow = dict[str, Any]
 @dataclass
 class Stats:
     """``ranks`` with their total figures, ``stages`` with those of their ranks, ``steps`` of each rank, and the
-    comparison of ranks per step in ``stragglers``. ``gpus``, ``streams``, ``launches`` and ``copies`` describe the work
+    comparison of ranks per step in ``stragglers``. ``gpus``, ``streams`` and ``launches`` describe the work
     of GPUs. Times are nanoseconds from ``base_ns``."""
 
     base_ns: int | None
@@ -33,14 +33,11 @@ class Stats:
     steps: list[FigureRow]
     stragglers: list[FigureRow]
     jobs: list[FigureRow]
-    categories: list[FigureRow]
     names: list[FigureRow]
     collectives: list[FigureRow]
     gpus: list[FigureRow]
     streams: list[FigureRow]
     launches: list[FigureRow]
-    copies: list[FigureRow]
-    limits: FigureRow
     bounds: FigureRow
 
     def as_json(self) -> FigureRow:
@@ -49,10 +46,10 @@ class Stats:
 
 def stats(made: FigureRow) -> Stats:
     """Build the model from the result of ``_core.timeline_stats``."""
-    for row in (*made["names"], *made["categories"], *made["jobs"], *made["collectives"]):
+    for row in (*made["names"], *made["jobs"], *made["collectives"]):
         for key in row.keys() & {"name", "category", "type", "group"}:
             row[key] = unescaped(row[key])
-    for row in (*made["names"], *made["categories"], *made["jobs"]):
+    for row in (*made["names"], *made["jobs"]):
         row["mean"] = row["total"] / row["count"]
     for spread in spreads(made):
         spread["mean"] = spread["total"] / spread["count"] if spread["count"] else 0.0
@@ -78,7 +75,6 @@ def stats(made: FigureRow) -> Stats:
         jobs=sorted(
             made["jobs"], key=lambda row: [-1 if row[key] is None else row[key] for key in JOB] + [row["type"]]
         ),
-        categories=sorted(made["categories"], key=lambda row: (row["rank"], -row["total"], row["category"])),
         names=sorted(made["names"], key=lambda row: (-row["total"], row["category"], row["name"])),
         collectives=sorted(made["collectives"], key=itemgetter("group", "name")),
         gpus=sorted(map(kinds, made["gpus"]), key=itemgetter("rank")),
@@ -86,8 +82,6 @@ def stats(made: FigureRow) -> Stats:
             map(idle, made["streams"]), key=lambda row: [-1 if row[key] is None else row[key] for key in STREAM]
         ),
         launches=sorted(made["launches"], key=itemgetter("rank")),
-        copies=sorted(map(mean_bandwidth, made["copies"]), key=itemgetter("rank", "kind")),
-        limits=made["limits"],
         bounds={key: made[key] for key in BOUNDS},
     )
 
@@ -126,7 +120,6 @@ def spreads(made: FigureRow) -> Iterator[FigureRow]:
     for rows, keys in (
         ("collectives", ("begin", "end")),
         ("launches", ("delay", "call")),
-        ("copies", ("duration", "bandwidth")),
     ):
         for row in made[rows]:
             yield from (row[key] for key in keys)
@@ -153,12 +146,6 @@ def kinds(row: FigureRow) -> FigureRow:
 def idle(row: FigureRow) -> FigureRow:
     row["duration"] = row["end"] - row["start"]
     row["idle"] = row["duration"] - row["busy"]
-    return row
-
-
-def mean_bandwidth(row: FigureRow) -> FigureRow:
-    count, nanoseconds = row.pop("timed_bytes"), row.pop("timed")
-    row["bytes_per_s"] = count * 1e9 / nanoseconds if nanoseconds else None
     return row
 
 

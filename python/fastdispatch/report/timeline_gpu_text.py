@@ -1,4 +1,4 @@
-"""Tables of timeline statistics about GPUs: kinds of kernels, streams, launches, copies."""
+"""Tables of timeline statistics about GPUs: kinds of kernels, streams, launches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from fastdispatch.report.terminal import section, share, table
 from fastdispatch.report.timeline_figures import FigureRow, Stats
-from fastdispatch.text.formats import grouped, seconds, size
+from fastdispatch.text.formats import grouped, seconds
 
 
 def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
@@ -23,11 +23,9 @@ def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
     if made.streams:
         busiest = sorted(made.streams, key=lambda row: -row["busy"])[:top]
         chosen = [row for row in made.streams if row in busiest]
-        yield from section(title("Streams", made.streams, top, "busiest"), streams(chosen, made.limits["queue"]))
+        yield from section(title("Streams", made.streams, top, "busiest"), streams(chosen))
     if made.launches:
         yield from section(title("Launches", made.launches, top, "first"), launches(made.launches[:top]))
-    if made.copies:
-        yield from section(title("Copies", made.copies, top, "first"), copies(made.copies[:top]))
 
 
 def title(text: str, rows: Sequence[FigureRow], top: int, what: str) -> str:
@@ -80,63 +78,33 @@ def number(value: int | None) -> str:
     return "" if value is None else str(value)
 
 
-def streams(rows: Sequence[FigureRow], limit: int) -> Table:
+def streams(rows: Sequence[FigureRow]) -> Table:
     columns = ["rank", "device", "stream", "count", "time", "busy", "idle", "host wait", "kernel wait", "other wait"]
-    columns += ["queue max", "mean", "empty", f"at {grouped(limit)}"]
-    cells = []
-    for row in rows:
-        queue, idle = row["pending"], row["idle"]
-        cells.append(
-            [
-                str(row["rank"]),
-                number(row["device"]),
-                number(row["stream"]),
-                grouped(row["count"]),
-                seconds(row["duration"]),
-                share(row["busy"], row["duration"]),
-                seconds(idle),
-                *(share(row[cause], idle) for cause in ("host_wait", "kernel_wait", "other_wait")),
-                *([grouped(queue["max"]), f"{queue['mean']:.2f}"] if row["launched"] else ["", ""]),
-                *(share(queue[key], queue["duration"]) for key in ("empty", "full")),
-            ]
-        )
+    cells = [
+        [
+            str(row["rank"]),
+            number(row["device"]),
+            number(row["stream"]),
+            grouped(row["count"]),
+            seconds(row["duration"]),
+            share(row["busy"], row["duration"]),
+            seconds(row["idle"]),
+            *(share(row[cause], row["idle"]) for cause in ("host_wait", "kernel_wait", "other_wait")),
+        ]
+        for row in rows
+    ]
     return table(columns, cells)
 
 
 def launches(rows: Sequence[FigureRow]) -> Table:
-    columns = ["rank", "count", "delay p50", "p95", "max", "late", "call p50", "p95", "max", "slow"]
-    columns += ["short kernels", "shorter than call"]
+    columns = ["rank", "count", "delay p50", "p95", "max", "call p50", "p95", "max"]
     cells = [
         [
             str(row["rank"]),
             grouped(row["delay"]["count"]),
             *(seconds(row["delay"][key]) for key in ("p50", "p95", "max")),
-            grouped(row["late"]),
             *(seconds(row["call"][key]) for key in ("p50", "p95", "max")),
-            grouped(row["slow_calls"]),
-            grouped(row["short_kernels"]),
-            grouped(row["under_call"]),
         ]
         for row in rows
     ]
     return table(columns, cells)
-
-
-def rate(value: float | None) -> str:
-    return "" if value is None else f"{size(round(value))}/s"
-
-
-def copies(rows: Sequence[FigureRow]) -> Table:
-    cells = [
-        [
-            str(row["rank"]),
-            grouped(row["duration"]["count"]),
-            size(row["bytes"]),
-            seconds(row["duration"]["total"]),
-            rate(row["bytes_per_s"]),
-            *(rate(row["bandwidth"][key] or None) for key in ("p50", "max")),
-            row["kind"],
-        ]
-        for row in rows
-    ]
-    return table(["rank", "count", "bytes", "time", "bandwidth", "p50", "max", "kind"], cells, ["kind"])

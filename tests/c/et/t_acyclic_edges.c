@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include "et/acyclic_edges.h"
+#include "et/et_edges.h"
 
 static fd_status
 make(fd_et *et, uint32_t nodes, uint32_t *order)

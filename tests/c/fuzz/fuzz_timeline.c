@@ -64,7 +64,6 @@ use_shrunk(const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint32_t device = 1;
     fd_timeline_input inputs[] = {{.path = "damaged.json", .rank = 1},
                                   {.path = "whole.json", .rank = 0}};
     fd_timeline_request request = {.output = "merged.json",
@@ -72,8 +71,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                           : FD_ALIGN_START,
                                    .has_steps = size % 3 == 0,
                                    .end_step = 3,
-                                   .devices = size % 5 == 0 ? &device : NULL,
-                                   .device_count = 1,
                                    .named_durations = size % 7 == 0};
     fd_error error = {""};
     static const char whole[] =

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/canonical_texts.h"
+#include "trace/canonical_order.h"
 
 static void
 by_their_bytes(void)

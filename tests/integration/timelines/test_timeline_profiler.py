@@ -72,9 +72,12 @@ def test_figures_of_both_together(plain: Path, tmp_path: Path) -> None:
     assert rank["events"] == sum(event["ph"] != "M" for event in own + theirs)
     assert rank["steps"] == sum(event.get("cat") == "step" for event in own)
     assert [row["step"] for row in made["steps"]] == list(range(rank["steps"]))
-    counted = {row["category"]: row["count"] for row in made["categories"]}
+    counted: Counter[str] = Counter()
+    for row in made["names"]:
+        counted[row["category"]] += row["count"]
     expected = Counter(event.get("cat", "") for event in own + theirs if event["ph"] in "Xb")
-    assert counted == expected
+    # Slices around all others have no row.
+    assert expected - counted == {"phase": 12, "step": rank["steps"], "Trace": 1} and not counted - expected
 
 
 def test_numbers_of_operators_are_torch_profilers(tmp_path: Path) -> None:

@@ -264,6 +264,9 @@ def test_paddle_defect_6_missing_logs(tmp_path: Path) -> None:
     assert line == f"fastdispatch: {tmp_path}: no log of device 7 (workerlog.N)"
     lines = merge_timelines("--paddle", tmp_path, "--devices", "7", status=2)
     assert len(lines) == 1 and "no log of device 7" in lines[0]
+    (tmp_path / "r0.json").write_text('[{"ph": "X", "name": "a", "pid": 0, "ts": 1, "dur": 1}]')
+    lines = merge_timelines(tmp_path / "r0.json", "--devices", "0", "-o", tmp_path / "out.json", status=2)
+    assert len(lines) == 1 and "--devices selects logs" in lines[0]
 
 
 def test_paddle_defect_7_arguments(tmp_path: Path) -> None:
@@ -345,13 +348,3 @@ def test_names_of_jobs_contain_their_duration_once(tmp_path: Path) -> None:
     trace = merged(tmp_path, tmp_path / "out", "--durations", "name")
     (name,) = (each["name"] for each in slices(trace["traceEvents"]) if each["cat"] == "job")
     assert re.fullmatch(r"forward mb3 \(\d+\.\d+ ms\)", name)
-
-
-def test_selected_gpus(tmp_path: Path) -> None:
-    rows = [{"ph": "M", "name": "process_name", "pid": gpu, "args": {"name": "python"}} for gpu in range(2)]
-    rows += [{"ph": "M", "name": "process_labels", "pid": gpu, "args": {"labels": f"GPU {gpu}"}} for gpu in range(2)]
-    kernels = [{"ph": "X", "cat": "kernel", "name": f"k{gpu}", "pid": gpu, "ts": 1, "dur": 1} for gpu in range(2)]
-    (tmp_path / "r0.json").write_text(json.dumps([*rows, *kernels, {"ph": "X", "name": "op", "pid": 9, "ts": 1}]))
-    trace = merged(tmp_path, tmp_path / "r0.json", "--devices", "1")
-    assert [each["name"] for each in slices(trace["traceEvents"])] == ["k1", "op"]
-    assert len(named(trace["traceEvents"], "process_name")) == 2

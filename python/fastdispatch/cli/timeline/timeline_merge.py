@@ -147,7 +147,6 @@ def run(arguments: argparse.Namespace) -> None:
             align=arguments.align,
             ranks=arguments.ranks,
             sorted=arguments.sorted,
-            devices=arguments.devices,
             steps=arguments.steps,
             times=arguments.time,
             paddle=arguments.paddle,
@@ -165,6 +164,8 @@ def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator
     logs = [path for path in files if LOG.fullmatch(path.name)]
     folders = list(dict.fromkeys(path.parent for path in logs))
     per_machine = 1 + max((device_of(path) for path in logs), default=0)
+    if devices is not None and not logs:
+        raise Error("--devices selects logs of Paddle (workerlog.N): the inputs have none")
     for folder in folders:
         there = {device_of(path) for path in logs if path.parent == folder}
         missing = [device for device in devices or () if device not in there]

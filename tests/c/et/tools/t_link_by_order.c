@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/tools/link_by_order.h"
+#include "et/tools/et_link.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/tools/link_waits.h"
+#include "et/tools/et_link.h"
 
 static fd_status
 add(fd_et *et, uint64_t thread, int64_t start)

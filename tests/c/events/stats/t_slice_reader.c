@@ -55,7 +55,7 @@ facts_of_gpus(void)
                    "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":8,"
                    "\"dtype\":\"Half\",\"In msg nelems\":3}"),
         EVENT("X", "\"cat\":\"gpu_memset\",\"name\":\"Memset (Device)\","
-                   "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":8}"),
+                   "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":9}"),
     };
     for (int facts = 0; facts < 2; facts++) {
         CLEAN(fd_timeline_slices_clear)
@@ -66,7 +66,7 @@ facts_of_gpus(void)
         EQUAL(slice.gpu.correlation, facts ? 8 : 0);
         fd_timeline_slices_restart(&slices);
         OK(take(&slices, events[1], &slice, &whole));
-        EQUAL(slice.gpu.copy, facts ? FD_COPY_MEMSET : FD_COPY_OTHER);
+        EQUAL(slice.gpu.correlation, facts ? 9 : 0);
     }
 }
 

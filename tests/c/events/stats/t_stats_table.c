@@ -10,7 +10,7 @@ rows(void)
         {.of = FD_TALLY_JOB, .rank = 1, .stage = 2, .step = 3, .name = 4},
         {.of = FD_TALLY_JOB, .rank = 1, .stage = 2, .step = 4, .name = 4},
         {.of = FD_TALLY_NAME, .cat = 1, .name = 4},
-        {.of = FD_TALLY_CATEGORY, .rank = 1, .cat = 1},
+        {.of = FD_TALLY_NAME, .cat = 1, .name = 5},
     };
     for (uint64_t i = 0; i < 40; i++) {
         OK(fd_tally_add(&tally, &keys[i % 4], i));
