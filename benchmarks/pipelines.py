@@ -26,7 +26,10 @@ _ITERATIONS = 10
 def _record(folder: Path, rank: int, ranks: int, rows: list[pipeline.Job]) -> Path:
     """The jobs of a stage, as fast as they can be marked."""
     given = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "FASTDISPATCH_RUN_ID": "pipelines"}
-    with mock.patch.dict(os.environ, given), fastdispatch.CallGraph(folder, jobs=True, ops="off", calls="off", steps="all") as graph:
+    with (
+        mock.patch.dict(os.environ, given),
+        fastdispatch.CallGraph(folder, jobs=True, ops="off", calls="off", steps="all") as graph,
+    ):
         for _ in range(_ITERATIONS):
             for row in rows:
                 mb, peer = (None if number < 0 else number for number in (row.mb, row.peer))

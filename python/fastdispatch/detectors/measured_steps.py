@@ -9,7 +9,7 @@ from typing import Any
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.read.source_calls import Sources
-from fastdispatch.read.steps import PHASE_BITS, PHASES, kept_steps, step_time, steps_of_run
+from fastdispatch.read.steps import PHASE_BITS, PHASES, kept_steps, step_time, steps_of_run, times_are_known
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.text.formats import grouped
@@ -108,7 +108,7 @@ class MeasuredSteps:
     def timed(self) -> int:
         """The number of steps that it is the median of; with a budget, of those that are not recorded."""
         run = steps_of_run(self.ranks[0]) if self.ranks else None
-        return self.count if run is None else int(run["steps"] - run["recorded"])
+        return int(run["steps"] - run["recorded"]) if run is not None and times_are_known(run) else self.count
 
     @cached_property
     def passes(self) -> list[int]:

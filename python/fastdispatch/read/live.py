@@ -156,7 +156,11 @@ def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -
 
 def _is_known(rank: dict[str, Any], live: bool) -> bool:
     """Return whether a rank runs on this host, so that its clock is the reader's."""
-    return live and rank["state"] in ("running", "paused") and rank["boot_id"].replace("-", "") == boot_id().replace("-", "")
+    return (
+        live
+        and rank["state"] in ("running", "paused")
+        and rank["boot_id"].replace("-", "") == boot_id().replace("-", "")
+    )
 
 
 def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]:

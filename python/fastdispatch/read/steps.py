@@ -26,6 +26,9 @@ _UNDECIDED = {
 #: The fact of a recording that has steps which are not recorded, and its figures (docs/formats/recording.md).
 _STEPS_OF_RUN, _FIGURES_OF_RUN = "steps_of_run", {"steps", "recorded", "time", "samples"}
 
+#: Fewer steps without recording do not give the time of a step.
+_FEWEST_UNRECORDED = 8
+
 #: The rule that found the steps, by their source.
 _RULES = {
     "none": "",
@@ -239,6 +242,11 @@ def step_phases(ranks: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
     return times
 
 
+def times_are_known(run: Mapping[str, Any]) -> bool:
+    """Return whether enough steps were not recorded to be the base of the time of a step."""
+    return bool(run.get("step")) and run["steps"] - run["recorded"] >= _FEWEST_UNRECORDED
+
+
 def step_times(ranks: Iterable[Mapping[str, Any]]) -> StepTime | None:
     """Return the time of a step: of the steps that are not recorded, if a budget left any, otherwise of the settled
     steps, or of those that the ranks are reduced to, at most the latest 256 of each rank; ``None`` without any. Every
@@ -248,7 +256,7 @@ def step_times(ranks: Iterable[Mapping[str, Any]]) -> StepTime | None:
     times = sorted(map(sum, zip(*phases.values(), strict=True)))
     if not times:
         return None
-    unrecorded = [run for run in map(steps_of_run, ranks) if run is not None and run.get("step")]
+    unrecorded = [run for run in map(steps_of_run, ranks) if run is not None and times_are_known(run)]
     if unrecorded and len(unrecorded) == len(ranks):
         run = sorted(unrecorded, key=lambda run: run["step"])[len(unrecorded) // 2]
         return StepTime(run["step"], run["step_low"], run["step_high"], run["steps"] - run["recorded"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch.files import run_directory
 from fastdispatch.read.recording_cost import recording_cost
-from fastdispatch.read.steps import thread_times
+from fastdispatch.read.steps import ended_steps, thread_times
 from fastdispatch.read.trace import Columns, Trace, load
 from fastdispatch.text.formats import grouped, seconds
 
@@ -44,7 +44,9 @@ def summary_lines(path: str) -> list[str]:
     paths = len(trace.contexts["node"])
     cost = recording_cost(trace.ranks)
     price = "" if cost.share is None else f"; {cost.text}"
-    steps = f"{rank['steps']} steps, " if rank["steps_source"] != "none" else ""
+    recorded, ended = rank["steps"], ended_steps(rank)
+    of = f" of {grouped(ended)}" if ended > recorded else ""
+    steps = f"{grouped(recorded)}{of} steps, " if rank["steps_source"] != "none" else ""
     folder = path.rpartition("/")[0] or "."
     previous = Path(path + run_directory.PREVIOUS)
     kept = [f"no call was recorded: the previous recording is kept as {previous}"] if previous.exists() else []
