@@ -35,7 +35,9 @@ def train(rank: int, folder: str) -> None:
         for _ in range(6):
             model(batch).sum().backward()
             graph.step()
-    # Not destroy_process_group: a process of PyTorch 2.13 that ends soon after it aborts now and then.
+    del model  # a process of PyTorch 2.13 may abort if its group is destroyed at the exit, or before its peers are
+    dist.barrier()
+    dist.destroy_process_group()
 
 
 @pytest.fixture(scope="module")

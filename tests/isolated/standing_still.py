@@ -55,6 +55,6 @@ def train() -> None:
 produced: list[int] = []
 busy = threading.Event()
 threading.Thread(target=lambda: ready.wait() and None, daemon=True).start()
-with fastdispatch.CallGraph(sys.argv[1], ops="off", budget=0.001, calls=sys.argv[2]) as graph:
+with fastdispatch.CallGraph(sys.argv[1], ops="off", budget=1e-9, calls=sys.argv[2]) as graph:
     threading.Thread(target=produce, name="producer", daemon=True).start()
     train()

@@ -221,6 +221,8 @@ def distributed_worker(rank: int, folder: str) -> None:
     with fastdispatch.CallGraph(folder):
         for _ in range(3):
             model(torch.randn(8, 32)).sum().backward()
+    del model  # a process of PyTorch 2.13 may abort if its group is destroyed at the exit, or before its peers are
+    dist.barrier()
     dist.destroy_process_group()
 
 

@@ -46,6 +46,7 @@ def train(rank: int, folder: str) -> None:
                     for parameter in model.parameters():
                         dist.all_reduce(parameter.grad)
                     graph.step()
+    dist.barrier()  # a process of PyTorch 2.13 may abort if it ends before its peers
     dist.destroy_process_group()
 
 

@@ -20,7 +20,11 @@ SOURCES = ["frame"] if sys.version_info < (3, 12) else ["frame", "monitor"]
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_where_every_thread_is(source: str, tmp_path: Path) -> None:
+    def stand_still() -> bool:
+        return [stack.calls[-1] for stack in live.stacks(str(tmp_path))].count("standing_still.py:[]:wait") == 2
+
     with processes.killed("standing_still.py", tmp_path, source):
+        processes.wait_for(stand_still)
         running = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     killed = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     file = "standing_still.py"
@@ -86,7 +90,7 @@ def own(calls: Counter[str]) -> Counter[str]:
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_call_graph_is_complete_and_counts_are_of_recorded_steps(source: str, tmp_path: Path) -> None:
     whole, every = recorded(tmp_path / "all", source, steps="all")
-    found, some = recorded(tmp_path / "some", source, budget=0.001)
+    found, some = recorded(tmp_path / "some", source, budget=1e-9)
     assert found == whole
     assert {edge for edge in traces.edges(some) if "step" not in edge} == {
         edge for edge in traces.edges(every) if "step" not in edge
@@ -105,7 +109,7 @@ def test_the_call_graph_is_complete_and_counts_are_of_recorded_steps(source: str
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_times_add_up(source: str, tmp_path: Path) -> None:
-    _, trace = recorded(tmp_path, source, budget=0.001)
+    _, trace = recorded(tmp_path, source, budget=1e-9)
     (rank,) = trace.ranks
     threads = rank["threads"]
     for covered, own_time in zip(threads["covered"], threads["self"], strict=True):
@@ -114,7 +118,7 @@ def test_times_add_up(source: str, tmp_path: Path) -> None:
 
 
 def test_code_that_is_new_in_every_step(tmp_path: Path) -> None:
-    with fastdispatch.CallGraph(tmp_path, ops="off", budget=0.001) as graph:
+    with fastdispatch.CallGraph(tmp_path, ops="off", budget=1e-9) as graph:
         for number in range(400):
             names: dict[str, Callable[[], int]] = {}
             exec(f"def new_{number}(): return {number}", names)
@@ -139,7 +143,7 @@ def test_threads_begin_and_end_in_unrecorded_steps(tmp_path: Path) -> None:
     def work() -> None:
         os.path.join("a", "b")
 
-    with fastdispatch.CallGraph(tmp_path, ops="off", budget=0.001) as graph:
+    with fastdispatch.CallGraph(tmp_path, ops="off", budget=1e-9) as graph:
         for _ in range(200):
             thread = threading.Thread(target=work)
             thread.start()
