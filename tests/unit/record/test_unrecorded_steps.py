@@ -28,8 +28,7 @@ def test_where_every_thread_is(source: str, tmp_path: Path) -> None:
         running = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     killed = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     file = "standing_still.py"
-    assert {stack.state for stack in running.values()} == {"running"}
-    assert {stack.state for stack in killed.values()} == {"killed"}
+    assert [{stack.state for stack in of.values()} for of in (running, killed)] == [{"running"}, {"killed"}]
     for found in (running, killed):
         main = found["main"]
         assert main.step == 200
@@ -112,8 +111,7 @@ def test_times_add_up(source: str, tmp_path: Path) -> None:
     _, trace = recorded(tmp_path, source, budget=1e-9)
     (rank,) = trace.ranks
     threads = rank["threads"]
-    for covered, own_time in zip(threads["covered"], threads["self"], strict=True):
-        assert abs(covered - own_time) <= 1000
+    assert all(abs(a - b) <= 1000 for a, b in zip(threads["covered"], threads["self"], strict=True))
     assert rank["recorded"] >= threads["self"][0] - 1000
 
 
