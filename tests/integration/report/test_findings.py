@@ -123,7 +123,7 @@ def test_the_cost_of_recorded_steps(cost: int, ids: list[str], folder: Path, tmp
     fastdispatch.load(record(NAMES[0], "clean", folder)).dump(path)
     dump = json.loads(path.read_text())
     times = {"step": 10**7, "step_low": 10**7, "step_high": 10**7, "cost": cost, "cost_error": cost // 10}
-    run = {"budget": 0.5, "steps": 100, "recorded": 40, "time": 10**9, "samples": 40}
+    run = {"budget": 0.5, "steps": 1000, "recorded": 40, "time": 10**9, "samples": 40}
     dump["ranks"][0]["meta"]["steps_of_run"] = run | times
     path.write_text(json.dumps(dump))
     assert [each.id for each in fastdispatch.findings(path)] == ids
