@@ -44,7 +44,6 @@ WARNINGS = (
     "-Wpointer-arith -Wundef -Wcast-qual -Wswitch-enum -Wformat=2 -Wnull-dereference"
 ).split()
 
-
 def missing(name, variable, header, package, debian, fedora, conda):
     """Return one line with the missing library, the places of the search, and the packages to install."""
     return (

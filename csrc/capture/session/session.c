@@ -512,6 +512,7 @@ fd_session_record(fd_session *session, bool record, uint64_t step)
 {
     if (session->budgeted) {
         session->budgeted = false;
+        session->rest = false;
         Py_CLEAR(session->schedule);
     }
     if (fd_process_active() != session || session->schedule != NULL
