@@ -516,7 +516,7 @@ typedef struct fd_step_top {
     float self; /* ticks in this step */
 } fd_step_top;
 
-/* A ring: step n is record n % FD_STEPS_KEPT. */
+/* A ring: the n-th recorded step is record n % FD_STEPS_KEPT. */
 typedef struct fd_step {
     uint64_t number;
     uint64_t begin; /* ticks */

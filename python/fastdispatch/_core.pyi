@@ -239,7 +239,9 @@ class Session:
     IPython and ipykernel, and what the threads of now run outside of the program. ``c_calls``: record C functions.
     ``on_site([(code, offset), ...])`` is called with each new place from which optimizers are called and returns the
     relations of all places (record/step_sites.py). ``step_of``: the function whose ends are ends of steps.
-    ``budgeted``: the schedule is a budget; code that runs for the first time is recorded in every step.
+    ``budget``: if its first number is not 0, the schedule is a budget of this share of the time: code that runs for the
+    first time is recorded in every step, recording ends in steps that take more than 8 times the mean and this many
+    seconds (the second number), and after that time without any step, only some windows of time are recorded.
 
     Raises :class:`Error` if the file cannot be created or another process records there.
     """
@@ -265,7 +267,7 @@ class Session:
         c_calls: bool = False,
         on_site: Callable[[list[tuple[CodeType, int]]], bytes] | None = None,
         step_of: str | None = None,
-        budgeted: bool = False,
+        budget: tuple[float, float] = (0.0, 0.0),
     ) -> Self: ...
     @property
     def path(self) -> str | None:
@@ -273,6 +275,9 @@ class Session:
     @property
     def active(self) -> bool:
         """Whether this is the session that records."""
+    @property
+    def cuts(self) -> int:
+        """Number of steps of which recording ended early."""
     @property
     def module_visits(self) -> int:
         """Number of modules visited so far in searches for paths of modules."""

@@ -444,6 +444,17 @@ prepare_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
     return thread->synced == fd_process_generation();
 }
 
+/* Handle the deadline before a call, unless the thread is in a slow path. */
+static void
+keep_deadline(fd_session *session, const fd_frame *frame)
+{
+    const fd_thread *thread = fd_thread_get();
+    if (frame != NULL && thread != NULL && !thread->busy
+        && fd_clock_ticks() > fd_process_deadline()) {
+        session->deadline_passed(session);
+    }
+}
+
 bool
 fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
 {
@@ -452,7 +463,9 @@ fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
         return false;
     }
     int error = errno;
-    bool ready = prepare_thread(session, state, caller, frame);
+    keep_deadline(session, frame);
+    bool ready = fd_process_active() == session && session->running
+              && prepare_thread(session, state, caller, frame);
     errno = error;
     return ready;
 }
@@ -488,8 +501,10 @@ fd_calls_follow_from(PyThreadState *state, fd_frame *caller, fd_frame *frame)
         return NULL;
     }
     int error = errno;
+    keep_deadline(session, frame);
     bool follows =
-        follow_thread(session, state, fd_frame_python(caller), frame);
+        fd_process_active() == session && !session->running
+        && follow_thread(session, state, fd_frame_python(caller), frame);
     errno = error;
     return follows ? fd_thread_self : NULL;
 }

@@ -82,10 +82,14 @@ fd_calls_follow(fd_thread *thread, const fd_code *known, const fd_frame *frame)
 {
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
+    uint64_t now = fd_clock_ticks();
+    if (__builtin_expect(now > fd_process_deadline(), false)) {
+        thread->followed = 0; /* the next call handles it */
+    }
     thread->frame = frame;
     if (depth < tree->record->capacity || fd_stack_make_room(tree)) {
         tree->stack[depth] = (fd_entry){
-            .start = FD_FOLLOWED(known->id, fd_clock_ticks()),
+            .start = FD_FOLLOWED(known->id, now),
             .owner = (uintptr_t)frame,
             .context = fd_tree_id(tree, tree->current),
             .flags = FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED | FD_ENTRY_FOLLOWED

@@ -23,12 +23,16 @@ typedef enum fd_call_clock {
     FD_OTHER_CLOCK
 } fd_call_clock;
 
-FD_INLINE void
+/* Charge the time up to now to the running context, and return the tick. */
+FD_INLINE uint64_t
 fd_plain_tick(fd_tree *tree, const fd_call_clock clock)
 {
+    uint64_t now = 0;
     if (clock != FD_NO_CLOCK) {
-        fd_tree_tick(tree, fd_clock_ticks_of(clock != FD_OTHER_CLOCK));
+        now = fd_clock_ticks_of(clock != FD_OTHER_CLOCK);
+        fd_tree_tick(tree, now);
     }
+    return now;
 }
 
 /* Return the context of an earlier call from the current context, or NULL if
@@ -50,12 +54,15 @@ fd_plain_open(fd_thread *thread, fd_context *context, const fd_frame *frame,
               const fd_call_clock clock)
 {
     fd_tree *tree = thread->tree;
-    fd_plain_tick(tree, clock);
+    uint64_t now = fd_plain_tick(tree, clock);
     uint32_t id = fd_tree_id(tree, context);
     tree->current->last_child = id;
     context->calls++;
     fd_tree_push(tree, context, id, frame, FD_ENTRY_FRAME);
     thread->frame = frame;
+    if (FD_UNLIKELY(now > fd_process_deadline())) {
+        thread->generation = 0; /* the next call handles it */
+    }
 }
 
 /* Close the topmost entry, at `depth`. */

@@ -376,7 +376,7 @@ callback_of(const fd_session *session)
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };
-    if (session->measures.ready && !session->rest) {
+    if (session->measures.ready && !session->partial.rest) {
         callback.start = operands_start;
         callback.end = measured_end;
         callback.needs_inputs = true;

@@ -1,7 +1,7 @@
 #include "capture/process/process.h"
 
 /* Generation 0 is that of threads that have to synchronize first. */
-fd_process_state fd_process = {.generation = 1};
+fd_process_state fd_process = {.generation = 1, .deadline = UINT64_MAX};
 
 void
 fd_process_activate(struct fd_session *session, uint32_t serial)

@@ -24,6 +24,9 @@ typedef struct fd_process_state {
     /* Changes whenever recording starts or stops. A thread whose copy differs
      * must synchronize before its next event. */
     _Atomic uint32_t generation;
+    /* Tick from which the next Python call calls fd_session.deadline_passed;
+     * UINT64_MAX: never. */
+    _Atomic uint64_t deadline;
     _Atomic(struct fd_session *) active; /* NULL: nothing is being recorded */
     _Atomic uint32_t serial;             /* serial of `active`; 0: none */
     struct fd_session *retired; /* owned list; see fd_session_retire */
@@ -61,6 +64,12 @@ static inline struct fd_session *
 fd_process_active(void)
 {
     return atomic_load_explicit(&fd_process.active, memory_order_acquire);
+}
+
+static inline uint64_t
+fd_process_deadline(void)
+{
+    return atomic_load_explicit(&fd_process.deadline, memory_order_relaxed);
 }
 
 /* Return the serial of the active session, or 0. The result is never equal to

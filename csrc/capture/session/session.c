@@ -11,6 +11,7 @@
 #include "capture/memory/memory_reports.h"
 #include "capture/operators/records.h"
 #include "capture/process/guard.h"
+#include "capture/session/partial_steps.h"
 #include "capture/timers/call_timers.h"
 #include "recording/recording.h"
 
@@ -88,7 +89,7 @@ static void
 end_step(fd_session *session, const fd_thread *thread, uint32_t source)
 {
     fd_measure_plan *plan = &session->measures;
-    if (session->rest) {
+    if (session->partial.rest) {
         return;
     }
     if (plan->kinds != 0
@@ -102,8 +103,6 @@ end_step(fd_session *session, const fd_thread *thread, uint32_t source)
         fd_memory_reports_step(session, thread->tree);
     }
 }
-
-static bool code_found(fd_session *session, const fd_code *known);
 
 fd_status
 fd_session_open(fd_session **session, const fd_folder *folder,
@@ -134,7 +133,8 @@ fd_session_open(fd_session **session, const fd_folder *folder,
     made->timed = timed;
     made->step_ended = fd_session_step;
     made->end_step = end_step;
-    made->code_found = code_found;
+    made->code_found = fd_partial_code_found;
+    made->deadline_passed = fd_partial_deadline_passed;
     fd_file_header(&made->recording->file)->timing = timed;
     fd_steps_init(&made->steps, made->recording);
     fd_asyncs_init(&made->asyncs);
@@ -213,8 +213,8 @@ unhook_session(const fd_session *session)
     }
 }
 
-static void
-resume_recording(fd_session *session)
+void
+fd_session_resume(fd_session *session)
 {
     if (session->calls == FD_CALLS_FRAME) {
         fd_constructors_watch(); /* slow, so before the clock starts */
@@ -245,13 +245,12 @@ static void
 mark_state(const fd_session *session)
 {
     fd_file_header(&session->recording->file)->state =
-        session->budgeted && !session->on_hold ? FD_STATE_FOLLOWING
-                                               : FD_STATE_PAUSED;
+        session->partial.budget > 0 && !session->on_hold ? FD_STATE_FOLLOWING
+                                                         : FD_STATE_PAUSED;
 }
 
-/* Keep the stacks of open calls while nothing is recorded. */
-static void
-follow_calls(const fd_session *session)
+void
+fd_session_follow(const fd_session *session)
 {
     PyThreadState *state = PyThreadState_Get();
     fd_process_next_generation();
@@ -264,8 +263,8 @@ follow_calls(const fd_session *session)
 
 /* Disable the hooks first, because no thread may write after the recording is
  * settled. */
-static void
-pause_recording(fd_session *session)
+void
+fd_session_pause(fd_session *session)
 {
     const fd_thread *thread = fd_thread_self;
     session->running = false;
@@ -279,7 +278,7 @@ pause_recording(fd_session *session)
         !fd_sections_wait(thread != NULL ? &thread->section : NULL);
     fd_asyncs_forget(&session->asyncs, &session->recording->file);
     fd_timers_pause(session);
-    if (!session->stuck && thread != NULL && !session->rest
+    if (!session->stuck && thread != NULL && !session->partial.rest
         && thread->serial == session->serial) {
         fd_measure_plan_end(&session->measures, thread->tree, false);
     }
@@ -322,16 +321,17 @@ fd_session_start(fd_session *session, fd_error *error)
         return status;
     }
     fd_process_activate(session, session->serial);
+    fd_partial_start(session);
     session->wanted = scheduled_action(session, thread);
     if (fd_process_active() != session) {
         return FD_OK; /* its schedule stopped it */
     }
     if (session->wanted >= FD_ACTION_RECORD) {
-        resume_recording(session);
+        fd_session_resume(session);
     }
     else {
         fd_recording_pause(session->recording, true);
-        follow_calls(session);
+        fd_session_follow(session);
     }
     return FD_OK;
 }
@@ -343,7 +343,7 @@ fd_session_stop(fd_session *session)
         return;
     }
     if (session->running) {
-        pause_recording(session);
+        fd_session_pause(session);
     }
     fd_process_activate(NULL, 0);
     fd_process_next_generation();
@@ -387,15 +387,15 @@ apply_schedule(fd_session *session, fd_thread *thread, long ended)
     bool record = session->wanted >= FD_ACTION_RECORD;
     if (is_active(session) && session->running
         && (!record || ended == FD_ACTION_SAVE)) {
-        pause_recording(session);
+        fd_session_pause(session);
         window_ended(session, thread, ended);
         if (!record && is_active(session)) {
-            follow_calls(session);
+            fd_session_follow(session);
         }
     }
     if (is_active(session) && !session->running) {
         if (record) {
-            resume_recording(session);
+            fd_session_resume(session);
         }
         else {
             mark_state(session);
@@ -446,35 +446,6 @@ sample_step(fd_session *session, fd_thread *thread)
     }
 }
 
-/* End a step of which only the rest was recorded. */
-static void
-end_rest(fd_session *session, const fd_thread *thread)
-{
-    pause_recording(session);
-    if (!session->stuck) {
-        fd_steps_drop(&session->steps, thread->tree);
-    }
-    session->rest = false;
-    follow_calls(session);
-}
-
-/* Programs that create code all the time would record every step. */
-enum { FIRST_RESTS = 64, STEPS_PER_REST = 64 };
-
-static bool
-code_found(fd_session *session, const fd_code *known)
-{
-    fd_code_saw(known->code, session->serial, known->class_id);
-    if (!session->budgeted || session->on_hold
-        || session->rests >= FIRST_RESTS + session->step / STEPS_PER_REST) {
-        return false;
-    }
-    session->rests++;
-    session->rest = true;
-    resume_recording(session);
-    return true;
-}
-
 void
 fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 {
@@ -490,13 +461,16 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     bool stronger = source > header->steps_source;
     if (session->running && thread->serial == session->serial
         && thread->tree != NULL) {
-        session->rest = session->rest && !stronger;
-        if (session->rest) {
-            end_rest(session, thread);
+        session->partial.rest = session->partial.rest && !stronger;
+        if (session->partial.rest) {
+            fd_partial_end_rest(session);
         }
         else {
             end_step(session, thread, source);
         }
+    }
+    else if (session->step == 0 && session->partial.windows > 0) {
+        session->partial.cuts++; /* it ended outside of the recorded windows */
     }
     header->steps_source = source;
     session->step = stronger ? 1 : session->step + 1;
@@ -504,15 +478,18 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     if (hold_changed(session) || session->schedule != NULL) {
         apply_schedule(session, thread, session->wanted);
     }
+    if (is_active(session)) {
+        fd_partial_step(session);
+    }
     sample_step(session, thread);
 }
 
 void
 fd_session_record(fd_session *session, bool record, uint64_t step)
 {
-    if (session->budgeted) {
-        session->budgeted = false;
-        session->rest = false;
+    if (session->partial.budget > 0) {
+        session->partial.budget = 0;
+        session->partial.rest = false;
         Py_CLEAR(session->schedule);
     }
     if (fd_process_active() != session || session->schedule != NULL
@@ -520,13 +497,13 @@ fd_session_record(fd_session *session, bool record, uint64_t step)
         return;
     }
     if (!record && session->running) {
-        pause_recording(session);
+        fd_session_pause(session);
         unhook_session(session);
         session->unhooked = true;
     }
     else if (record && !session->running) {
         session->step = step;
-        resume_recording(session);
+        fd_session_resume(session);
     }
     else if (record && session->steps.number != step) {
         session->step = step;

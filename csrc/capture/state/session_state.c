@@ -50,7 +50,7 @@ static bool
 is_of_user(const fd_session *session, const PyObject *function)
 {
     return function == session->keep || function == session->on_ready
-        || (function == session->schedule && !session->budgeted);
+        || (function == session->schedule && session->partial.budget == 0);
 }
 
 PyObject *

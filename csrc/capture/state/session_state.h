@@ -51,6 +51,21 @@ typedef struct fd_step_plan {
                            of the places so far, or NULL */
 } fd_step_plan;
 
+/* The budget of a session, and parts of steps and of time that are recorded:
+ * session/partial_steps.h. */
+typedef struct fd_partial_plan {
+    double budget;     /* share of the time of the run; 0: no budget */
+    uint64_t patience; /* ticks */
+    uint64_t began;    /* tick of the start of the session */
+    bool rest;         /* only the rest of this step is recorded, and the step
+                          is not a recorded one */
+    uint32_t rests;    /* number of times that it was */
+    uint32_t cuts;     /* number of recorded steps that were too long */
+    uint32_t windows;  /* number of windows of time so far */
+    uint64_t opened;   /* tick at which the latest one began to be recorded, */
+    uint64_t calls;    /* and the number of calls so far */
+} fd_partial_plan;
+
 typedef enum fd_calls_source {
     FD_CALLS_OFF,
     FD_CALLS_FRAME,
@@ -80,6 +95,7 @@ typedef struct fd_session {
     fd_recording *recording; /* owned */
     fd_steps steps;
     fd_step_plan step_plan;
+    fd_partial_plan partial;
     fd_paths paths;
     fd_instances instances;
     fd_operators operators;
@@ -101,6 +117,8 @@ typedef struct fd_session {
      * and no schedule. */
     void (*end_step)(struct fd_session *session, const fd_thread *thread,
                      uint32_t source);
+    /* Begin or end recording, because the deadline of the process is over. */
+    void (*deadline_passed)(struct fd_session *session);
     /* Decide whether to record the rest of an unrecorded step, because it runs
      * code that was not recorded before. */
     bool (*code_found)(struct fd_session *session,
@@ -114,13 +132,9 @@ typedef struct fd_session {
     bool fold; /* fold calls of imports and compilers */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
-    bool budgeted; /* whether the schedule is a budget: code that runs for the
-                      first time is recorded in every step */
-    bool rest; /* records the rest of a step, which is not a recorded one */
-    uint32_t rests; /* number of times that it did */
-    bool stuck;     /* a thread never left its section: memory is not freed */
-    bool operands;  /* record operands for execution traces */
-    bool unhooked;  /* paused by fd_session_record; the hooks are removed */
+    bool stuck;    /* a thread never left its section: memory is not freed */
+    bool operands; /* record operands for execution traces */
+    bool unhooked; /* paused by fd_session_record; the hooks are removed */
     fd_calls_source calls;
     bool c_calls; /* record calls of C functions: hooks/c_calls.h */
     fd_ops_source ops;

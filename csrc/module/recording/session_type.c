@@ -2,7 +2,7 @@
 #include "capture/frames/notebook_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/operators/records.h"
-#include "capture/session/session.h"
+#include "capture/session/partial_steps.h"
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
 #include "module/errors.h"
@@ -95,7 +95,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                             "fold",     "prefixes", "rank",      "world",
                             "keep",     "schedule", "on_change", "on_ready",
                             "timeline", "folder",   "notebook",  "c_calls",
-                            "on_site",  "step_of",  "budgeted",  NULL};
+                            "on_site",  "step_of",  "budget",    NULL};
     PyObject *path = Py_None;
     PyObject *folder = Py_None;
     PyObject *prefixes = NULL;
@@ -111,15 +111,17 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int fold = 1;
     int notebook = 0;
     int c_calls = 0;
-    int budgeted = 0;
+    double budget = 0;
+    double patience = 0;
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "|O$ipipOIIOOOOO&OppOzp:Session", names, &path,
+            args, kwargs, "|O$ipipOIIOOOOO&OppOz(dd):Session", names, &path,
             &max_mb, &timing, &calls, &fold, &prefixes, &rank, &world, &keep,
             &schedule, &on_change, &on_ready, fd_session_timeline, &timeline,
-            &folder, &notebook, &c_calls, &on_site, &step_of, &budgeted)) {
+            &folder, &notebook, &c_calls, &on_site, &step_of, &budget,
+            &patience)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -130,7 +132,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
     session->c_calls = c_calls;
-    session->budgeted = budgeted;
+    fd_partial_plan_set(session, budget, patience);
     if (notebook) {
         fd_notebook_begin(session);
     }
@@ -517,10 +519,19 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *
+session_get_cuts(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(fd_session_of(self)->partial.cuts);
+}
+
 static PyGetSetDef properties[] = {
     {"path", session_get_path, NULL, PyDoc_STR("The file, or None."), NULL},
     {"active", session_get_active, NULL,
      PyDoc_STR("Whether this is the session that records."), NULL},
+    {"cuts", session_get_cuts, NULL,
+     PyDoc_STR("Number of steps of which recording ended early."), NULL},
     {"module_visits", session_get_module_visits, NULL,
      PyDoc_STR("Modules visited so far in searches for paths."), NULL},
     {"error", session_get_error, NULL,
@@ -534,7 +545,7 @@ static PyType_Slot slots[] = {
      "        prefixes=(), rank=0, world=1, keep=None, schedule=None,\n"
      "        on_change=None, on_ready=None, timeline=None, "
      "folder=None, notebook=False, c_calls=False, on_site=None, "
-     "step_of=None, budgeted=False)\n--\n\n"
+     "step_of=None, budget=(0.0, 0.0))\n--\n\n"
      "One recording session."},
     {Py_tp_new, session_new},
     {Py_tp_traverse, session_traverse},

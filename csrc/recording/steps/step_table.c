@@ -8,10 +8,11 @@ fd_steps_init(fd_steps *steps, fd_recording *recording)
     *steps = (fd_steps){.recording = recording};
 }
 
+/* Return the record of a step; `earlier` recorded ones ended before it. */
 static fd_step *
-step_slot(const fd_recording *recording, uint64_t number)
+step_slot(const fd_recording *recording, uint64_t earlier)
 {
-    return &recording->steps[number % FD_STEPS_KEPT];
+    return &recording->steps[earlier % FD_STEPS_KEPT];
 }
 
 /* Discard the steps so far; figures since the start become part of the step
@@ -192,7 +193,7 @@ end_step(fd_steps *steps, fd_tree *tree, fd_header *header)
     if (header->timing != 0) {
         fd_tree_tick(tree, now);
     }
-    fd_step *step = step_slot(recording, number);
+    fd_step *step = step_slot(recording, header->steps);
     *step = (fd_step){.number = number, .begin = steps->begin, .end = now};
     for (fd_tree *at = recording->trees; at != NULL; at = at->next) {
         close_tree(at, at == tree ? step : NULL, number);
@@ -245,16 +246,45 @@ drop_tree(const fd_steps *steps, fd_tree *tree)
     return ticks;
 }
 
+/* The thread that was recorded for longest was so for the whole part. */
 void
-fd_steps_drop(fd_steps *steps, const fd_tree *tree)
+fd_steps_drop(fd_steps *steps)
 {
+    uint64_t most = 0;
     pthread_mutex_lock(&steps->recording->lock);
     for (fd_tree *at = steps->recording->trees; at != NULL; at = at->next) {
         uint64_t ticks = drop_tree(steps, at);
-        fd_file_header(&steps->recording->file)->recorded -=
-            at == tree ? ticks : 0;
+        most = ticks > most ? ticks : most;
+    }
+    fd_file_header(&steps->recording->file)->recorded -= most;
+    pthread_mutex_unlock(&steps->recording->lock);
+}
+
+static READS_RUNNING_COUNTERS uint64_t
+calls_of_tree(const fd_tree *tree)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < tree->chunks.count; i++) {
+        fd_chunk *hot = tree->chunks.list[i];
+        const fd_context *contexts = fd_chunk_records(hot);
+        for (uint32_t k = 0; k < hot->used; k++) {
+            sum += contexts[k].calls + contexts[k].resumes;
+        }
+    }
+    return sum;
+}
+
+uint64_t
+fd_steps_calls(const fd_steps *steps)
+{
+    uint64_t sum = 0;
+    pthread_mutex_lock(&steps->recording->lock);
+    for (const fd_tree *at = steps->recording->trees; at != NULL;
+         at = at->next) {
+        sum += calls_of_tree(at);
     }
     pthread_mutex_unlock(&steps->recording->lock);
+    return sum;
 }
 
 bool
@@ -273,7 +303,7 @@ fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source)
     }
     pthread_mutex_unlock(&recording->lock);
     if (counts && tree->events.chunk != NULL) {
-        const fd_step *step = step_slot(recording, steps->number - 1);
+        const fd_step *step = step_slot(recording, header->steps - 1);
         fd_tree_event(tree, (fd_event){step->begin, step->end - step->begin,
                                        (uint32_t)step->number, FD_EVENT_STEP,
                                        (uint16_t)source});

@@ -37,8 +37,7 @@ read_step(fd_reading *r, const fd_step *step)
 
 FD_ORDER_POINTERS(by_number, fd_step, FD_UP(number))
 
-/* Read the latest steps, sorted by number: step n is at index n % size of the
- * ring, and a schedule causes gaps. */
+/* Read the latest steps, sorted by number. */
 static fd_status
 read_steps(fd_reading *r)
 {

@@ -140,6 +140,12 @@ def budgeted_steps(rank: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return found if valid else None
 
 
+def time_of_run(rank: Mapping[str, Any]) -> int:
+    """Return the time from the start of the recording to its latest sign of life, ns, recorded or not."""
+    found = budgeted_steps(rank) or {"time": 0}
+    return int(max(found["time"], rank["recorded"], *rank["threads"]["last"]))
+
+
 def ended_steps(rank: Mapping[str, Any]) -> int:
     """Return how many steps of a rank ended, recorded or not."""
     run = steps_of_run(rank)
@@ -313,13 +319,17 @@ def _parts(rank: Mapping[str, Any]) -> list[Part]:
     recorded, other = marks["recorded"], marks["other"]
     usual = (other[last] - other[first]) / chosen["steps"]
     startup = round(min(max(other[0] - usual, 0), recorded[0]))
+    first_steps = recorded[first] - startup
     steps, training, after = chosen["steps"], recorded[last] - recorded[first], max(rank["whole"] - recorded[last], 0)
     run = steps_of_run(rank)
     if run is not None:  # with the steps that are not recorded
-        steps, training, after = run["steps"] - chosen["skipped"], max(run["time"] - recorded[first], 0), 0
+        unseen = max(run.get("before", 0) - recorded[0], 0)  # windows of a long start-up that were not recorded
+        startup, first_steps = startup + unseen, recorded[first] - startup
+        steps, training = run["steps"] - chosen["skipped"], max(run["time"] - startup - first_steps, 0)
+        after = 0
     return [
         Part("start-up", 0, startup),
-        Part("first steps", chosen["skipped"], recorded[first] - startup),
+        Part("first steps", chosen["skipped"], first_steps),
         Part("training", steps, training),
         Part("after the last step", 0, after),
     ]

@@ -32,6 +32,10 @@ _KEPT = 4096
 #: The default, unless ``steps``, ``schedule`` or ``et`` select steps.
 DEFAULT = 0.01
 
+#: A program without steps is recorded completely for this time, in seconds, and after that in windows of a hundredth of
+#: it. A recorded step is cut if it takes longer, and 8 times the mean (csrc/capture/session/partial_steps.c).
+PATIENCE = 10.0
+
 #: Assumed cost of a recorded step, as a share of one that is not, until it is measured in this many of them.
 _ASSUMED, _MEASURED = 0.15, 8
 
@@ -54,18 +58,20 @@ def is_selected(number: int, rate: float) -> bool:
 
 class StepBudget:
     """A schedule of steps (``CallGraph(schedule=...)``). ``group`` is the number of neighbouring steps to record;
-    ``note`` stores facts in the recording."""
+    ``note`` stores facts in the recording; ``cuts`` returns the number of steps of which recording ended early."""
 
     def __init__(
         self,
         share: float,
         group: int,
         note: Callable[[dict[str, object]], None],
+        cuts: Callable[[], int] = lambda: 0,
         clock: Callable[[], int] = perf_counter_ns,
     ) -> None:
-        self._share, self._group, self._note, self._clock = share, group, note, clock
+        self.share, self._group, self._note, self._cuts, self._clock = share, group, note, cuts, clock
         self._start = self._begin = clock()
-        self._steps = self._recorded = 0  # ended steps
+        self._steps = self._recorded = self._cut = 0  # ended steps
+        self._before = 0  # time before the end of the first one
         self._recording = False  # the running step
         self._after = False  # the running step follows a recorded one
         self._open = 0  # cost of the recorded steps before it, ns, and their number
@@ -93,6 +99,14 @@ class StepBudget:
 
     def _ended(self, duration: int) -> None:
         self._steps += 1
+        self._before = self._before or duration
+        if self._cuts() > self._cut:  # neither a recorded step nor one that is not
+            self._cut = self._cuts()
+            usual = quantile(self._beside, 0.5) if self._beside else duration
+            self._spent += max(min(duration, PATIENCE * 1e9) / usual, 1)
+            self._open = self._opened = 0
+            self._recording = False
+            return
         if self._recording:
             self._recorded += 1
             self._open += duration
@@ -132,7 +146,7 @@ class StepBudget:
 
     def _rate_of(self, cost: float) -> float:
         """Return the share of steps to begin a group at, if a recorded step costs this share of it."""
-        return min(self._share / cost, _MOST) / self._group
+        return min(self.share / cost, _MOST) / self._group
 
     def _selects(self, number: int, now: int) -> bool:
         if self._steps < FIRST + SETTLED:
@@ -143,7 +157,7 @@ class StepBudget:
         if not is_selected(number, self._rate) or len(self._beside) < _BESIDE:
             return False
         usual = quantile(self._beside, 0.5)
-        if (self._spent + self._group) * self._cost * usual > self._share * (now - self._start):
+        if (self._spent + self._group) * self._cost * usual > self.share * (now - self._start):
             return False
         self._rest = self._group - 1
         return True
@@ -155,9 +169,11 @@ class StepBudget:
     def facts(self, now: int) -> Mapping[str, object]:
         """Steps of the run, times in ns: docs/formats/recording.md."""
         found: dict[str, object] = {
-            "budget": self._share,
+            "budget": self.share,
             "steps": self._steps,
             "recorded": self._recorded,
+            "cut": self._cut,
+            "before": self._before,
             "time": now - self._start,
             "samples": len(self._costs),
         }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.record import children, custom_flops
-from fastdispatch.record.budget import StepBudget, share_of_budget
+from fastdispatch.record.budget import PATIENCE, StepBudget, share_of_budget
 from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.detail import detail_of
 from fastdispatch.record.engines import Engines
@@ -184,8 +184,8 @@ class CallGraph(Recorded):
             raise _core.Error("gpu='require' requires times: omit timing=False")
         self._keep = keep_function(keep)
         share = share_of_budget(budget, all_steps=steps is not None or schedule is not None or et)
-        # Jobs of a pipeline and events of a timeline refer to the step before.
-        self._budget = None if share is None else StepBudget(share, 1 if self._timeline is None else 2, self._note)
+        group = 1 if self._timeline is None else 2  # its jobs and events refer to the step before
+        self._budget = None if share is None else StepBudget(share, group, self._note, self._cuts)
         self._schedule = self._budget or (schedule if steps is None or steps == "all" else window(steps))
         self._step_of = step_function(step_of)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
@@ -367,7 +367,7 @@ class CallGraph(Recorded):
             "world": self._world,
             "keep": self._keep,
             "schedule": self._schedule,
-            "budgeted": self._budget is not None and not self._et,
+            "budget": (0.0, 0.0) if self._budget is None or self._et else (self._budget.share, PATIENCE),
             "timeline": None if self._timeline is None else self._timeline.core(),
             "on_change": self._look,
             "on_ready": self._ready if self._on_trace_ready is not None else None,
@@ -522,6 +522,9 @@ class CallGraph(Recorded):
 
             gather_finished(self._file, self._run_id, LIMIT if self._gather == 1 else self._gather)
         self._warn()
+
+    def _cuts(self) -> int:
+        return self._session.cuts if self._session is not None else 0
 
     def _ready(self) -> None:
         if self._on_trace_ready is not None:

@@ -17,6 +17,7 @@ from fastdispatch.read.steps import (
     parts,
     phase_times,
     step_times,
+    time_of_run,
     steps_rule,
     thread_times,
 )
@@ -53,6 +54,7 @@ class RankFacts:
     steps: int  # that ended, in the whole recording
     steps_source: str  # none, optimizer, engine, profiler or explicit
     steps_of_run: int  # that ended, recorded or not
+    time_of_run: int  # ns, recorded or not
     steps_rule: str  # the rule that found them
     file_bytes: int
     operators: str  # the back end: record, dispatch, off or unknown
@@ -208,6 +210,7 @@ def _rank(trace: Trace, index: int) -> RankFacts:
         steps_rule=steps_rule(entry),
         steps=entry["steps"] if entry["window"] is None else entry["marks"]["steps"][-1],
         steps_of_run=ended_steps(entry),
+        time_of_run=time_of_run(entry),
         host=str(meta.get("host") or ""),
         operators=str(meta.get("ops") or ("off" if entry["complete"] else "unknown")),
         operators_reason=str(meta.get("ops_reason") or _why_no_operators(options, entry["complete"])),

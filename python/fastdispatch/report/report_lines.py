@@ -167,7 +167,11 @@ def _steps(ranks: Sequence[RankFacts]) -> str:
     rule = next((rank.steps_rule for rank in ranks if rank.steps_source != "none"), "")
     if not rule:
         missing = next((rank.steps_rule for rank in ranks if rank.steps_rule), "")
-        return f"no steps found{f' ({missing})' if missing else ''}"
+        parts = [f"{seconds(rank.recorded)} of {seconds(rank.time_of_run)} are recorded" for rank in ranks]
+        part = next(
+            (part for rank, part in zip(ranks, parts, strict=True) if rank.recorded < 0.9 * rank.time_of_run), ""
+        )
+        return f"no steps found{f' ({missing})' if missing else ''}{part and f'; {part}'}"
     number = grouped(min(counts)) if len(counts) == 1 else f"{grouped(min(counts))} to {grouped(max(counts))}"
     run = max(rank.steps_of_run for rank in ranks)
     number += f" of {grouped(run)}" if run > max(counts) else ""

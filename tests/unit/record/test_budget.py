@@ -23,7 +23,7 @@ class Run:
         self.notes: dict[str, object] = {}
         self.recorded: list[int] = []
         dice = random.Random(0)
-        budget = StepBudget(share, group, self.notes.update, lambda: self.now)
+        budget = StepBudget(share, group, self.notes.update, clock=lambda: self.now)
         for number in range(steps):
             if budget(number):
                 self.recorded.append(number)

@@ -110,11 +110,12 @@ tops_and_laps(void)
     }
     for (int i = 1; i < FD_STEPS_KEPT + 2; i++) {
         fixture_work(1);
+        fd_steps_begin(&f.steps, 5 * (uint64_t)i, check_clock_now());
         fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
     }
-    EQUAL(f.recording->steps[0].number, FD_STEPS_KEPT);
-    EQUAL(f.recording->steps[1].number, FD_STEPS_KEPT + 1);
-    EQUAL(f.recording->steps[2].number, 2);
+    EQUAL(f.recording->steps[0].number, 5 * FD_STEPS_KEPT);
+    EQUAL(f.recording->steps[1].number, 5 * FD_STEPS_KEPT + 5);
+    EQUAL(f.recording->steps[2].number, 10);
     EQUAL(fd_file_header(&f.recording->file)->steps, FD_STEPS_KEPT + 2);
 }
 
@@ -193,8 +194,8 @@ windows_keep_their_numbers(void)
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->first_step, 10);
     EQUAL(header->steps, 2);
-    EQUAL(f.recording->steps[10].number, 10);
-    EQUAL(f.recording->steps[20].number, 20);
+    EQUAL(f.recording->steps[0].number, 10);
+    EQUAL(f.recording->steps[1].number, 20);
 }
 
 /* A step has the sums since the previous one, of all threads; steps of a
@@ -239,7 +240,9 @@ dropped_rest(void)
     fixture_leave(f.main);
     fd_recording_pause(f.recording, true);
     uint64_t covered = f.main->record->covered;
-    fd_steps_drop(&f.steps, f.main);
+    EQUAL(fd_steps_calls(&f.steps), 7);
+    fd_steps_drop(&f.steps);
+    EQUAL(fd_steps_calls(&f.steps), 6);
     EQUAL(before->calls, 2);
     EQUAL(before->self, 20);
     EQUAL(contexts[1]->calls, 2);

@@ -1,0 +1,175 @@
+#include "capture/session/partial_steps.h"
+
+#include "capture/frames/code_nodes.h"
+#include "recording/recording.h"
+
+enum {
+    /* Programs that create code all the time would record every step. */
+    FIRST_RESTS = 64,
+    STEPS_PER_REST = 64,
+    LONG_STEP = 8,    /* times the mean: longer ones are cut */
+    WINDOWS = 100,    /* windows in the time of the patience */
+    CALL_NS = 100,    /* assumed cost of a call, to choose the windows */
+    MOST_SKIPPED = 64 /* one window in this many is recorded at least */
+};
+
+void
+fd_partial_plan_set(fd_session *session, double budget,
+                    double patience_seconds)
+{
+    double hertz = fd_clock_hertz();
+    session->partial.budget = budget;
+    session->partial.patience = (uint64_t)(patience_seconds * hertz);
+}
+
+static void
+set_deadline(uint64_t tick)
+{
+    atomic_store_explicit(&fd_process.deadline, tick, memory_order_relaxed);
+}
+
+/* Note where the recorded part begins that ends after `ticks`. */
+static void
+open_part(fd_session *session, uint64_t ticks)
+{
+    fd_partial_plan *plan = &session->partial;
+    plan->opened = fd_clock_ticks();
+    plan->calls = fd_steps_calls(&session->steps);
+    set_deadline(plan->opened + ticks);
+}
+
+void
+fd_partial_start(fd_session *session)
+{
+    fd_partial_plan *plan = &session->partial;
+    set_deadline(UINT64_MAX);
+    if (plan->budget > 0) {
+        plan->began = fd_clock_ticks();
+        open_part(session, plan->patience);
+    }
+}
+
+/* Return the ticks that a recorded step may take. */
+static uint64_t
+longest_step(const fd_session *session, uint64_t now)
+{
+    const fd_partial_plan *plan = &session->partial;
+    uint64_t mean = (now - plan->began) / (session->step + 1);
+    uint64_t longest = LONG_STEP * mean;
+    return longest > plan->patience ? longest : plan->patience;
+}
+
+void
+fd_partial_step(const fd_session *session)
+{
+    uint64_t now = fd_clock_ticks();
+    set_deadline(session->partial.budget > 0 && session->running
+                     ? now + longest_step(session, now)
+                     : UINT64_MAX);
+}
+
+static void
+drop_part(fd_session *session)
+{
+    fd_session_pause(session);
+    if (!session->stuck) {
+        fd_steps_drop(&session->steps);
+    }
+    session->partial.rest = false;
+    fd_session_follow(session);
+}
+
+void
+fd_partial_end_rest(fd_session *session)
+{
+    drop_part(session);
+    set_deadline(UINT64_MAX);
+}
+
+/* Windows are spread as steps are (record/budget.py). */
+static bool
+window_is_selected(uint32_t number, uint32_t rate)
+{
+    return number * UINT32_C(2654435769) < UINT32_MAX / rate;
+}
+
+/* Return for how many windows one is recorded, a power of two, by the calls in
+ * the part that ends. */
+static uint32_t
+rate_of_windows(const fd_session *session, uint64_t now)
+{
+    const fd_partial_plan *plan = &session->partial;
+    double hertz = fd_clock_hertz();
+    double ns = (double)(now - plan->opened) / hertz * 1e9;
+    uint64_t calls = fd_steps_calls(&session->steps) - plan->calls;
+    double share = (double)calls * CALL_NS / ns;
+    uint32_t rate = 1;
+    while (rate < MOST_SKIPPED && share > plan->budget * rate) {
+        rate *= 2;
+    }
+    return rate;
+}
+
+/* End a recorded window, and skip windows up to the next selected one. */
+static void
+end_window(fd_session *session)
+{
+    fd_partial_plan *plan = &session->partial;
+    uint64_t now = fd_clock_ticks();
+    uint32_t rate = rate_of_windows(session, now);
+    uint64_t end = now;
+    if (rate == 1) {
+        open_part(session, plan->patience);
+        return;
+    }
+    while (!window_is_selected(++plan->windows, rate)) {
+        end += plan->patience / WINDOWS;
+    }
+    if (end > now) {
+        fd_session_pause(session);
+        fd_session_follow(session);
+        set_deadline(end);
+    }
+    else {
+        open_part(session, plan->patience / WINDOWS);
+    }
+}
+
+void
+fd_partial_deadline_passed(fd_session *session)
+{
+    fd_partial_plan *plan = &session->partial;
+    set_deadline(UINT64_MAX);
+    if (plan->budget == 0 || session->on_hold) {
+        return;
+    }
+    if (session->step > 0) {
+        plan->cuts += !plan->rest;
+        drop_part(session);
+    }
+    else if (session->running) {
+        end_window(session);
+    }
+    else {
+        fd_session_resume(session);
+        open_part(session, plan->patience / WINDOWS);
+    }
+}
+
+bool
+fd_partial_code_found(fd_session *session, const struct fd_code *known)
+{
+    fd_partial_plan *plan = &session->partial;
+    fd_code_saw(known->code, session->serial, known->class_id);
+    if (plan->budget == 0 || session->on_hold
+        || plan->rests >= FIRST_RESTS + session->step / STEPS_PER_REST) {
+        return false;
+    }
+    plan->rests++;
+    plan->rest = session->step > 0;
+    fd_session_resume(session);
+    uint64_t now = fd_clock_ticks();
+    open_part(session, plan->rest ? longest_step(session, now)
+                                  : plan->patience / WINDOWS);
+    return true;
+}

@@ -1,0 +1,36 @@
+/* Parts of steps and of time, in the session of a budget:
+ *
+ *   rest     of an unrecorded step in which code runs for the first time, from
+ *            there on: only what is new stays in the recording
+ *   cut      a recorded step that is much longer than the others: recording
+ *            ends, and what was new stays
+ *   window   of time, while the program has no steps: some are recorded
+ *
+ * The deadline of the process ends cuts, rests and windows; a Python call
+ * notices it. Requires the GIL. */
+#ifndef FD_PARTIAL_STEPS_H
+#define FD_PARTIAL_STEPS_H
+
+#include "capture/session/session.h"
+
+/* Set the budget, a share of the time of the run, and for how long a program
+ * without steps is recorded. */
+void fd_partial_plan_set(fd_session *session, double budget,
+                         double patience_seconds);
+
+/* Set the deadline of the session that starts. */
+void fd_partial_start(fd_session *session);
+
+/* Set the deadline of a step that begins. */
+void fd_partial_step(const fd_session *session);
+
+/* fd_session.deadline_passed. */
+void fd_partial_deadline_passed(fd_session *session);
+
+/* fd_session.code_found. */
+bool fd_partial_code_found(fd_session *session, const struct fd_code *known);
+
+/* End a rest. */
+void fd_partial_end_rest(fd_session *session);
+
+#endif
