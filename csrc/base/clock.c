@@ -1,7 +1,9 @@
 #include "base/clock.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXACT_AFTER_NS = 2000000, TRIES = 5 };
 
@@ -93,4 +95,33 @@ fd_clock_hertz(void)
         now = fd_clock_anchor();
     }
     return fd_clock_rate(&first, &now, 1e9);
+}
+
+static int
+digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                : -1;
+}
+
+/* The id has 32 hexadecimal digits and dashes. */
+void
+fd_clock_identify_boot(uint8_t id[16])
+{
+    char text[64];
+    memset(id, 0, 16);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text);
+    uint32_t digits = 0;
+    for (ssize_t i = 0; i < size && digits < 32; i++) {
+        int digit = digit_of(text[i]);
+        if (digit >= 0) {
+            uint8_t *byte = &id[digits++ / 2];
+            *byte = (uint8_t)(*byte << 4 | digit);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
 }

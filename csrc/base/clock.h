@@ -36,6 +36,10 @@ fd_anchor fd_clock_anchor(void);
  * Waits up to 2 ms if fd_clock_init was called just before. */
 double fd_clock_hertz(void);
 
+/* Store the kernel's boot id: processes with equal ids share CLOCK_MONOTONIC.
+ * All 0 if it cannot be read. */
+void fd_clock_identify_boot(uint8_t id[16]);
+
 /* Return the ticks per second between two anchors, or `otherwise` if they are
  * too close. */
 double fd_clock_rate(const fd_anchor *from, const fd_anchor *to,

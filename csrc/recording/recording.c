@@ -47,35 +47,6 @@ identify_recording(fd_header *header)
     }
 }
 
-static int
-digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                : -1;
-}
-
-/* Store the kernel's boot id: hosts with equal ids share the monotonic clock.
- * It has 32 hexadecimal digits and dashes; all 0 if it cannot be read. */
-static void
-identify_boot(fd_header *header)
-{
-    char text[64];
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text);
-    uint32_t digits = 0;
-    for (ssize_t i = 0; i < size && digits < 32; i++) {
-        int digit = digit_of(text[i]);
-        if (digit >= 0) {
-            uint8_t *byte = &header->boot_id[digits++ / 2];
-            *byte = (uint8_t)(*byte << 4 | digit);
-        }
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-}
-
 static uint32_t
 special_node(fd_recording *recording, const char *name)
 {
@@ -124,7 +95,7 @@ fill_recording(fd_recording *made, fd_error *error)
 {
     make_tables(made);
     identify_recording(fd_file_header(&made->file));
-    identify_boot(fd_file_header(&made->file));
+    fd_clock_identify_boot(fd_file_header(&made->file)->boot_id);
     fd_status status = plant_records(made);
     return status == FD_OK
              ? fd_file_publish(&made->file, error)

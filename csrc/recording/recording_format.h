@@ -23,7 +23,6 @@
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the recording is little-endian and written by plain stores"
 #endif
-
 #define FD_FILE_MAGIC "fastdisp"
 #define FD_CHUNK_MAGIC UINT64_C(0x6b6e756863646600) /* "\0fdchunk" */
 
@@ -209,6 +208,7 @@ typedef struct fd_header {
     uint32_t liveness; /* FD_LIVENESS_* */
     uint32_t unused;
     uint64_t run_steps; /* steps of the run that have ended, recorded or not */
+    _Atomic uint64_t seen_alive; /* tick of the latest sign of life */
 } fd_header;
 
 typedef struct fd_chunk {
@@ -312,8 +312,9 @@ typedef struct fd_thread_record {
     uint64_t step_covered;  /* the time covered up to it, */
     uint64_t step_cpu;      /* `cpu`, */
     uint32_t step_context;  /* and the running context; 0: not attached */
-    uint32_t unused;
-    uint64_t unused2;
+    _Atomic uint32_t
+        waits; /* FD_WAIT_*, if it stood still at that tick, and */
+    _Atomic uint64_t still; /* tick since which it has not run; 0: it has */
 } fd_thread_record;
 
 /* One open call. Entry 0 is the outermost. */

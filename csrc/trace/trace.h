@@ -156,8 +156,10 @@ typedef struct fd_trace_thread {
     uint64_t covered_to;   /* `covered` at their end */
     uint64_t cpu_from;
     uint64_t cpu_to;
-    uint64_t last; /* ns since the start of the recording: the latest event of
-                    * a running thread; not dumped */
+    uint64_t last;  /* ns since the start of the recording: the latest event of
+                    * a running thread; not dumped, as the next two */
+    uint64_t still; /* ns for which it had not run when it was last seen */
+    uint32_t waits; /* FD_WAIT_* */
 } fd_trace_thread;
 
 /* The end of a step at which figures of all contexts are known. */
@@ -292,10 +294,12 @@ typedef struct fd_trace_rank {
     bool incomplete; /* the file is truncated or damaged: facts and calls may
                       * be missing */
     uint32_t steps_source;
-    uint64_t steps;     /* number of ended steps */
-    uint64_t run_steps; /* the same, with steps that are not recorded */
-    uint64_t recorded;  /* ns during which the rank recorded */
-    uint64_t whole;     /* `recorded` of all steps, if some are selected */
+    uint64_t steps;      /* number of ended steps */
+    uint64_t run_steps;  /* the same, with steps that are not recorded */
+    uint64_t recorded;   /* ns during which the rank recorded */
+    uint64_t seen_alive; /* ns from the start to the latest sign of life of a
+                          * rank that has not stopped; not dumped */
+    uint64_t whole;      /* `recorded` of all steps, if some are selected */
     uint64_t file_bytes;
     char id[33]; /* id of the recording, hexadecimal */
     char boot_id[33];

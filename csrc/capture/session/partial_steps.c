@@ -13,13 +13,11 @@ enum {
     MOST_SKIPPED = 64 /* one window in this many is recorded at least */
 };
 
-void
-fd_partial_plan_set(fd_session *session, double budget,
-                    double patience_seconds)
+/* Return the patience in ticks. */
+static uint64_t
+patience_ticks(const fd_partial_plan *plan)
 {
-    double hertz = fd_clock_hertz();
-    session->partial.budget = budget;
-    session->partial.patience = (uint64_t)(patience_seconds * hertz);
+    return (uint64_t)(plan->patience * fd_clock_hertz());
 }
 
 static void
@@ -45,7 +43,7 @@ fd_partial_start(fd_session *session)
     set_deadline(UINT64_MAX);
     if (plan->budget > 0) {
         plan->began = fd_clock_ticks();
-        open_part(session, plan->patience);
+        open_part(session, patience_ticks(plan));
     }
 }
 
@@ -56,7 +54,7 @@ longest_step(const fd_session *session, uint64_t now)
     const fd_partial_plan *plan = &session->partial;
     uint64_t mean = (now - plan->began) / (session->step + 1);
     uint64_t longest = LONG_STEP * mean;
-    return longest > plan->patience ? longest : plan->patience;
+    return longest > patience_ticks(plan) ? longest : patience_ticks(plan);
 }
 
 void
@@ -71,12 +69,12 @@ fd_partial_step(const fd_session *session)
 static void
 drop_part(fd_session *session)
 {
-    fd_session_pause(session);
+    fd_window_end(session);
     if (!session->stuck) {
         fd_steps_drop(&session->steps);
     }
     session->partial.rest = false;
-    fd_session_follow(session);
+    fd_window_follow(session);
 }
 
 void
@@ -119,19 +117,19 @@ end_window(fd_session *session)
     uint32_t rate = rate_of_windows(session, now);
     uint64_t end = now;
     if (rate == 1) {
-        open_part(session, plan->patience);
+        open_part(session, patience_ticks(plan));
         return;
     }
     while (!window_is_selected(++plan->windows, rate)) {
-        end += plan->patience / WINDOWS;
+        end += patience_ticks(plan) / WINDOWS;
     }
     if (end > now) {
-        fd_session_pause(session);
-        fd_session_follow(session);
+        fd_window_end(session);
+        fd_window_follow(session);
         set_deadline(end);
     }
     else {
-        open_part(session, plan->patience / WINDOWS);
+        open_part(session, patience_ticks(plan) / WINDOWS);
     }
 }
 
@@ -151,8 +149,8 @@ fd_partial_deadline_passed(fd_session *session)
         end_window(session);
     }
     else {
-        fd_session_resume(session);
-        open_part(session, plan->patience / WINDOWS);
+        fd_window_begin(session);
+        open_part(session, patience_ticks(plan) / WINDOWS);
     }
 }
 
@@ -167,9 +165,9 @@ fd_partial_code_found(fd_session *session, const struct fd_code *known)
     }
     plan->rests++;
     plan->rest = session->step > 0;
-    fd_session_resume(session);
+    fd_window_begin(session);
     uint64_t now = fd_clock_ticks();
     open_part(session, plan->rest ? longest_step(session, now)
-                                  : plan->patience / WINDOWS);
+                                  : patience_ticks(plan) / WINDOWS);
     return true;
 }

@@ -11,12 +11,7 @@
 #ifndef FD_PARTIAL_STEPS_H
 #define FD_PARTIAL_STEPS_H
 
-#include "capture/session/session.h"
-
-/* Set the budget, a share of the time of the run, and for how long a program
- * without steps is recorded. */
-void fd_partial_plan_set(fd_session *session, double budget,
-                         double patience_seconds);
+#include "capture/session/recorded_windows.h"
 
 /* Set the deadline of the session that starts. */
 void fd_partial_start(fd_session *session);

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "capture/engines/engine_pipeline.h"
 #include "capture/frames/constructors.h"
-#include "capture/frames/python_calls.h"
 #include "capture/hooks/c_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
@@ -40,6 +39,7 @@ free_session(fd_session *session)
     /* Must precede the end of the recording, to which it writes. */
     fd_timer_plan_clear(&session->timers);
     fd_memory_reports_free(session);
+    fd_thread_watch_clear(&session->watch);
     if (session->recording != NULL) {
         fd_recording_free(session->recording);
     }
@@ -172,122 +172,6 @@ scheduled_action(fd_session *session, fd_thread *thread)
     return value;
 }
 
-static void
-install_hook(const fd_session *session, bool following)
-{
-    fd_hook hook = following                          ? FD_HOOK_FOLLOWING
-                 : fd_timers_frames(&session->timers) ? FD_HOOK_GPU
-                 : session->recording->timeline.on    ? FD_HOOK_TIMELINE
-                 : session->timed                     ? FD_HOOK_TIMED
-                                                      : FD_HOOK_COUNTED;
-    if (session->calls == FD_CALLS_FRAME) {
-        fd_frame_hook_install(hook);
-    }
-    else if (session->calls == FD_CALLS_MONITOR) {
-        if (fd_monitor_install(hook, NULL) != FD_OK) {
-            fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
-        }
-    }
-}
-
-static void
-uninstall_hook(const fd_session *session)
-{
-    if (session->calls == FD_CALLS_FRAME) {
-        fd_frame_hook_remove();
-    }
-    else if (session->calls == FD_CALLS_MONITOR) {
-        fd_monitor_remove();
-    }
-}
-
-/* Disable the hooks temporarily, but keep the tool id of sys.monitoring. */
-static void
-unhook_session(const fd_session *session)
-{
-    if (session->calls == FD_CALLS_MONITOR) {
-        fd_monitor_pause();
-    }
-    else {
-        uninstall_hook(session);
-    }
-}
-
-void
-fd_session_resume(fd_session *session)
-{
-    if (session->calls == FD_CALLS_FRAME) {
-        fd_constructors_watch(); /* slow, so before the clock starts */
-    }
-    fd_recording_resume(session->recording);
-    session->measures.began = fd_clock_ticks();
-    fd_steps_begin(&session->steps, session->step, session->measures.began);
-    session->running = true;
-    session->unhooked = false;
-    fd_process_next_generation();
-    fd_timers_window(session, fd_thread_self);
-    if (fd_process_active() != session) {
-        return;
-    }
-    install_hook(session, false);
-    if (session->c_calls) {
-        fd_c_calls_switch(session, true);
-    }
-    fd_calls_ready(); /* adds the current frames of this thread */
-    fd_collections_watch(session);
-    if (session->ops == FD_OPS_RECORD) {
-        fd_records_listen(session);
-    }
-}
-
-/* An unrecorded step of a budget is part of a running recording. */
-static void
-mark_state(const fd_session *session)
-{
-    fd_file_header(&session->recording->file)->state =
-        session->partial.budget > 0 && !session->on_hold ? FD_STATE_FOLLOWING
-                                                         : FD_STATE_PAUSED;
-}
-
-void
-fd_session_follow(const fd_session *session)
-{
-    PyThreadState *state = PyThreadState_Get();
-    fd_process_next_generation();
-    install_hook(session, true);
-    mark_state(session);
-    if (session->calls != FD_CALLS_OFF) {
-        fd_calls_following(state, fd_frame_current(state), NULL);
-    }
-}
-
-/* Disable the hooks first, because no thread may write after the recording is
- * settled. */
-void
-fd_session_pause(fd_session *session)
-{
-    const fd_thread *thread = fd_thread_self;
-    session->running = false;
-    fd_process_next_generation();
-    if (session->c_calls) {
-        fd_c_calls_switch(session, false);
-    }
-    fd_collections_ignore();
-    fd_records_ignore(session);
-    session->stuck |=
-        !fd_sections_wait(thread != NULL ? &thread->section : NULL);
-    fd_asyncs_forget(&session->asyncs, &session->recording->file);
-    fd_timers_pause(session);
-    if (!session->stuck && thread != NULL && !session->partial.rest
-        && thread->serial == session->serial) {
-        fd_measure_plan_end(&session->measures, thread->tree, false);
-    }
-    if (session->pipeline != NULL && !session->stuck) {
-        fd_pipeline_pause(session->pipeline);
-    }
-    fd_recording_pause(session->recording, !session->stuck);
-}
-
 static fd_status
 claim_sources(fd_session *session, fd_error *error)
 {
@@ -298,7 +182,7 @@ claim_sources(fd_session *session, fd_error *error)
         status = fd_c_calls_open(session, error);
     }
     if (status != FD_OK) {
-        uninstall_hook(session);
+        fd_window_remove_hook(session);
     }
     return status;
 }
@@ -321,19 +205,34 @@ fd_session_start(fd_session *session, fd_error *error)
         return status;
     }
     fd_process_activate(session, session->serial);
+    fd_session_watch(session);
     fd_partial_start(session);
     session->wanted = scheduled_action(session, thread);
     if (fd_process_active() != session) {
         return FD_OK; /* its schedule stopped it */
     }
     if (session->wanted >= FD_ACTION_RECORD) {
-        fd_session_resume(session);
+        fd_window_begin(session);
     }
     else {
         fd_recording_pause(session->recording, true);
-        fd_session_follow(session);
+        fd_window_follow(session);
     }
     return FD_OK;
+}
+
+static bool
+is_active(const fd_session *session)
+{
+    return fd_process_active() == session;
+}
+
+void
+fd_session_watch(fd_session *session)
+{
+    if (session->hold != NULL && is_active(session)) {
+        fd_thread_watch_start(&session->watch, session->recording);
+    }
 }
 
 void
@@ -343,12 +242,13 @@ fd_session_stop(fd_session *session)
         return;
     }
     if (session->running) {
-        fd_session_pause(session);
+        fd_window_end(session);
     }
     fd_process_activate(NULL, 0);
     fd_process_next_generation();
+    fd_thread_watch_end(&session->watch);
     fd_memory_reports_end(session);
-    uninstall_hook(session);
+    fd_window_remove_hook(session);
     fd_c_calls_close();
     fd_constructors_release();
     fd_recording_stop(session->recording, !session->stuck);
@@ -372,12 +272,6 @@ window_ended(fd_session *session, fd_thread *thread, long ended)
     }
 }
 
-static bool
-is_active(const fd_session *session)
-{
-    return fd_process_active() == session;
-}
-
 /* Apply the schedule to the next step. The schedule and the callback at the
  * end of a window may both stop the session. */
 static void
@@ -387,18 +281,18 @@ apply_schedule(fd_session *session, fd_thread *thread, long ended)
     bool record = session->wanted >= FD_ACTION_RECORD;
     if (is_active(session) && session->running
         && (!record || ended == FD_ACTION_SAVE)) {
-        fd_session_pause(session);
+        fd_window_end(session);
         window_ended(session, thread, ended);
         if (!record && is_active(session)) {
-            fd_session_follow(session);
+            fd_window_follow(session);
         }
     }
     if (is_active(session) && !session->running) {
         if (record) {
-            fd_session_resume(session);
+            fd_window_begin(session);
         }
         else {
-            mark_state(session);
+            fd_window_mark(session);
         }
     }
 }
@@ -412,7 +306,7 @@ keep_hook(const fd_session *session)
     if (session->calls == FD_CALLS_FRAME && !session->unhooked
         && fd_frame_hook_is_lost()) {
         fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
-        install_hook(session, !session->running);
+        fd_window_hook(session, !session->running);
     }
 }
 
@@ -440,7 +334,7 @@ sample_step(fd_session *session, fd_thread *thread)
         || !is_active(session) || !session->running) {
         return;
     }
-    install_hook(session, false);
+    fd_window_hook(session, false);
     if (session->ops == FD_OPS_RECORD && !gpu_timed) {
         fd_records_listen(session);
     }
@@ -458,6 +352,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
         return;
     }
     keep_hook(session);
+    fd_session_watch(session);
     bool stronger = source > header->steps_source;
     if (session->running && thread->serial == session->serial
         && thread->tree != NULL) {
@@ -497,13 +392,13 @@ fd_session_record(fd_session *session, bool record, uint64_t step)
         return;
     }
     if (!record && session->running) {
-        fd_session_pause(session);
-        unhook_session(session);
+        fd_window_end(session);
+        fd_window_unhook(session);
         session->unhooked = true;
     }
     else if (record && !session->running) {
         session->step = step;
-        fd_session_resume(session);
+        fd_window_begin(session);
     }
     else if (record && session->steps.number != step) {
         session->step = step;

@@ -32,21 +32,15 @@ void fd_session_stop(fd_session *session);
 /* Close the file of a stopped session. */
 void fd_session_finish(fd_session *session);
 
+/* Start the watch of an active session, if it is not running: fork ends it. */
+void fd_session_watch(fd_session *session);
+
 /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
 void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
 
 /* Start recording in step `step`, or stop and remove the hooks until the next
  * call. Only for an active session without a schedule. */
 void fd_session_record(fd_session *session, bool record, uint64_t step);
-
-/* Begin, or end, recording in a session that is active, between events.
- * fd_session_pause must be followed by fd_session_resume, fd_session_follow or
- * the end of the session. */
-void fd_session_resume(fd_session *session);
-void fd_session_pause(fd_session *session);
-
-/* Keep the stacks of open calls while nothing is recorded. */
-void fd_session_follow(const fd_session *session);
 
 /* Drop the references of a session to objects, except the type of tensors. */
 void fd_session_drop_objects(fd_session *session);

@@ -10,8 +10,11 @@
 static void
 before_fork(void)
 {
-    fd_sections_before_fork();
     fd_process.forking = fd_process_active();
+    if (fd_process.forking != NULL) {
+        fd_thread_watch_end(&fd_process.forking->watch);
+    }
+    fd_sections_before_fork();
     if (fd_process.forking != NULL) {
         fd_memory_reports_lock(fd_process.forking);
         pthread_mutex_lock(&fd_process.forking->recording->lock);

@@ -16,6 +16,7 @@
 #include "gpu/gpu.h"
 #include "recording/steps/step_rounds.h"
 #include "recording/steps/step_table.h"
+#include "recording/thread_watch.h"
 
 /* Options and state of GPU timers in a session: timers/call_timers.h. */
 typedef struct fd_timer_plan {
@@ -54,16 +55,17 @@ typedef struct fd_step_plan {
 /* The budget of a session, and parts of steps and of time that are recorded:
  * session/partial_steps.h. */
 typedef struct fd_partial_plan {
-    double budget;     /* share of the time of the run; 0: no budget */
-    uint64_t patience; /* ticks */
-    uint64_t began;    /* tick of the start of the session */
-    bool rest;         /* only the rest of this step is recorded, and the step
+    double budget;    /* share of the time of the run; 0: no budget */
+    double patience;  /* seconds for which a program without steps is recorded
+                        */
+    uint64_t began;   /* tick of the start of the session */
+    bool rest;        /* only the rest of this step is recorded, and the step
                           is not a recorded one */
-    uint32_t rests;    /* number of times that it was */
-    uint32_t cuts;     /* number of recorded steps that were too long */
-    uint32_t windows;  /* number of windows of time so far */
-    uint64_t opened;   /* tick at which the latest one began to be recorded, */
-    uint64_t calls;    /* and the number of calls so far */
+    uint32_t rests;   /* number of times that it was */
+    uint32_t cuts;    /* number of recorded steps that were too long */
+    uint32_t windows; /* number of windows of time so far */
+    uint64_t opened;  /* tick at which the latest one began to be recorded, */
+    uint64_t calls;   /* and the number of calls so far */
 } fd_partial_plan;
 
 typedef enum fd_calls_source {
@@ -93,6 +95,7 @@ typedef struct fd_session {
     uint32_t serial; /* differs from the serial of a freed session at the same
                         address */
     fd_recording *recording; /* owned */
+    fd_thread_watch watch;   /* of a recording in a file */
     fd_steps steps;
     fd_step_plan step_plan;
     fd_partial_plan partial;

@@ -2,7 +2,7 @@
 #include "capture/frames/notebook_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/operators/records.h"
-#include "capture/session/partial_steps.h"
+#include "capture/session/session.h"
 #include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
 #include "module/errors.h"
@@ -108,11 +108,8 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int max_mb = 64;
     int timing = 1;
     int calls = FD_CALLS_FRAME;
-    int fold = 1;
-    int notebook = 0;
-    int c_calls = 0;
-    double budget = 0;
-    double patience = 0;
+    int fold = 1, notebook = 0, c_calls = 0;
+    fd_partial_plan partial = {0};
     unsigned int rank = 0;
     unsigned int world = 1;
     fd_timeline timeline = {.on = false};
@@ -120,8 +117,8 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
             args, kwargs, "|O$ipipOIIOOOOO&OppOz(dd):Session", names, &path,
             &max_mb, &timing, &calls, &fold, &prefixes, &rank, &world, &keep,
             &schedule, &on_change, &on_ready, fd_session_timeline, &timeline,
-            &folder, &notebook, &c_calls, &on_site, &step_of, &budget,
-            &patience)) {
+            &folder, &notebook, &c_calls, &on_site, &step_of, &partial.budget,
+            &partial.patience)) {
         return NULL;
     }
     PyObject *self = session_opened(type, path, folder, max_mb, timing);
@@ -132,7 +129,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     session->calls = (fd_calls_source)calls;
     session->fold = fold;
     session->c_calls = c_calls;
-    fd_partial_plan_set(session, budget, patience);
+    session->partial = partial;
     if (notebook) {
         fd_notebook_begin(session);
     }
@@ -247,6 +244,14 @@ session_step(PyObject *self, PyObject *unused)
     if (fd_process_active() == fd_session_of(self)) {
         fd_session_step(fd_session_of(self), thread, FD_STEPS_EXPLICIT);
     }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+session_watch(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_session_watch(fd_session_of(self));
     Py_RETURN_NONE;
 }
 
@@ -474,6 +479,9 @@ static PyMethodDef methods[] = {
                "Write a recording that is in memory as a file.")},
     {"step", session_step, METH_NOARGS,
      PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
+    {"watch", session_watch, METH_NOARGS,
+     PyDoc_STR("watch($self, /)\n--\n\n"
+               "Watch the threads again after a fork, which ended it.")},
     {"record", session_record, METH_VARARGS,
      PyDoc_STR("record($self, record, step, /)\n--\n\n"
                "Resume in this step, or pause without any hook.")},

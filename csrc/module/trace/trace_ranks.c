@@ -21,6 +21,7 @@ static const fd_column rank_columns[] = {
     FD_COLUMN(fd_trace_rank, "steps", U64, steps),
     FD_COLUMN(fd_trace_rank, "run_steps", U64, run_steps),
     FD_COLUMN(fd_trace_rank, "recorded", U64, recorded),
+    FD_COLUMN(fd_trace_rank, "seen_alive", U64, seen_alive),
     FD_COLUMN(fd_trace_rank, "file_bytes", U64, file_bytes),
     FD_COLUMN(fd_trace_rank, "start_realtime", U64, start.realtime_ns),
     FD_COLUMN(fd_trace_rank, "start_monotonic", U64, start.monotonic_ns),
@@ -61,13 +62,19 @@ notes_of(const fd_trace *trace, const fd_trace_rank *rank)
     return notes;
 }
 
-/* Return the table of threads as in dumps, with an additional column that
- * dumps do not have. */
+/* Names of FD_WAIT_*. */
+static const char *const waits[] = {"",     "lock", "sleep", "socket", "pipe",
+                                    "file", "poll", "child", "other"};
+
+/* Return the table of threads as in dumps, with additional columns that dumps
+ * do not have. */
 static PyObject *
 threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
 {
     static const fd_column last[] = {
-        FD_COLUMN(fd_trace_thread, "last", U64, last)};
+        FD_COLUMN(fd_trace_thread, "last", U64, last),
+        FD_COLUMN(fd_trace_thread, "still", U64, still),
+        FD_COLUMN_OF_NAMES(fd_trace_thread, "waits", U32, waits, waits)};
     static const fd_table latest =
         FD_TABLE("threads", last, fd_trace_thread, false);
     PyObject *threads = fd_columns(&fd_threads_table, rank->threads.list,

@@ -1,3 +1,4 @@
+#include "recording/wait_kinds.h"
 #include "trace/reader/recording_reading.h"
 
 /* Sum the ticks of every tree, by the id of its thread record. */
@@ -47,13 +48,14 @@ read_followed_calls(fd_reading *r, const fd_thread_record *record)
     uint64_t last = found.count > 0
                       ? fd_reading_followed_start(r, found.list[0].entry)
                       : 0;
+    uint64_t until = last > r->alive ? last : r->alive;
     while (found.count > 0 && status == FD_OK) {
         const fd_followed_call *at = &found.list[--found.count];
         uint64_t start = fd_reading_followed_start(r, at->entry);
         fd_open_call call = {r->rank->threads.count - 1, r->map[at->raw],
-                             fd_reading_ns(r, last - start)};
+                             fd_reading_ns(r, until - start)};
         r->rank->threads.list[call.thread].last =
-            fd_reading_ns(r, last - fd_chunks_header(&r->file)->start.ticks);
+            fd_reading_since_start(r, last);
         if (call.context != 0) {
             status = fd_vector_push(&r->rank->open, call);
         }
@@ -67,13 +69,14 @@ read_open_calls(fd_reading *r, const fd_thread_record *record)
 {
     uint32_t depth;
     const fd_entry *entries = fd_reading_stack(r, record, &depth);
+    uint64_t until = record->last > r->alive ? record->last : r->alive;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < depth && status == FD_OK; i++) {
         const fd_entry *entry = &entries[i];
         uint32_t context = fd_reading_context(r, entry->context);
         if (context != 0 && (entry->flags & FD_ENTRY_CONTRACTED) == 0) {
-            uint64_t age = entry->start > 0 && record->last > entry->start
-                             ? record->last - entry->start
+            uint64_t age = entry->start > 0 && until > entry->start
+                             ? until - entry->start
                              : 0;
             fd_open_call call = {r->rank->threads.count - 1, context,
                                  fd_reading_ns(r, age)};
@@ -89,7 +92,6 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
     uint64_t running = record->attached != 0 && record->last > record->attached
                          ? record->last - record->attached
                          : 0;
-    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
     fd_trace_thread thread = {
         .system_id = record->system_id,
         .root = fd_reading_context(r, record->root),
@@ -100,10 +102,16 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
         .events = record->events,
         .events_lost = record->events_lost,
         .cpu = record->cpu,
-        .last = r->rank->state == FD_STATE_RUNNING && record->last > origin
-                  ? fd_reading_ns(r, record->last - origin)
+        .last = fd_reading_is_unfinished(r)
+                  ? fd_reading_since_start(r, record->last)
                   : 0,
     };
+    uint64_t still = record->still;
+    uint64_t seen = fd_chunks_header(&r->file)->seen_alive;
+    if (thread.last != 0 && still != 0 && seen > still) {
+        thread.still = fd_reading_ns(r, seen - still);
+        thread.waits = record->waits < FD_WAIT_KINDS ? record->waits : 0;
+    }
     fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
     fd_then(status, fd_vector_push(&r->rank->threads, thread));
     return fd_then(status, read_open_calls(r, record));

@@ -1,11 +1,13 @@
 #include "trace/reader/recording_reader.h"
 
+#include "base/clock.h"
 #include "trace/canonical_order.h"
 #include "trace/reader/recording_reading.h"
 #include "json/json_text.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static fd_status
 read_step(fd_reading *r, const fd_step *step)
@@ -153,6 +155,25 @@ note_damage(fd_reading *r)
     return status;
 }
 
+/* Return the tick of the latest sign of life: of now, if the process runs on
+ * this host. */
+static uint64_t
+sign_of_life(const fd_reading *r)
+{
+    const fd_header *header = fd_chunks_header(&r->file);
+    uint8_t boot[16];
+    struct timespec now;
+    fd_clock_identify_boot(boot);
+    if (r->file.writer != FD_WRITER_LIVES || header->start.monotonic_ns == 0
+        || memcmp(boot, header->boot_id, sizeof boot) != 0) {
+        return header->seen_alive;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double ns = (double)now.tv_sec * 1e9 + (double)now.tv_nsec
+              - (double)header->start.monotonic_ns;
+    return header->start.ticks + fd_reading_whole(ns / r->ns_per_tick);
+}
+
 /* Read the header and compute the ticks per nanosecond, from two anchors if
  * there are two. */
 static void
@@ -179,6 +200,8 @@ read_header(fd_reading *r)
         rank->state = FD_STATE_KILLED;
     }
     rank->steps = header->steps;
+    r->alive = fd_reading_is_unfinished(r) ? sign_of_life(r) : 0;
+    rank->seen_alive = fd_reading_since_start(r, r->alive);
     rank->run_steps =
         header->run_steps > rank->steps ? header->run_steps : rank->steps;
     rank->steps_source = header->steps_source <= FD_STEPS_EXPLICIT

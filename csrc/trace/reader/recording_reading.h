@@ -24,6 +24,8 @@ typedef struct fd_reading {
     fd_trace *trace;
     fd_trace_rank *rank;
     double ns_per_tick;
+    uint64_t alive; /* tick of the latest sign of life of a process that has
+                       not stopped; else 0 */
     fd_map nodes;
     fd_map modules;
     /* entry 0 unused, then the contexts of the file in order */
@@ -67,10 +69,26 @@ fd_reading_whole(double ns)
     return !(ns > 0) ? 0 : ns >= 0x1p64 ? UINT64_MAX : (uint64_t)(ns + 0.5);
 }
 
+/* Return whether the process runs, or was killed. */
+static inline bool
+fd_reading_is_unfinished(const fd_reading *r)
+{
+    return r->rank->state == FD_STATE_RUNNING
+        || r->rank->state == FD_STATE_KILLED;
+}
+
 static inline uint64_t
 fd_reading_ns(const fd_reading *r, uint64_t ticks)
 {
     return fd_reading_whole((double)ticks * r->ns_per_tick);
+}
+
+/* Convert a tick to ns since the start of the recording. */
+static inline uint64_t
+fd_reading_since_start(const fd_reading *r, uint64_t tick)
+{
+    uint64_t start = fd_chunks_header(&r->file)->start.ticks;
+    return tick > start ? fd_reading_ns(r, tick - start) : 0;
 }
 
 /* Convert a sum of squares to an integer, if it is below 2^53: sums over ranks

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.files import run_directory
-from fastdispatch.files.host import boot_id
 from fastdispatch.files.inputs import rank_in_header
 from fastdispatch.read.collectives import compared_groups, differences, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
@@ -119,8 +118,8 @@ def position(path: str, incomplete: Callable[[str], object] = lambda line: None)
         traces.append(trace)
         for rank, each in zip(trace.ranks, paths, strict=True):
             live = run_directory.is_live(each)
-            last = rank["start_monotonic"] + max(rank["threads"]["last"], default=0)
-            now[rank["rank"]] = time.clock_gettime_ns(time.CLOCK_MONOTONIC) if _is_known(rank, live) else last
+            last = max(rank["seen_alive"], *rank["threads"]["last"])
+            now[rank["rank"]] = rank["start_monotonic"] + last
             found += stacks_of(trace, rank, live)
     collectives = _collectives(traces, found, now)
     for name, trace, live in live_children(path):
@@ -154,26 +153,13 @@ def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -
     return list(operator_differences(traces)) if waiting else []
 
 
-def _is_known(rank: dict[str, Any], live: bool) -> bool:
-    """Return whether a rank runs on this host, so that its clock is the reader's."""
-    return (
-        live
-        and rank["state"] in ("running", "paused")
-        and rank["boot_id"].replace("-", "") == boot_id().replace("-", "")
-    )
-
-
 def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]:
     nodes, contexts = trace.nodes, trace.contexts
-    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
     threads, open_calls = rank["threads"], rank["open"]
     for thread, role in enumerate(threads["role"]):
-        # If events are recorded, the stack is unchanged since the last event of the thread.
-        last = threads["last"][thread]
-        silent = now - rank["start_monotonic"] - last if last and _is_known(rank, live) else 0
         lines = [
-            (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age + max(silent, 0))
+            (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age)
             for which, context, age in zip(*open_calls.values(), strict=True)
             if which == thread and nodes["kind"][contexts["node"][context]] != "thread"
         ]

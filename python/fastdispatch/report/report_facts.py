@@ -17,9 +17,9 @@ from fastdispatch.read.steps import (
     parts,
     phase_times,
     step_times,
-    time_of_run,
     steps_rule,
     thread_times,
+    time_of_run,
 )
 from fastdispatch.read.summary import in_role, mapping
 from fastdispatch.read.trace import Columns, Trace

@@ -1,0 +1,245 @@
+#include "recording/thread_watch.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A thread may end meanwhile: the next look notices it. */
+#if defined(__SANITIZE_THREAD__)
+#define READS_RUNNING_RECORDS __attribute__((no_sanitize("thread")))
+#else
+#define READS_RUNNING_RECORDS
+#endif
+
+enum { PERIOD_S = 1, STACK_BYTES = 128 * 1024 };
+
+/* Read a file of /proc into `text`; empty on failure. */
+static void
+read_proc(const char *path, char *text, size_t size)
+{
+    ssize_t count = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        count = read(fd, text, size - 1);
+        close(fd);
+    }
+    text[count > 0 ? count : 0] = '\0';
+}
+
+/* Return how often a thread has been scheduled, or 0 if it is unknown. */
+static uint64_t
+slices_of(uint32_t system_id)
+{
+    char path[64];
+    char text[96];
+    uint64_t slices = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/schedstat",
+             system_id);
+    read_proc(path, text, sizeof text);
+    return sscanf(text, "%*u %*u %" SCNu64, &slices) == 1 ? slices : 0;
+}
+
+static uint32_t
+wait_for_file(uint64_t descriptor)
+{
+    char path[64];
+    char target[16] = "";
+    snprintf(path, sizeof path, "/proc/self/fd/%" PRIu64, descriptor);
+    ssize_t size = readlink(path, target, sizeof target - 1);
+    target[size > 0 ? size : 0] = '\0';
+    return strncmp(target, "socket:", 7) == 0 ? FD_WAIT_SOCKET
+         : strncmp(target, "pipe:", 5) == 0   ? FD_WAIT_PIPE
+                                              : FD_WAIT_FILE;
+}
+
+static uint32_t
+wait_in_call(long call, uint64_t first)
+{
+    switch (call) {
+    case SYS_futex:
+        return FD_WAIT_LOCK;
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+        return FD_WAIT_SLEEP;
+    case SYS_wait4:
+    case SYS_waitid:
+        return FD_WAIT_CHILD;
+    case SYS_read:
+    case SYS_write:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+        return wait_for_file(first);
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+#ifdef SYS_poll
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait:
+#endif
+        return FD_WAIT_POLL;
+    default:
+        return FD_WAIT_OTHER;
+    }
+}
+
+/* Return what a thread waits for (FD_WAIT_*). */
+static uint32_t
+wait_of(uint32_t system_id)
+{
+    char path[64];
+    char text[160];
+    long call;
+    uint64_t first;
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/syscall",
+             system_id);
+    read_proc(path, text, sizeof text);
+    return sscanf(text, "%ld %" SCNx64, &call, &first) == 2
+             ? wait_in_call(call, first)
+             : FD_WAIT_UNKNOWN;
+}
+
+static void
+look_at_thread(fd_watched *at, uint64_t now)
+{
+    uint64_t slices = slices_of(at->system_id);
+    bool still = slices != 0 && slices == at->slices;
+    if (!still) {
+        at->slices = slices;
+        at->looked = now;
+    }
+    atomic_store_explicit(&at->record->waits,
+                          still ? wait_of(at->system_id) : FD_WAIT_UNKNOWN,
+                          memory_order_relaxed);
+    atomic_store_explicit(&at->record->still, still ? at->looked : 0,
+                          memory_order_relaxed);
+}
+
+/* List the threads that are recorded now. Records are never removed, so a
+ * thread keeps its index. */
+static READS_RUNNING_RECORDS void
+list_threads(fd_thread_watch *watch)
+{
+    fd_recording *recording = watch->recording;
+    uint32_t count = 0;
+    pthread_mutex_lock(&recording->lock);
+    for (fd_tree *at = recording->trees; at != NULL; at = at->next) {
+        count++;
+    }
+    uint32_t known = watch->threads.count;
+    fd_status status =
+        fd_vector_reserve(&watch->threads, count > known ? count - known : 0);
+    uint32_t to = status == FD_OK ? count : 0;
+    for (fd_tree *at = recording->trees; at != NULL && to > 0; at = at->next) {
+        fd_watched *watched = &watch->threads.list[--to];
+        uint32_t id = at->record->running != 0 ? at->record->system_id : 0;
+        if (to >= known || watched->record != at->record
+            || watched->system_id != id) {
+            *watched = (fd_watched){.record = at->record, .system_id = id};
+        }
+    }
+    watch->threads.count = status == FD_OK ? count : 0;
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
+fd_thread_watch_look(fd_thread_watch *watch)
+{
+    uint64_t now = fd_clock_ticks();
+    list_threads(watch);
+    for (uint32_t i = 0; i < watch->threads.count; i++) {
+        if (watch->threads.list[i].system_id != 0) {
+            look_at_thread(&watch->threads.list[i], now);
+        }
+    }
+    fd_header *header = fd_file_header(&watch->recording->file);
+    atomic_store_explicit(&header->seen_alive, now, memory_order_relaxed);
+}
+
+static void *
+watch_threads(void *context)
+{
+    fd_thread_watch *watch = context;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->ends) {
+        until.tv_sec += PERIOD_S;
+        while (!watch->ends
+               && pthread_cond_timedwait(&watch->wake, &watch->lock, &until)
+                      == 0) {
+        }
+        if (!watch->ends) {
+            fd_thread_watch_look(watch);
+        }
+    }
+    pthread_mutex_unlock(&watch->lock);
+    return NULL;
+}
+
+static bool
+watch_is_prepared(fd_thread_watch *watch)
+{
+    pthread_condattr_t clock;
+    if (!watch->prepared && pthread_condattr_init(&clock) == 0) {
+        pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+        watch->prepared = pthread_cond_init(&watch->wake, &clock) == 0
+                       && pthread_mutex_init(&watch->lock, NULL) == 0;
+        pthread_condattr_destroy(&clock);
+    }
+    return watch->prepared;
+}
+
+void
+fd_thread_watch_start(fd_thread_watch *watch, fd_recording *recording)
+{
+    pthread_attr_t attributes;
+    if (watch->running || !watch_is_prepared(watch)
+        || pthread_attr_init(&attributes) != 0) {
+        return;
+    }
+    sigset_t all;
+    sigset_t before;
+    watch->recording = recording;
+    watch->ends = false;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    watch->running =
+        pthread_create(&watch->thread, &attributes, watch_threads, watch) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+void
+fd_thread_watch_end(fd_thread_watch *watch)
+{
+    if (watch->running) {
+        pthread_mutex_lock(&watch->lock);
+        watch->ends = true;
+        pthread_cond_signal(&watch->wake);
+        pthread_mutex_unlock(&watch->lock);
+        pthread_join(watch->thread, NULL);
+        watch->running = false;
+    }
+}
+
+void
+fd_thread_watch_clear(fd_thread_watch *watch)
+{
+    if (watch->prepared) {
+        pthread_cond_destroy(&watch->wake);
+        pthread_mutex_destroy(&watch->lock);
+    }
+    fd_vector_clear(&watch->threads);
+}

@@ -1,0 +1,47 @@
+/* A thread of the recorder that looks at the process once a second. It writes
+ * a sign of life into the recording, and for each recorded thread since when
+ * it has not run, and what it waits for. Readers find out with it how long a
+ * process has stood still, even after it was killed.
+ *
+ * It reads /proc, and nothing of the program or of Python. It blocks all
+ * signals. It does not exist in a forked child, and not during a fork. */
+#ifndef FD_THREAD_WATCH_H
+#define FD_THREAD_WATCH_H
+
+#include "recording/recording.h"
+#include "recording/wait_kinds.h"
+
+/* A watched thread. */
+typedef struct fd_watched {
+    fd_thread_record *record;
+    uint32_t system_id;
+    uint64_t slices; /* number of times that it had been scheduled */
+    uint64_t looked; /* tick of the look at which that number was new */
+} fd_watched;
+
+typedef struct fd_thread_watch {
+    fd_recording *recording; /* borrowed */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool prepared; /* whether lock and condition exist */
+    bool running;
+    bool ends; /* protected by `lock` */
+    FD_VECTOR(fd_watched) threads;
+} fd_thread_watch;
+
+/* Start the thread; without it (no memory) the recording is complete, but
+ * readers know less about a process that stands still. */
+void fd_thread_watch_start(fd_thread_watch *watch, fd_recording *recording);
+
+/* End the thread and wait for it, at most for one look. It may be started
+ * again. */
+void fd_thread_watch_end(fd_thread_watch *watch);
+
+/* Free everything after the end. */
+void fd_thread_watch_clear(fd_thread_watch *watch);
+
+/* Look once, as the thread does. */
+void fd_thread_watch_look(fd_thread_watch *watch);
+
+#endif
