@@ -312,8 +312,7 @@ typedef struct fd_thread_record {
     uint64_t step_covered;  /* the time covered up to it, */
     uint64_t step_cpu;      /* `cpu`, */
     uint32_t step_context;  /* and the running context; 0: not attached */
-    _Atomic uint32_t
-        waits; /* FD_WAIT_*, if it stood still at that tick, and */
+    _Atomic uint32_t waits; /* FD_WAIT_*, when it was last seen, and */
     _Atomic uint64_t still; /* tick since which it has not run; 0: it has */
 } fd_thread_record;
 

@@ -118,8 +118,7 @@ look_at_thread(fd_watched *at, uint64_t now)
         at->slices = slices;
         at->looked = now;
     }
-    atomic_store_explicit(&at->record->waits,
-                          still ? wait_of(at->system_id) : FD_WAIT_UNKNOWN,
+    atomic_store_explicit(&at->record->waits, wait_of(at->system_id),
                           memory_order_relaxed);
     atomic_store_explicit(&at->record->still, still ? at->looked : 0,
                           memory_order_relaxed);

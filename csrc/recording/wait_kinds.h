@@ -1,5 +1,4 @@
-/* What a thread that stands still waits for, by its system call:
- * fd_thread_record.waits. */
+/* What a thread waits for, by its system call: fd_thread_record.waits. */
 #ifndef FD_WAIT_KINDS_H
 #define FD_WAIT_KINDS_H
 

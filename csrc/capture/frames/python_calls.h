@@ -95,6 +95,7 @@ fd_calls_follow(fd_thread *thread, const fd_code *known, const fd_frame *frame)
             .flags = FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED | FD_ENTRY_FOLLOWED
                    | fd_calls_class(known, frame) << FD_ENTRY_CLASS_SHIFT,
         };
+        tree->record->last = now;
         atomic_store_explicit(&tree->record->depth, depth + 1,
                               memory_order_release);
     }

@@ -54,8 +54,6 @@ read_followed_calls(fd_reading *r, const fd_thread_record *record)
         uint64_t start = fd_reading_followed_start(r, at->entry);
         fd_open_call call = {r->rank->threads.count - 1, r->map[at->raw],
                              fd_reading_ns(r, until - start)};
-        r->rank->threads.list[call.thread].last =
-            fd_reading_since_start(r, last);
         if (call.context != 0) {
             status = fd_vector_push(&r->rank->open, call);
         }
@@ -108,9 +106,10 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
     };
     uint64_t still = record->still;
     uint64_t seen = fd_chunks_header(&r->file)->seen_alive;
-    if (thread.last != 0 && still != 0 && seen > still) {
-        thread.still = fd_reading_ns(r, seen - still);
+    if (fd_reading_is_unfinished(r)) {
         thread.waits = record->waits < FD_WAIT_KINDS ? record->waits : 0;
+        thread.still =
+            still != 0 && seen > still ? fd_reading_ns(r, seen - still) : 0;
     }
     fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
     fd_then(status, fd_vector_push(&r->rank->threads, thread));

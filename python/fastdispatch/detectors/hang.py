@@ -1,14 +1,19 @@
-"""``hang``: a rank ended or stands in a call that does not return, while others wait for it."""
+"""``hang``: a rank ended or stands in a call that does not return, while others wait for it.
+
+The time that counts is that without any call, up to now, or up to the last sign of life of a killed process
+(csrc/recording/thread_watch.h). A rank that runs, or that waits for the compiler, is slow: that is not decided.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
-from fastdispatch.detectors.model import Finding, Where
+from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.read.collectives import GroupCalls, compared_groups, differences, operator_differences
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import seconds, spans
@@ -17,35 +22,136 @@ ID = "hang"
 
 ADVICE = "fastdispatch stacks prints the stacks of all ranks; look at the rank that is not in the collective first"
 
+#: What a thread waits for (csrc/recording/wait_kinds.h), and whether it ends only if somebody else acts.
+_WAITS = {
+    "lock": ("waits for a lock or another thread", True),
+    "socket": ("waits for a socket", True),
+    "pipe": ("waits for a pipe", True),
+    "poll": ("waits for input of a socket or pipe", True),
+    "child": ("waits for a child process", True),
+    "sleep": ("sleeps", False),
+    "file": ("reads or writes a file", False),
+    "other": ("is in a system call", False),
+    "": ("runs", False),
+}
 
-def find(steps: MeasuredSteps) -> Iterator[Finding]:
+_COMPILER = ("torch/_dynamo/", "torch/_inductor/", "torch/_functorch/")
+
+_LOADER = "torch/utils/data/dataloader.py"
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """The main thread of a rank that has not ended: its open calls, outermost first, and how long there was none."""
+
+    rank: int
+    killed: bool
+    stack: list[int]
+    keys: list[str]
+    quiet: int  # ns without any call
+    still: bool  # it has not run in that time
+    waits: str
+    loading: int = 0  # ns for which it waits for a batch of a DataLoader
+
+    @property
+    def collective(self) -> str:
+        """The innermost function of torch.distributed, or collective, that is open."""
+        return next(filter(_is_communication, reversed(self.keys)), "")
+
+    @property
+    def stands(self) -> bool:
+        """Whether only somebody else can continue it. A loop of short sleeps polls for something."""
+        return self.still or self.waits == "sleep"
+
+    @property
+    def text(self) -> str:
+        least = "at least " if self.killed else ""
+        why = "" if self.collective else f": it {_WAITS[self.waits][0]}"
+        return f"{self.keys[-1]} for {least}{seconds(self.quiet)}{why}"
+
+
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     """Look at ranks without a normal end: also those without any step."""
-    steps = steps.whole
-    stuck = [rank for rank in steps.trace.ranks if rank["state"] != "stopped" and rank["open"]["context"]]
-    stacks = {rank["rank"]: _stack(steps, rank) for rank in stuck}
-    waiting = [number for number, stack in stacks.items() if any(map(_is_communication, _keys(steps, stack)))]
-    elsewhere = [number for number in stacks if number not in waiting and stacks[number]]
-    old = [rank for rank in stuck if _age(steps, rank) > limits.HANG_STEPS * max(steps.typical, 1)]
-    groups = compared_groups([steps.trace]) if waiting else []
-    sentences = list(differences(groups)) if groups else list(operator_differences([steps.trace])) if waiting else []
-    minority = next(filter(None, map(_minority, groups)), [])
-    if waiting and elsewhere:
-        many = len(waiting) > 1
-        proof = f"rank{'s' * many} {spans(sorted(waiting))} wait{'s' * (not many)} for it in a collective"
-        yield _finding(steps, stacks, elsewhere, "; ".join([proof, *sentences]), waiting, sentences)
-    elif waiting and minority and all(number in stacks for number in minority):
-        others = [number for number in waiting if number not in minority]
-        yield _finding(steps, stacks, minority, "; ".join(sentences), others, sentences)
-    elif old and steps.typical:
-        number = old[0]["rank"]
-        age = _age(steps, old[0])
-        proof = (
-            f"its last step ended {seconds(age)} before the end of the recording, a step takes {seconds(steps.typical)}"
-        )
-        yield _finding(steps, stacks, [number], "; ".join([proof, *sentences]), [], sentences)
+    workers, steps = steps.workers, steps.whole
+    standing = [found for rank in steps.trace.ranks for found in _standing(steps.trace, rank)]
+    longest = max(limits.HANG_S * 1e9, limits.HANG_STEPS * steps.typical)
+    waiting = [each for each in standing if each.collective]
+    sentences = _sentences(steps) if waiting else []
+    minority = _minority(steps) if waiting else []
+    named = [each for each in waiting if each.rank in minority]
+    late = [each for each in waiting if each.quiet >= longest]
+    if named and len(named) == len(minority) and len(waiting) == len(standing):
+        yield _finding(steps, named, waiting, sentences)
+    elif late:
+        yield from _in_collectives(steps, standing, late, sentences)
+    else:
+        quiet = [each for each in standing if max(each.quiet, each.loading) >= longest]
+        loading = [each for each in quiet if each.loading >= longest]
+        yield from _for_batches(steps, loading, workers) if loading else _alone(steps, quiet)
 
 
-def _minority(group: GroupCalls) -> list[int]:
+def _in_collectives(
+    steps: MeasuredSteps, standing: list[_Standing], late: list[_Standing], sentences: list[str]
+) -> Iterator[Finding | NotDecided]:
+    """Some ranks wait in a collective for too long."""
+    elsewhere = [each for each in standing if not each.collective]
+    ended = [rank["rank"] for rank in steps.trace.ranks if rank["state"] == "stopped"]
+    dead = [each for each in elsewhere if each.killed and any(not other.killed for other in late)]
+    guilty = dead or [each for each in elsewhere if each.stands]
+    who = f"{_ranks(late)} wait{'s' * (len(late) == 1)} {seconds(max(each.quiet for each in late))} in a collective"
+    if guilty:
+        yield _finding(steps, guilty, late, sentences)
+    elif elsewhere:
+        busy = "; ".join(f"rank {each.rank} {_WAITS[each.waits][0]} in {each.keys[-1]}" for each in elsewhere[:3])
+        yield NotDecided(ID, f"{who}; {busy}")
+    elif ended:
+        yield _finding(steps, late, late, [f"rank{'s' * (len(ended) > 1)} {spans(ended)} ended before", *sentences])
+    elif len(late) == len(standing) and len(steps.trace.ranks) == steps.trace.ranks[0]["world"]:
+        yield _finding(steps, _fewest(late), late, sentences)
+    else:
+        yield NotDecided(ID, f"{who}; the ranks that it waits for are not recorded, or have just called it")
+
+
+def _for_batches(
+    steps: MeasuredSteps, loading: list[_Standing], workers: Iterable[Trace]
+) -> Iterator[Finding | NotDecided]:
+    """Ranks wait for a worker of a DataLoader, which stands still or is slow."""
+    still = [each for worker in workers for rank in worker.ranks for each in _standing(worker, rank) if each.still]
+    who = f"{_ranks(loading)} wait{'s' * (len(loading) == 1)} {seconds(loading[0].loading)} for a batch"
+    if still:
+        yield _finding(steps, loading, [], [f"a worker of the DataLoader has been in {still[0].text}"])
+    else:
+        yield NotDecided(ID, f"{who}: a worker of the DataLoader runs, or is not recorded")
+
+
+def _alone(steps: MeasuredSteps, quiet: list[_Standing]) -> Iterator[Finding | NotDecided]:
+    """No rank is in a collective."""
+    stuck = [each for each in quiet if each.still and _WAITS[each.waits][1]]
+    compiles = [each for each in quiet if any(key.startswith(_COMPILER) for key in each.keys)]
+    stuck = [each for each in stuck if each not in compiles and not each.loading]
+    if stuck:
+        yield _finding(steps, stuck, [], [])
+    elif quiet:
+        yield NotDecided(ID, "; ".join(f"rank {each.rank} has been in {each.text}" for each in quiet[:3]))
+
+
+def _fewest(standing: list[_Standing]) -> list[_Standing]:
+    """Return the ranks in the collective that the fewest are in."""
+    kinds = Counter(each.collective for each in standing)
+    rare = min(kinds, key=lambda kind: kinds[kind])
+    return [each for each in standing if each.collective == rare]
+
+
+def _sentences(steps: MeasuredSteps) -> list[str]:
+    groups = compared_groups([steps.trace])
+    return list(differences(groups)) if groups else list(operator_differences([steps.trace]))
+
+
+def _minority(steps: MeasuredSteps) -> list[int]:
+    return next(filter(None, map(_minority_of, compared_groups([steps.trace]))), [])
+
+
+def _minority_of(group: GroupCalls) -> list[int]:
     """Return the ranks that call another operator than most, in the first collective in which ranks differ."""
     if not group.comparable():
         return []
@@ -58,60 +164,67 @@ def _minority(group: GroupCalls) -> list[int]:
 
 
 def _finding(
-    steps: MeasuredSteps,
-    stacks: dict[int, list[int]],
-    ranks: list[int],
-    proof: str,
-    waiting: list[int],
-    sentences: list[str],
+    steps: MeasuredSteps, guilty: list[_Standing], waiting: list[_Standing], sentences: list[str]
 ) -> Finding:
-    stack = stacks[ranks[0]]
-    path = stack[-1]
-    user = next((row for row in reversed(stack) if steps.is_user(row)), path)
+    first = guilty[0]
+    others = [each for each in waiting if each not in guilty]
+    user = next((row for row in reversed(first.stack) if steps.is_user(row)), first.stack[-1])
     node = steps.paths["node"][user]
-    where = Where(
-        steps.keys[node], steps.trace.nodes["file"][node], steps.trace.nodes["line"][node], _keys(steps, stack)
-    )
+    where = Where(steps.keys[node], steps.trace.nodes["file"][node], steps.trace.nodes["line"][node], first.keys)
+    proof = [f"{_ranks(others)} wait{'s' * (len(others) == 1)} in {_collectives(others)}"] if others else []
+    alone = f"all {len(guilty)} ranks wait" if len(guilty) > 1 else f"no call ended or began in {seconds(first.quiet)}"
+    state = "have been in" if len(guilty) > 1 else "has been in"
+    if first.killed and any(not each.killed for each in others):
+        state = "was killed in"
     found = steps.finding(
         ID,
-        f"rank {spans(sorted(ranks))} stopped in {steps.key(path)}",
+        f"{_ranks(guilty)} {state} {first.text}",
         where,
         0.0,
-        proof,
+        "; ".join([*proof, *sentences]) or alone,
         ADVICE,
         severity="critical",
-        ranks=sorted(ranks),
-        evidence={"waiting": sorted(waiting), "stack": _keys(steps, stack), "collectives": sentences},
+        ranks=sorted(each.rank for each in guilty),
+        evidence={
+            "waiting": sorted(each.rank for each in others),
+            "stack": first.keys,
+            "collectives": sentences,
+            "quiet_ns": first.quiet,
+            "waits": first.waits,
+        },
     )
-    found.share, found.gain_ns = 1.0, max(round(_age(steps, _rank(steps.trace, ranks[0]))), steps.typical)
+    found.gain_ns = max(first.quiet, steps.typical)
     return found
 
 
-def _rank(trace: Trace, number: int) -> dict[str, Any]:
-    return next(rank for rank in trace.ranks if rank["rank"] == number)
+def _ranks(standing: Iterable[_Standing]) -> str:
+    numbers = sorted(each.rank for each in standing)
+    return f"rank{'s' * (len(numbers) > 1)} {spans(numbers)}"
 
 
-def _stack(steps: MeasuredSteps, rank: dict[str, Any]) -> list[int]:
-    """Return the open calls of the main thread, outermost first."""
-    calls = rank["open"]
-    main = [row for row, role in enumerate(rank["threads"]["role"]) if role == steps.trace.main_role]
-    return [
+def _collectives(standing: Iterable[_Standing]) -> str:
+    """Name the open collectives: all_reduce, broadcast."""
+    return ", ".join(sorted({each.collective.rpartition(":")[2] for each in standing}))
+
+
+def _standing(trace: Trace, rank: dict[str, Any]) -> Iterator[_Standing]:
+    calls, threads = rank["open"], rank["threads"]
+    main = [row for row, role in enumerate(threads["role"]) if role == trace.main_role]
+    stack = [
         path for thread, path in zip(calls["thread"], calls["context"], strict=True) if thread in main and path >= 0
     ]
-
-
-def _keys(steps: MeasuredSteps, stack: list[int]) -> list[str]:
-    return [steps.key(path) for path in stack]
+    if rank["state"] not in ("running", "killed") or not stack:
+        return
+    active = [row for row, role in enumerate(threads["role"]) if row in main or role.startswith("autograd")]
+    last = max(threads["last"][row] for row in active) if rank["timing"] else 0
+    still = max(threads["still"][row] for row in main)
+    quiet = max(rank["seen_alive"] - last, 0) if rank["timing"] else still
+    keys = [trace.nodes["key"][trace.contexts["node"][path]] for path in stack]
+    ages = [age for thread, age in zip(calls["thread"], calls["age"], strict=True) if thread in main]
+    loading = max((age for key, age in zip(keys, ages, strict=False) if key.startswith(_LOADER)), default=0)
+    waits = threads["waits"][main[-1]]
+    yield _Standing(rank["rank"], rank["state"] == "killed", stack, keys, quiet, still > 0, waits, loading)
 
 
 def _is_communication(key: str) -> bool:
     return key.startswith(("c10d::", "torch/distributed/", "torch.distributed.ddp"))
-
-
-def _age(steps: MeasuredSteps, rank: dict[str, Any]) -> float:
-    """Return the time from the end of the last step to the latest event of the main thread, ns."""
-    ends = rank["latest_steps"]["end"]
-    calls = rank["open"]
-    main = [row for row, role in enumerate(rank["threads"]["role"]) if role == steps.trace.main_role]
-    ages = [age for thread, age in zip(calls["thread"], calls["age"], strict=True) if thread in main]
-    return float(max(ages, default=0) - max(ends)) if ends else 0.0

@@ -99,8 +99,8 @@ HOST_SHARE, HOST_MS, HOST_US, HOST_CALL_NS = 0.05, 1.0, 10.0, 500.0
 #: gil: share of the step in which other threads ran Python.
 GIL_SHARE = 0.02
 
-#: hang: age of the innermost call, in mean steps.
-HANG_STEPS = 5.0
+#: hang: time without any call, in steps and at least in seconds.
+HANG_STEPS, HANG_S = 5.0, 5.0
 
 #: own-cost: share of the run; steps of a run in which the first 36 do not count.
 OWN_SHARE, OWN_STEPS = 0.02, 500
