@@ -213,6 +213,67 @@ is_uncounted(const fd_thread *thread, const fd_frame *frame)
 #endif
 }
 
+/* Return the code and the start of a followed call; the high bits of its tick
+ * are those of now. */
+static uint64_t
+followed_start(const fd_entry *entry, uint32_t *code)
+{
+    const uint64_t bits = FD_FOLLOWED_TICK_BITS + FD_FOLLOWED_UNIT_SHIFT;
+    uint64_t now = fd_clock_ticks();
+    uint64_t low = entry->start << FD_FOLLOWED_UNIT_SHIFT;
+    *code = (uint32_t)(entry->start >> FD_FOLLOWED_TICK_BITS);
+    return now - ((now - low) & ((UINT64_C(1) << bits) - 1));
+}
+
+/* Return the tick at which a call began, by the stack before it is rebuilt, or
+ * 0. Its entry was at the same depth or above. */
+static uint64_t
+start_before(const fd_thread *thread, const fd_code *known,
+             const fd_frame *frame)
+{
+    const fd_tree *tree = thread->tree;
+    uint32_t at = fd_tree_depth(tree);
+    while (at < thread->earlier && tree->stack[at].owner != (uintptr_t)frame) {
+        at++;
+    }
+    if (at >= thread->earlier || tree->events.chunk != NULL) {
+        return 0; /* events of a timeline begin with the window */
+    }
+    const fd_entry *entry = &tree->stack[at];
+    if ((entry->flags & FD_ENTRY_FOLLOWED) == 0) {
+        const fd_context *context = fd_tree_context(tree, entry->context);
+        return context->callee == known->id ? entry->start : 0;
+    }
+    uint32_t code;
+    uint64_t start = followed_start(entry, &code);
+    return FD_FOLLOWED(code, 0) == FD_FOLLOWED(known->id, 0) ? start : 0;
+}
+
+/* Follow a call that has begun before. */
+static void
+follow_begun(fd_thread *thread, const fd_code *known, const fd_frame *frame)
+{
+    fd_tree *tree = thread->tree;
+    uint32_t depth = fd_tree_depth(tree);
+    uint64_t start = start_before(thread, known, frame);
+    fd_calls_follow(thread, known, frame);
+    if (start != 0 && fd_tree_depth(tree) > depth) {
+        tree->stack[depth].start = FD_FOLLOWED(known->id, start);
+    }
+}
+
+/* Push an entry for a call that has begun before. */
+static void
+push_begun(fd_thread *thread, fd_context *context, const fd_code *known,
+           const fd_frame *frame, uint32_t flags)
+{
+    uint64_t start = start_before(thread, known, frame);
+    uint32_t depth = push_call(thread, context, frame, flags);
+    if (start != 0 && depth != FD_NO_ENTRY) {
+        thread->tree->stack[depth].start = start;
+    }
+}
+
 static void
 push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
 {
@@ -223,7 +284,7 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
         return;
     }
     if (fd_calls_is_following(thread)) {
-        fd_calls_follow(thread, known, frame);
+        follow_begun(thread, known, frame);
         return;
     }
     uint32_t generation = fd_process_generation();
@@ -236,7 +297,7 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
     fd_context *caller;
     fd_context *context = absorbing_context(thread, code, known, &caller);
     if (context != NULL) {
-        push_call(thread, context, frame, flags);
+        push_begun(thread, context, known, frame, flags);
         return;
     }
     context = tree->current;
@@ -251,7 +312,7 @@ push_unhooked(fd_thread *thread, fd_frame *frame, bool synced)
         context->calls++;
         fd_file_count(&thread->tree->recording->file, FD_COUNT_HIDDEN_FRAMES);
     }
-    push_call(thread, context, frame, flags);
+    push_begun(thread, context, known, frame, flags);
 }
 
 /* Map addresses of frames to their entries, for deep stacks: a linear search
@@ -412,11 +473,13 @@ synchronise_thread(fd_thread *thread, fd_session *session,
     uint32_t generation = fd_process_generation();
     bool attached = attach_thread(thread, session, state, caller, frame);
     if (attached) {
+        thread->earlier = fd_tree_depth(thread->tree);
         fd_tree_start(thread->tree);
     }
     if (attached && session->calls != FD_CALLS_OFF) {
         match_frames(thread, caller);
     }
+    thread->earlier = 0;
     thread->synced = generation;
     return attached;
 }
@@ -482,6 +545,7 @@ follow_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
         if (!attach_thread(thread, session, state, caller, frame)) {
             return false;
         }
+        thread->earlier = fd_tree_depth(thread->tree);
         fd_tree_close(thread->tree, 0);
         thread->tree->pending = 0;
         thread->followed = fd_process_generation();
@@ -490,6 +554,7 @@ follow_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
         && started_frame(thread->tree, caller) != thread->frame) {
         match_frames(thread, caller);
     }
+    thread->earlier = 0;
     return fd_calls_is_following(thread);
 }
 

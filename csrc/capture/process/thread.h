@@ -35,9 +35,11 @@ typedef struct fd_thread {
     bool ring_refused;        /* whether there was no space for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first timer */
     const fd_frame *muted;    /* see FD_CODE_MUTED; used by the monitor only */
-    uint32_t beyond; /* open calls without an entry: the stack is full */
-    uint32_t pins;   /* open guards of this thread */
-    bool busy;       /* inside a slow path of the hooks, or muted */
+    uint32_t earlier; /* number of entries before the stack was rebuilt for a
+                         new generation; 0: it is not being rebuilt */
+    uint32_t beyond;  /* open calls without an entry: the stack is full */
+    uint32_t pins;    /* open guards of this thread */
+    bool busy;        /* inside a slow path of the hooks, or muted */
 } fd_thread;
 
 /* initial-exec makes an access one load. It uses one pointer of the static TLS
