@@ -21,4 +21,14 @@ enum {
      | ((tick) >> FD_FOLLOWED_UNIT_SHIFT \
         & ((UINT64_C(1) << FD_FOLLOWED_TICK_BITS) - 1)))
 
+/* Return the tick of a start, given one before it, such as the start of the
+ * recording. */
+static inline uint64_t
+fd_followed_tick(uint64_t start, uint64_t before)
+{
+    uint64_t units = start - FD_FOLLOWED(0, before);
+    units &= (UINT64_C(1) << FD_FOLLOWED_TICK_BITS) - 1;
+    return before + (units << FD_FOLLOWED_UNIT_SHIFT);
+}
+
 #endif

@@ -58,7 +58,8 @@ enum {
     FD_CHUNK_SNAPSHOTS = 17,        /* states at the ends of some steps */
     FD_CHUNK_SNAPSHOT_FIGURES = 18, /* of those: figures of contexts */
     FD_CHUNK_SNAPSHOT_THREADS = 19, /* of those: threads */
-    FD_CHUNK_MEASURES = 20          /* cold: measured figures of contexts */
+    FD_CHUNK_MEASURES = 20,         /* cold: measured figures of contexts */
+    FD_CHUNK_LINES = 23             /* of threads that stand still */
 };
 
 /* Kinds of nodes. */

@@ -16,7 +16,7 @@
 #define READS_RUNNING_RECORDS
 #endif
 
-enum { PERIOD_S = 1, STACK_BYTES = 128 * 1024 };
+enum { PERIOD_S = 1, STACK_BYTES = 128 * 1024, LINES_BYTES = 16 * 1024 };
 
 /* Read a file of /proc into `text`; empty on failure. */
 static void
@@ -109,19 +109,73 @@ wait_of(uint32_t system_id)
              : FD_WAIT_UNKNOWN;
 }
 
-static void
+/* Return whether the thread began or ended to stand still. */
+static bool
 look_at_thread(fd_watched *at, uint64_t now)
 {
+    bool before = at->still;
     uint64_t slices = slices_of(at->system_id);
-    bool still = slices != 0 && slices == at->slices;
-    if (!still) {
+    at->still = slices != 0 && slices == at->slices;
+    if (!at->still) {
         at->slices = slices;
         at->looked = now;
     }
     atomic_store_explicit(&at->record->waits, wait_of(at->system_id),
                           memory_order_relaxed);
-    atomic_store_explicit(&at->record->still, still ? at->looked : 0,
+    atomic_store_explicit(&at->record->still, at->still ? at->looked : 0,
                           memory_order_relaxed);
+    return at->still != before;
+}
+
+/* Add the lines of the open calls of a thread that stands still. */
+static READS_RUNNING_RECORDS void
+add_lines(const fd_thread_watch *watch, const fd_thread_record *record,
+          uint32_t *used)
+{
+    const fd_file *file = &watch->recording->file;
+    const fd_entry *entries =
+        (const fd_entry *)((const char *)fd_file_header(file) + record->stack);
+    fd_open_line *lines = fd_chunk_records(watch->lines);
+    uint32_t depth = record->depth;
+    for (uint32_t i = 0; i < depth && *used < watch->lines->capacity; i++) {
+        fd_entry entry = entries[i];
+        uint32_t line = (entry.flags & FD_ENTRY_FRAME) != 0
+                          ? watch->line_of(entry.owner)
+                          : 0;
+        if (line != 0) {
+            uint32_t thread =
+                (uint32_t)((size_t)((const char *)record - file->base)
+                           / FD_ID_UNIT);
+            lines[(*used)++] =
+                (fd_open_line){thread, i, line, FD_OPEN_LINE_CHECK(&entry)};
+        }
+    }
+}
+
+/* Write the lines of all threads that stand still. */
+static void
+write_lines(fd_thread_watch *watch)
+{
+    fd_recording *recording = watch->recording;
+    uint32_t used = 0;
+    if (watch->lines == NULL) {
+        pthread_mutex_lock(&recording->lock);
+        fd_status status =
+            fd_file_chunk(&recording->file, FD_CHUNK_LINES,
+                          sizeof(fd_open_line), LINES_BYTES, 0, &watch->lines);
+        pthread_mutex_unlock(&recording->lock);
+        if (status != FD_OK) {
+            watch->line_of = NULL;
+            return;
+        }
+    }
+    atomic_store_explicit(&watch->lines->used, 0, memory_order_release);
+    for (uint32_t i = 0; i < watch->threads.count; i++) {
+        if (watch->threads.list[i].still) {
+            add_lines(watch, watch->threads.list[i].record, &used);
+        }
+    }
+    atomic_store_explicit(&watch->lines->used, used, memory_order_release);
 }
 
 /* List the threads that are recorded now. Records are never removed, so a
@@ -156,10 +210,13 @@ fd_thread_watch_look(fd_thread_watch *watch)
 {
     uint64_t now = fd_clock_ticks();
     list_threads(watch);
+    bool changed = false;
     for (uint32_t i = 0; i < watch->threads.count; i++) {
-        if (watch->threads.list[i].system_id != 0) {
-            look_at_thread(&watch->threads.list[i], now);
-        }
+        fd_watched *at = &watch->threads.list[i];
+        changed |= at->system_id != 0 && look_at_thread(at, now);
+    }
+    if (changed && watch->line_of != NULL) {
+        write_lines(watch);
     }
     fd_header *header = fd_file_header(&watch->recording->file);
     atomic_store_explicit(&header->seen_alive, now, memory_order_relaxed);

@@ -17,6 +17,7 @@ typedef struct fd_watched {
     uint32_t system_id;
     uint64_t slices; /* number of times that it had been scheduled */
     uint64_t looked; /* tick of the look at which that number was new */
+    bool still;
 } fd_watched;
 
 typedef struct fd_thread_watch {
@@ -27,6 +28,10 @@ typedef struct fd_thread_watch {
     bool prepared; /* whether lock and condition exist */
     bool running;
     bool ends; /* protected by `lock` */
+    /* Return the line that a frame executes, from the owner of an entry; 0:
+     * unknown. NULL: all are. */
+    uint32_t (*line_of)(uint64_t owner);
+    fd_chunk *lines; /* of fd_open_line; NULL: none yet */
     FD_VECTOR(fd_watched) threads;
 } fd_thread_watch;
 

@@ -136,7 +136,8 @@ typedef struct fd_trace_gpu_event {
 typedef struct fd_open_call {
     uint32_t thread; /* index into the rank's threads */
     uint32_t context;
-    uint64_t age; /* ns since it was opened */
+    uint64_t age;  /* ns since it was opened */
+    uint32_t line; /* that it executes; 0: unknown. Not dumped */
 } fd_open_call;
 
 typedef struct fd_trace_thread {

@@ -213,18 +213,6 @@ is_uncounted(const fd_thread *thread, const fd_frame *frame)
 #endif
 }
 
-/* Return the code and the start of a followed call; the high bits of its tick
- * are those of now. */
-static uint64_t
-followed_start(const fd_entry *entry, uint32_t *code)
-{
-    const uint64_t bits = FD_FOLLOWED_TICK_BITS + FD_FOLLOWED_UNIT_SHIFT;
-    uint64_t now = fd_clock_ticks();
-    uint64_t low = entry->start << FD_FOLLOWED_UNIT_SHIFT;
-    *code = (uint32_t)(entry->start >> FD_FOLLOWED_TICK_BITS);
-    return now - ((now - low) & ((UINT64_C(1) << bits) - 1));
-}
-
 /* Return the tick at which a call began, by the stack before it is rebuilt, or
  * 0. Its entry was at the same depth or above. */
 static uint64_t
@@ -244,9 +232,11 @@ start_before(const fd_thread *thread, const fd_code *known,
         const fd_context *context = fd_tree_context(tree, entry->context);
         return context->callee == known->id ? entry->start : 0;
     }
-    uint32_t code;
-    uint64_t start = followed_start(entry, &code);
-    return FD_FOLLOWED(code, 0) == FD_FOLLOWED(known->id, 0) ? start : 0;
+    const fd_header *header = fd_file_header(&tree->recording->file);
+    return FD_FOLLOWED(entry->start >> FD_FOLLOWED_TICK_BITS, 0)
+                == FD_FOLLOWED(known->id, 0)
+             ? fd_followed_tick(entry->start, header->start.ticks)
+             : 0;
 }
 
 /* Follow a call that has begun before. */

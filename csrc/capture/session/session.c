@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "capture/engines/engine_pipeline.h"
 #include "capture/frames/constructors.h"
+#include "capture/frames/frame_lines.h"
 #include "capture/hooks/c_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
@@ -231,6 +232,7 @@ void
 fd_session_watch(fd_session *session)
 {
     if (session->hold != NULL && is_active(session)) {
+        session->watch.line_of = fd_frame_line_at;
         fd_thread_watch_start(&session->watch, session->recording);
     }
 }

@@ -83,6 +83,19 @@ threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
                                                rank->threads.count, texts));
 }
 
+/* Return the table of open calls as in dumps, with their lines. */
+static PyObject *
+open_calls_of(const fd_trace_rank *rank, const fd_text_pool *texts)
+{
+    static const fd_column line[] = {
+        FD_COLUMN(fd_open_call, "line", U32, line)};
+    static const fd_table lines = FD_TABLE("open", line, fd_open_call, false);
+    PyObject *open =
+        fd_columns(&fd_open_table, rank->open.list, rank->open.count, texts);
+    return fd_columns_join(
+        open, fd_columns(&lines, rank->open.list, rank->open.count, texts));
+}
+
 /* Return a window as step numbers, or None if there is no window. */
 static PyObject *
 window_of(const fd_trace_rank *rank, uint32_t from, uint32_t to)
@@ -147,9 +160,7 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
     made = fd_columns_with(made, "meta", meta_of(trace, rank));
     made = fd_columns_with(made, "notes", notes_of(trace, rank));
     made = fd_columns_with(made, "threads", threads_of(rank, texts));
-    made = fd_columns_with(
-        made, "open",
-        fd_columns(&fd_open_table, rank->open.list, rank->open.count, texts));
+    made = fd_columns_with(made, "open", open_calls_of(rank, texts));
     made = fd_columns_with(made, "latest_steps",
                            fd_columns(&fd_steps_table, rank->latest.list,
                                       rank->latest.count, texts));

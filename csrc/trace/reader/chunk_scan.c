@@ -1,6 +1,7 @@
 #include "trace/reader/chunk_scan.h"
 
 #include "recording/measures/measure_format.h"
+#include "recording/wait_kinds.h"
 
 #include <string.h>
 
@@ -54,6 +55,7 @@ static const uint32_t record_bytes[] = {
     [FD_CHUNK_GPU] = sizeof(fd_gpu_record),
     [FD_CHUNK_GPU_EVENTS] = sizeof(fd_gpu_event),
     [FD_CHUNK_MEASURES] = sizeof(fd_measure),
+    [FD_CHUNK_LINES] = sizeof(fd_open_line),
 };
 
 /* Return the size of the records of a kind, 0 for unknown kinds. */

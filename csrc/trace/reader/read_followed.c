@@ -66,14 +66,11 @@ add_level(followed_path *path, const fd_entry *entry)
     return status;
 }
 
-/* The high bits are those of the start of the recording, or one more. */
 uint64_t
 fd_reading_followed_start(const fd_reading *r, const fd_entry *entry)
 {
     uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
-    uint64_t units = entry->start - FD_FOLLOWED(0, origin);
-    units &= (UINT64_C(1) << FD_FOLLOWED_TICK_BITS) - 1;
-    return origin + (units << FD_FOLLOWED_UNIT_SHIFT);
+    return fd_followed_tick(entry->start, origin);
 }
 
 /* Return the next followed entry at or after `at`. */

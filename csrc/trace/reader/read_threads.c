@@ -40,6 +40,25 @@ fd_reading_stack(const fd_reading *r, const fd_thread_record *record,
     return (const fd_entry *)(r->file.base + record->stack);
 }
 
+/* Return the line of the entry at `index` of a stack, or 0. */
+static uint32_t
+line_of_entry(const fd_reading *r, const fd_thread_record *record,
+              const fd_entry *entry, uint32_t index)
+{
+    FOR_EACH_CHUNK(r, FD_CHUNK_LINES, view)
+    {
+        const fd_open_line *lines = view->records;
+        for (uint32_t i = 0; i < view->used; i++) {
+            if (lines[i].thread == fd_reading_id(r, record)
+                && lines[i].entry == index
+                && lines[i].check == FD_OPEN_LINE_CHECK(entry)) {
+                return lines[i].line;
+            }
+        }
+    }
+    return 0;
+}
+
 static fd_status
 read_followed_calls(fd_reading *r, const fd_thread_record *record)
 {
@@ -49,11 +68,15 @@ read_followed_calls(fd_reading *r, const fd_thread_record *record)
                       ? fd_reading_followed_start(r, found.list[0].entry)
                       : 0;
     uint64_t until = last > r->alive ? last : r->alive;
+    uint32_t depth;
+    const fd_entry *entries = fd_reading_stack(r, record, &depth);
     while (found.count > 0 && status == FD_OK) {
         const fd_followed_call *at = &found.list[--found.count];
         uint64_t start = fd_reading_followed_start(r, at->entry);
         fd_open_call call = {r->rank->threads.count - 1, r->map[at->raw],
-                             fd_reading_ns(r, until - start)};
+                             fd_reading_ns(r, until - start),
+                             line_of_entry(r, record, at->entry,
+                                           (uint32_t)(at->entry - entries))};
         if (call.context != 0) {
             status = fd_vector_push(&r->rank->open, call);
         }
@@ -77,7 +100,8 @@ read_open_calls(fd_reading *r, const fd_thread_record *record)
                              ? until - entry->start
                              : 0;
             fd_open_call call = {r->rank->threads.count - 1, context,
-                                 fd_reading_ns(r, age)};
+                                 fd_reading_ns(r, age),
+                                 line_of_entry(r, record, entry, i)};
             status = fd_vector_push(&r->rank->open, call);
         }
     }

@@ -51,6 +51,7 @@ class _Standing:
     quiet: int  # ns without any call
     still: bool  # it has not run in that time
     waits: str
+    lines: list[int]  # that the calls execute; 0: unknown
     loading: int = 0  # ns for which it waits for a batch of a DataLoader
 
     @property
@@ -168,9 +169,10 @@ def _finding(
 ) -> Finding:
     first = guilty[0]
     others = [each for each in waiting if each not in guilty]
-    user = next((row for row in reversed(first.stack) if steps.is_user(row)), first.stack[-1])
-    node = steps.paths["node"][user]
-    where = Where(steps.keys[node], steps.trace.nodes["file"][node], steps.trace.nodes["line"][node], first.keys)
+    users = [at for at, row in enumerate(first.stack) if steps.is_user(row)] or [-1]
+    node = steps.paths["node"][first.stack[users[-1]]]
+    line = first.lines[users[-1]] or steps.trace.nodes["line"][node]
+    where = Where(steps.keys[node], steps.trace.nodes["file"][node], line, first.keys)
     proof = [f"{_ranks(others)} wait{'s' * (len(others) == 1)} in {_collectives(others)}"] if others else []
     alone = f"all {len(guilty)} ranks wait" if len(guilty) > 1 else f"no call ended or began in {seconds(first.quiet)}"
     state = "have been in" if len(guilty) > 1 else "has been in"
@@ -210,9 +212,8 @@ def _collectives(standing: Iterable[_Standing]) -> str:
 def _standing(trace: Trace, rank: dict[str, Any]) -> Iterator[_Standing]:
     calls, threads = rank["open"], rank["threads"]
     main = [row for row, role in enumerate(threads["role"]) if role == trace.main_role]
-    stack = [
-        path for thread, path in zip(calls["thread"], calls["context"], strict=True) if thread in main and path >= 0
-    ]
+    rows = [row for row, thread in enumerate(calls["thread"]) if thread in main and calls["context"][row] >= 0]
+    stack = [calls["context"][row] for row in rows]
     if rank["state"] not in ("running", "killed") or not stack:
         return
     active = [row for row, role in enumerate(threads["role"]) if row in main or role.startswith("autograd")]
@@ -220,10 +221,11 @@ def _standing(trace: Trace, rank: dict[str, Any]) -> Iterator[_Standing]:
     still = max(threads["still"][row] for row in main)
     quiet = max(rank["seen_alive"] - last, 0) if rank["timing"] else still
     keys = [trace.nodes["key"][trace.contexts["node"][path]] for path in stack]
-    ages = [age for thread, age in zip(calls["thread"], calls["age"], strict=True) if thread in main]
-    loading = max((age for key, age in zip(keys, ages, strict=False) if key.startswith(_LOADER)), default=0)
+    loading = [calls["age"][row] for row, key in zip(rows, keys, strict=True) if key.startswith(_LOADER)]
+    lines = [calls["line"][row] for row in rows]
     waits = threads["waits"][main[-1]]
-    yield _Standing(rank["rank"], rank["state"] == "killed", stack, keys, quiet, still > 0, waits, loading)
+    killed = rank["state"] == "killed"
+    yield _Standing(rank["rank"], killed, stack, keys, quiet, still > 0, waits, lines, max(loading, default=0))
 
 
 def _is_communication(key: str) -> bool:

@@ -72,6 +72,7 @@ class Stack:
     calls: tuple[str, ...]
     kinds: tuple[str, ...]
     ages: tuple[int, ...]
+    lines: tuple[int, ...]  # that they execute; 0: unknown, the thread is not known to stand still
     process: str = ""  # "worker0-4711": another process of the rank
 
     @property
@@ -86,8 +87,8 @@ class Stack:
             "thread": self.thread,
             "step": self.step,
             "stack": [
-                {"call": call, "kind": kind, "ns": age}
-                for call, kind, age in zip(self.calls, self.kinds, self.ages, strict=True)
+                {"call": call, "kind": kind, "ns": age, "line": line or None}
+                for call, kind, age, line in zip(self.calls, self.kinds, self.ages, self.lines, strict=True)
             ],
         }
 
@@ -153,19 +154,22 @@ def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -
     return list(operator_differences(traces)) if waiting else []
 
 
+_OPEN = ("thread", "context", "age", "line")
+
+
 def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]:
     nodes, contexts = trace.nodes, trace.contexts
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
     threads, open_calls = rank["threads"], rank["open"]
     for thread, role in enumerate(threads["role"]):
-        lines = [
-            (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age)
-            for which, context, age in zip(*open_calls.values(), strict=True)
+        found = [
+            (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age, line)
+            for which, context, age, line in zip(*(open_calls[name] for name in _OPEN), strict=True)
             if which == thread and nodes["kind"][contexts["node"][context]] != "thread"
         ]
-        if lines:
-            calls, kinds, ages = zip(*lines, strict=True)
-            yield Stack(rank["rank"], state, role, rank["run_steps"], calls, kinds, ages)
+        if found:
+            calls, kinds, ages, lines = zip(*found, strict=True)
+            yield Stack(rank["rank"], state, role, rank["run_steps"], calls, kinds, ages, lines)
 
 
 @dataclass(frozen=True)

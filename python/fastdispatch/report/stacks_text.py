@@ -25,6 +25,7 @@ def head(group: StackGroup, threads: int) -> str:
     first = group.first
     ages = sorted(stack.age for stack in group.stacks)
     long = seconds(ages[0]) if len(ages) == 1 else f"{seconds(ages[0])} to {seconds(ages[-1])}"
+    long = f"at least {long}" if first.state == "killed" else long
     steps = sorted({stack.step for stack in group.stacks})
     step = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
     state = "" if first.state == "running" else f", {first.state}"
@@ -40,13 +41,18 @@ def head(group: StackGroup, threads: int) -> str:
     return f"rank{plural} {ranks}{of}{thread}{state}: {step}, for {long} in {first.calls[-1]}"
 
 
+def _placed(call: str, line: int) -> str:
+    """Return ``train.py:[]:save, line 31``."""
+    return f"{call}, line {line}" if line else call
+
+
 def calls(group: StackGroup, everything: bool) -> Iterator[str]:
     """Yield calls, outermost first, each with the time since its start on the first of the ranks."""
-    shown = list(zip(group.first.calls, group.first.ages, strict=True))
+    shown = list(zip(group.first.ages, map(_placed, group.first.calls, group.first.lines), strict=True))
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)
     if outer:
         yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"
-    yield from aligned(((seconds(age), printable(call)) for call, age in shown[outer:]), ">", "   ")
+    yield from aligned(((seconds(age), printable(call)) for age, call in shown[outer:]), ">", "   ")
 
 
 def collectives(sentences: Sequence[str]) -> Iterator[str]:
