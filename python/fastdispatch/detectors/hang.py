@@ -105,12 +105,12 @@ def _in_collectives(
     elif elsewhere:
         busy = "; ".join(f"rank {each.rank} {_WAITS[each.waits][0]} in {each.keys[-1]}" for each in elsewhere[:3])
         yield NotDecided(ID, f"{who}; {busy}")
-    elif ended:
+    elif ended and any(not each.killed for each in late):  # if they were killed, the others may have ended for it
         yield _finding(steps, late, late, [f"rank{'s' * (len(ended) > 1)} {spans(ended)} ended before", *sentences])
-    elif len(late) == len(standing) and len(steps.trace.ranks) == steps.trace.ranks[0]["world"]:
+    elif len(late) == len(steps.trace.ranks) == steps.trace.ranks[0]["world"]:
         yield _finding(steps, _fewest(late), late, sentences)
     else:
-        yield NotDecided(ID, f"{who}; the ranks that it waits for are not recorded, or have just called it")
+        yield NotDecided(ID, f"{who}; other ranks ended, are not recorded, or have just called it")
 
 
 def _for_batches(
@@ -164,9 +164,7 @@ def _minority_of(group: GroupCalls) -> list[int]:
     return []
 
 
-def _finding(
-    steps: MeasuredSteps, guilty: list[_Standing], waiting: list[_Standing], sentences: list[str]
-) -> Finding:
+def _finding(steps: MeasuredSteps, guilty: list[_Standing], waiting: list[_Standing], sentences: list[str]) -> Finding:
     first = guilty[0]
     others = [each for each in waiting if each not in guilty]
     users = [at for at, row in enumerate(first.stack) if steps.is_user(row)] or [-1]

@@ -119,7 +119,7 @@ def position(path: str, incomplete: Callable[[str], object] = lambda line: None)
         traces.append(trace)
         for rank, each in zip(trace.ranks, paths, strict=True):
             live = run_directory.is_live(each)
-            last = max(rank["seen_alive"], *rank["threads"]["last"])
+            last = max([rank["seen_alive"], *rank["threads"]["last"]])
             now[rank["rank"]] = rank["start_monotonic"] + last
             found += stacks_of(trace, rank, live)
     collectives = _collectives(traces, found, now)

@@ -14,6 +14,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, waits
+from fastdispatch.detectors import Finding
 from fastdispatch.read import live
 from fastdispatch.read.collectives import group_calls
 from fastdispatch.report.comm_report import comm_rows
@@ -100,6 +101,10 @@ def waiting(folder: Path, name: str = "all_reduce") -> int:
     return sum(stack.thread == "main" and stack.calls[-1].endswith(f":{name}") for stack in found)
 
 
+def hangs(run: Path) -> list[Finding]:
+    return [one for one in fastdispatch.findings(run) if one.id == "hang"]
+
+
 def called(folder: Path) -> list[int]:
     """Return the collectives of each rank so far."""
     found = [fastdispatch.load(path) for path in live.recordings(str(folder / "run"))]
@@ -132,7 +137,7 @@ def test_different_collectives_are_a_finding(tmp_path: Path) -> None:
         (sentence,) = live.position(str(tmp_path / "run")).collectives
         assert sentence.startswith(start)
         assert all(kind in sentence for kind in kinds)
-        (finding,) = [one for one in fastdispatch.load(tmp_path / "run").findings() if one.id == "hang"]
+        (finding,) = hangs(tmp_path / "run")
         assert finding.ranks == [3] and finding.evidence["waiting"] == [0, 1, 2]
         assert finding.evidence["collectives"] == [sentence]
         assert finding.where.path[-1].endswith(":barrier")
@@ -144,7 +149,8 @@ def test_operators_are_compared_without_numbers(tmp_path: Path) -> None:
         wait_for(lambda: live.position(str(tmp_path / "run")).collectives)
         expected = f"c10d::allreduce_, all groups: {BEFORE} calls on rank 3, {BEFORE + 1} calls on ranks 0-2"
         wait_for(lambda: live.position(str(tmp_path / "run")).collectives == [expected])
-        (finding,) = [one for one in fastdispatch.load(tmp_path / "run").findings() if one.id == "hang"]
+        wait_for(lambda: hangs(tmp_path / "run"))
+        (finding,) = hangs(tmp_path / "run")
         assert finding.ranks == [3] and expected in finding.proof
 
 

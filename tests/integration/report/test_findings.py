@@ -51,7 +51,7 @@ def program(name: str) -> dict[str, Any]:
 def record(name: str, variant: str, folder: Path) -> Path:
     """Record a program with or without its fault; ranks that hang are killed when rank 0 has run for long enough."""
     out, ranks = folder / f"{name}-{variant}", program(name).get("RANKS", 1)
-    hangs = program(name).get("HANGS", False) and variant == "fault"
+    stuck = program(name).get("HANGS", False) and variant == "fault"
     started = []
     rendezvous = Path(f"{out}.rendezvous")
     rendezvous.unlink(missing_ok=True)  # FileStore may leave it when both ranks end at the same time
@@ -60,10 +60,10 @@ def record(name: str, variant: str, folder: Path) -> Path:
         arguments += [str(rendezvous), str(rank), str(ranks)] if ranks > 1 else []
         imports = ("torch", "torch._dynamo", "torch.distributed", "fastdispatch")
         started.append(warm.start(imports, arguments, processes.environment()))
-    if hangs:
-        wait_for_steps(out, ranks)
+    if stuck:
+        processes.wait_for(lambda: hangs(out, ranks))
     for process in started:
-        if hangs:
+        if stuck:
             process.kill()
             process.wait(100)
         else:
@@ -71,16 +71,12 @@ def record(name: str, variant: str, folder: Path) -> Path:
     return out
 
 
-def wait_for_steps(out: Path, ranks: int) -> None:
-    """Wait until all ranks have stopped making steps."""
-    last: list[int] = []
-    for _ in range(100):
-        time.sleep(0.5)
-        files = sorted(out.glob("rank*.fd"))
-        steps = [rank["steps"] for rank in fastdispatch.load(files).ranks] if len(files) == ranks else []
-        if steps and min(steps) >= limits.STEPS and steps == last:
-            return
-        last = steps
+def hangs(out: Path, ranks: int) -> bool:
+    """Whether the ranks have stood still for longer than the limit and the period of the signs of life."""
+    if len([*out.glob("rank*.fd")]) < ranks:
+        return False
+    found = [each.evidence["quiet_ns"] for each in fastdispatch.findings(out) if each.id == "hang"]
+    return bool(found) and found[0] >= (limits.HANG_S + 1.5) * 1e9
 
 
 def findings(name: str, variant: str, folder: Path) -> Findings:

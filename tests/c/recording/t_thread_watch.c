@@ -1,0 +1,122 @@
+#include "check.h"
+#include "fixtures.h"
+
+#include "recording/thread_watch.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A thread that reads a pipe to which nothing is written. */
+typedef struct blocked {
+    int pipe[2];
+    _Atomic uint32_t id;
+    pthread_t thread;
+} blocked;
+
+static void *
+read_pipe(void *context)
+{
+    blocked *b = context;
+    char byte;
+    b->id = (uint32_t)syscall(SYS_gettid);
+    ssize_t size = read(b->pipe[0], &byte, 1);
+    (void)size;
+    return NULL;
+}
+
+static void
+start_blocked(blocked *b)
+{
+    CHECK(pipe(b->pipe) == 0);
+    CHECK(pthread_create(&b->thread, NULL, read_pipe, b) == 0);
+    while (b->id == 0) {
+        usleep(100);
+    }
+}
+
+static void
+end_blocked(blocked *b)
+{
+    close(b->pipe[1]);
+    pthread_join(b->thread, NULL);
+    close(b->pipe[0]);
+}
+
+static uint32_t
+line_of(uint64_t owner)
+{
+    return owner == 77 ? 5 : 0;
+}
+
+/* Look until the thread has not run between two looks. */
+static void
+look_until_still(fd_thread_watch *watch, const fd_thread_record *record)
+{
+    for (int i = 0; i < 1000 && record->still == 0; i++) {
+        fixture_work(10);
+        fd_thread_watch_look(watch);
+        usleep(1000);
+    }
+}
+
+static void
+a_thread_that_stands_still(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    blocked b = {.id = 0};
+    fd_thread_watch watch = {.recording = f.recording, .line_of = line_of};
+    fd_context *call =
+        fixture_enter_node(f.main, fixture_function(&f, "f", 0));
+    f.main->stack[0].owner = 77;
+    start_blocked(&b);
+    f.main->record->system_id = b.id;
+    look_until_still(&watch, f.main->record);
+    uint64_t still = f.main->record->still;
+    fixture_work(100);
+    fd_thread_watch_look(&watch);
+    fd_status status = fixture_reload(&f, &trace);
+    end_blocked(&b);
+    fd_vector_clear(&watch.threads);
+    OK(status);
+    CHECK(call != NULL && still != 0);
+    EQUAL(f.main->record->still, still);
+    EQUAL(f.main->record->waits, FD_WAIT_PIPE);
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->threads.list[0].waits, FD_WAIT_PIPE);
+    CHECK(rank->threads.list[0].still >= 100);
+    CHECK(rank->seen_alive > 0);
+    EQUAL(rank->open.list[0].line, 5);
+}
+
+static void
+a_thread_that_runs(void)
+{
+    FIXTURE(f, NULL, 4);
+    fd_thread_watch watch = {.recording = f.recording};
+    f.main->record->system_id = (uint32_t)syscall(SYS_gettid);
+    for (int i = 0; i < 3; i++) {
+        usleep(1000);
+        fd_thread_watch_look(&watch);
+    }
+    fd_vector_clear(&watch.threads);
+    EQUAL(f.main->record->still, 0);
+    EQUAL(fd_file_header(&f.recording->file)->seen_alive, check_clock_now());
+}
+
+static void
+starts_and_ends(void)
+{
+    FIXTURE(f, NULL, 4);
+    fd_thread_watch watch = {.running = false};
+    for (int i = 0; i < 2; i++) {
+        fd_thread_watch_start(&watch, f.recording);
+        fd_thread_watch_start(&watch, f.recording);
+        fd_thread_watch_end(&watch);
+        CHECK(!watch.running);
+    }
+    fd_thread_watch_clear(&watch);
+}
+
+RUN(ABSORBS(a_thread_that_stands_still), ABSORBS(a_thread_that_runs),
+    TEST(starts_and_ends))

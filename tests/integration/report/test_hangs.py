@@ -1,0 +1,119 @@
+"""The finding ``hang``, on programs that run and after ``kill -9``, and slow programs without it."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import fastdispatch
+from fastdispatch.detectors import Finding, Findings, limits
+from fastdispatch.read import live
+from tests import processes, warm
+
+pytest.importorskip("torch")
+
+PROGRAM = processes.ISOLATED / "hanging.py"
+
+#: The kinds of a single process: what it waits for, and the innermost function.
+ALONE = {
+    "event": ("lock", "wait"),
+    "lock": ("lock", "lock"),
+    "from_socket": ("socket", "from_socket"),
+    "from_pipe": ("pipe", "from_pipe"),
+}
+
+#: The kinds of two ranks: the ranks to look at, and the innermost function.
+RANKS = {
+    "other_collective": ([0], "broadcast"),
+    "both_receive": ([0, 1], "recv"),
+    "other_order": ([0, 1], "all_reduce"),
+    "missing": ([1], "wait"),
+}
+
+SLOW = ("computes", "evaluates", "slow_rank")
+
+#: Stands for the limit in seconds.
+LIMIT = 2.5
+
+
+@pytest.fixture(autouse=True)
+def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HANG_S", LIMIT)
+
+
+def started(kind: str, folder: Path) -> list[warm.Program]:
+    arguments: list[list[object]] = [[folder / kind, kind]]
+    if kind in RANKS or kind == "slow_rank":
+        arguments = [[folder / kind, kind, folder / f"{kind}.meeting", rank, 2] for rank in range(2)]
+    imports = ("torch.distributed", "fastdispatch") if len(arguments) > 1 else ("fastdispatch",)
+    return [processes.start_warm(imports, PROGRAM.name, *each) for each in arguments]
+
+
+def stands(out: Path) -> bool:
+    """Whether no rank has made a call for longer than the limit and the period of the signs of life."""
+    ages = [stack.age for stack in live.stacks(str(out)) if stack.thread == "main"]
+    return min(ages, default=0) >= (LIMIT + 2) * 1e9
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, Findings, Path]]:
+    """All programs at once: the findings while they run, those after they were killed, and the recordings."""
+    folder = tmp_path_factory.mktemp("hangs")
+    kinds = [*ALONE, *RANKS, *SLOW]
+    programs = {kind: started(kind, folder) for kind in kinds}
+    try:
+        for each in programs.values():
+            assert [process.stdout.readline() for process in each] == ["under way\n"] * len(each)
+        for kind in set(kinds) - {"evaluates"}:
+            processes.wait_for(lambda kind=kind: stands(folder / kind))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(limits, "HANG_S", LIMIT)
+            running = {kind: fastdispatch.findings(folder / kind) for kind in kinds}
+    finally:
+        for process in chain(*programs.values()):
+            process.kill()
+        for process in chain(*programs.values()):
+            process.wait(60)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "HANG_S", LIMIT)
+        return {kind: (running[kind], fastdispatch.findings(folder / kind), folder / kind) for kind in kinds}
+
+
+def hangs(found: Findings) -> list[Finding]:
+    return [each for each in found if each.id == "hang"]
+
+
+def line_of(kind: str) -> int:
+    lines = PROGRAM.read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# here: {kind}"))
+
+
+@pytest.mark.parametrize("kind", [*ALONE, *RANKS])
+def test_what_stands_still_is_found(kind: str, runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
+    waits, function = ALONE.get(kind, ("", ""))
+    ranks, function = RANKS.get(kind, ([0], function))
+    running, dead, out = runs[kind]
+    for findings in (running, dead):
+        (found,) = hangs(findings)
+        assert findings.findings[0] is found
+        assert (found.ranks, found.severity, Path(found.where.file).name) == (ranks, "critical", PROGRAM.name)
+        assert found.where.line == line_of(kind)
+        assert found.where.path[-1].endswith(f":{function}")
+        assert found.evidence["quiet_ns"] >= LIMIT * 1e9
+        assert not waits or found.evidence["waits"] == waits
+        assert ("at least" in found.title) == (findings is dead)
+    stacks = [stack for stack in live.stacks(str(out)) if stack.rank in ranks and stack.thread == "main"]
+    assert [stack.state for stack in stacks] == ["killed"] * len(ranks)
+    assert all(stack.age >= LIMIT * 1e9 for stack in stacks)
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_what_is_slow_is_not_a_hang(kind: str, runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
+    for findings in runs[kind][:2]:
+        assert not hangs(findings)
+        reason = next((each.reason for each in findings.not_decided if each.id == "hang"), "")
+        assert bool(reason) == (kind != "evaluates")
+        if kind == "slow_rank":
+            assert "rank 0 waits" in reason and "rank 1 runs in hanging.py:[]:computes" in reason

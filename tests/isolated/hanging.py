@@ -1,0 +1,99 @@
+"""A loop of steps that stands still or is slow from step ``AT`` on: ``hanging.py OUT KIND [RENDEZVOUS RANK RANKS]``."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+
+import fastdispatch
+
+AT = 50  # after the first steps of a budget
+
+out, kind = sys.argv[1:3]
+rank = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+here, there = socket.socketpair()
+reading, writing = os.pipe()
+
+
+def other_collective() -> None:
+    if rank == 0:
+        dist.broadcast(torch.ones(2), 0)  # here: other_collective
+
+
+def both_receive() -> None:
+    dist.recv(torch.ones(2), 1 - rank)  # here: both_receive
+
+
+def other_order() -> None:
+    for group in groups if rank == 0 else groups[::-1]:
+        dist.all_reduce(torch.ones(2), group=group)  # here: other_order
+
+
+def missing() -> None:
+    if rank == 1:
+        threading.Event().wait()  # here: missing
+    dist.barrier()
+
+
+def event() -> None:
+    threading.Event().wait()  # here: event
+
+
+def lock() -> None:
+    one = threading.Lock()
+    with one:
+        with one:  # here: lock
+            pass
+
+
+def from_socket() -> None:
+    here.recv(1)  # here: from_socket
+
+
+def from_pipe() -> None:
+    os.read(reading, 1)  # here: from_pipe
+
+
+def computes() -> None:
+    while True:
+        sum(range(1000))
+
+
+def evaluates() -> None:
+    while True:
+        computed(0)
+
+
+def computed(number: int) -> int:
+    return number
+
+
+def slow_rank() -> None:
+    if rank == 1:
+        computes()
+    dist.barrier()
+
+
+def train() -> None:
+    for number in range(AT + 10):
+        computed(number)
+        if len(sys.argv) > 4:
+            dist.all_reduce(torch.ones(2))
+        graph.step()
+        if number == AT:
+            print("under way", flush=True)
+            globals()[kind]()
+
+
+if len(sys.argv) > 4:
+    import torch
+    import torch.distributed as dist
+
+    os.environ.update(RANK=sys.argv[4], WORLD_SIZE=sys.argv[5])
+    dist.init_process_group("gloo", init_method=f"file://{sys.argv[3]}", rank=rank, world_size=int(sys.argv[5]))
+    groups = [dist.new_group([0, 1]), dist.new_group([0, 1])]
+with fastdispatch.CallGraph(out, ops="auto" if len(sys.argv) > 4 else "off") as graph:
+    train()
