@@ -165,8 +165,7 @@ enum {
     FD_COUNT_GPU_SHIFTED,    /* intervals that start before their launch */
     FD_COUNT_GPU_UNFINISHED, /* intervals not finished by the GPU at the end */
     FD_COUNT_GPU_EVENTS_LOST, /* intervals that do not fit in the timeline */
-    FD_COUNT_OP_CALLS_FULL,   /* calls of execution traces, or their operands,
-                                 that do not fit */
+    FD_COUNT_OP_CALLS_FULL,   /* calls of execution traces without space */
     FD_COUNT_OPERANDS_CUT,    /* operands cut: too long or unreadable */
     FD_COUNT_CLASSES_FULL,   /* calls recorded without their class: no space */
     FD_COUNT_SNAPSHOTS_FULL, /* ends of steps without space for a snapshot */

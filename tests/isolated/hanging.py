@@ -6,7 +6,6 @@ import os
 import socket
 import sys
 import threading
-import time
 
 import fastdispatch
 
@@ -44,9 +43,8 @@ def event() -> None:
 
 def lock() -> None:
     one = threading.Lock()
-    with one:
-        with one:  # here: lock
-            pass
+    with one, one:  # here: lock
+        pass
 
 
 def from_socket() -> None:

@@ -22,7 +22,7 @@ ID = "hang"
 
 ADVICE = "fastdispatch stacks prints the stacks of all ranks; look at the rank that is not in the collective first"
 
-#: What a thread waits for (csrc/recording/wait_kinds.h), and whether it ends only if somebody else acts.
+#: Kinds of waiting (csrc/recording/wait_kinds.h), and whether another thread or process has to end it.
 _WAITS = {
     "lock": ("waits for a lock or another thread", True),
     "socket": ("waits for a socket", True),
@@ -42,7 +42,7 @@ _LOADER = "torch/utils/data/dataloader.py"
 
 @dataclass(frozen=True)
 class _Standing:
-    """The main thread of a rank that has not ended: its open calls, outermost first, and how long there was none."""
+    """The main thread of a rank that has not ended: its open calls, outermost first, and the time without any call."""
 
     rank: int
     killed: bool
@@ -61,7 +61,7 @@ class _Standing:
 
     @property
     def stands(self) -> bool:
-        """Whether only somebody else can continue it. A loop of short sleeps polls for something."""
+        """Whether it cannot continue on its own. A loop of short sleeps polls for something."""
         return self.still or self.waits == "sleep"
 
     @property

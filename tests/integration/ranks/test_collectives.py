@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, waits
 from fastdispatch.detectors import Finding
+from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, waits
 from fastdispatch.read import live
 from fastdispatch.read.collectives import group_calls
 from fastdispatch.report.comm_report import comm_rows

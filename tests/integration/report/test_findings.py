@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import runpy
 import sys
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any

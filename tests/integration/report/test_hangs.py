@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 
 PROGRAM = processes.ISOLATED / "hanging.py"
 
-#: The kinds of a single process: what it waits for, and the innermost function.
+#: The kinds of a single process: the kind of waiting, and the innermost function.
 ALONE = {
     "event": ("lock", "wait"),
     "lock": ("lock", "lock"),
@@ -91,7 +91,7 @@ def line_of(kind: str) -> int:
 
 
 @pytest.mark.parametrize("kind", [*ALONE, *RANKS])
-def test_what_stands_still_is_found(kind: str, runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
+def test_programs_that_stand_still(kind: str, runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
     waits, function = ALONE.get(kind, ("", ""))
     ranks, function = RANKS.get(kind, ([0], function))
     running, dead, out = runs[kind]
@@ -110,7 +110,7 @@ def test_what_stands_still_is_found(kind: str, runs: dict[str, tuple[Findings, F
 
 
 @pytest.mark.parametrize("kind", SLOW)
-def test_what_is_slow_is_not_a_hang(kind: str, runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
+def test_slow_programs_are_not_a_hang(kind: str, runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
     for findings in runs[kind][:2]:
         assert not hangs(findings)
         reason = next((each.reason for each in findings.not_decided if each.id == "hang"), "")
