@@ -12,6 +12,7 @@ from fastdispatch.report.terminal import print_parts, section, share, table, wid
 from fastdispatch.report.timeline_figures import FigureRow, Stats, total
 from fastdispatch.report.timeline_gpu_text import gpu_parts
 from fastdispatch.text.formats import counted, grouped, printable, seconds, spans
+from fastdispatch.text.kernel_names import short_kernel_names
 
 _BASIS = {
     "gpu": "kernels on the GPU",
@@ -140,9 +141,11 @@ def jobs(rows: Sequence[FigureRow]) -> Table:
 
 
 def names(rows: Sequence[FigureRow]) -> Table:
-    return table(
-        [*FIGURES, "category", "name"], [[*figures(r), r["category"], r["name"]] for r in rows], ["category", "name"]
-    )
+    short = iter(short_kernel_names(row["name"] for row in rows if row["category"] == "kernel"))
+    cells = [
+        [*figures(row), row["category"], next(short) if row["category"] == "kernel" else row["name"]] for row in rows
+    ]
+    return table([*FIGURES, "category", "name"], cells, ["category", "name"])
 
 
 def collectives(rows: Sequence[FigureRow]) -> Table:
