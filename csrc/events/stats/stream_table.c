@@ -2,6 +2,8 @@
 
 #include "base/budget.h"
 
+enum { MOST_NESTED = 8 /* calls within a launch, with its id */ };
+
 void
 fd_stream_table_clear(fd_stream_table *streams)
 {
@@ -53,24 +55,51 @@ by_stream(const fd_gpu_activity *a, const fd_gpu_activity *b)
 FD_ORDER_AS(by_time, fd_gpu_activity, by_stream(one, other), FD_UP(start),
             FD_UP(end))
 
-/* Return the first launch of an activity, or NULL. The launches must be
- * sorted. */
-static const fd_gpu_launch *
-launch_of(const fd_stream_table *streams, const fd_gpu_activity *activity)
+static bool
+has_same_id(const fd_gpu_launch *a, const fd_gpu_launch *b)
+{
+    return a->rank == b->rank && a->correlation == b->correlation;
+}
+
+/* Return whether two launches with the same id are two calls, and not a call
+ * of the driver within one of the runtime. */
+static bool
+are_apart(const fd_gpu_launch *a, const fd_gpu_launch *b)
+{
+    return a->process != b->process || b->start >= a->end;
+}
+
+/* Return the launch of an activity, or NULL. If programs joined traces without
+ * making ids unique, it is the last one before the activity. The launches must
+ * be sorted. */
+static fd_gpu_launch *
+launch_of(fd_stream_table *streams, const fd_gpu_activity *activity)
 {
     const fd_gpu_launch key = {.correlation = activity->correlation,
-                               .start = INT64_MIN,
+                               .start = activity->start,
                                .rank = activity->rank};
+    fd_gpu_launch *list = streams->launches.list;
+    uint32_t count = streams->launches.count;
     uint32_t low = 0;
-    uint32_t high = streams->launches.count;
-    FD_BISECT(low, high,
-              by_correlation(&streams->launches.list[middle], &key) < 0);
-    const fd_gpu_launch *found =
-        low < streams->launches.count ? &streams->launches.list[low] : NULL;
-    return key.correlation != 0 && found != NULL && found->rank == key.rank
-                && found->correlation == key.correlation
-             ? found
-             : NULL;
+    uint32_t high = count;
+    FD_BISECT(low, high, by_correlation(&list[middle], &key) <= 0);
+    if (low > 0 && has_same_id(&list[low - 1], &key)) {
+        low--;
+    }
+    else if (low == count || !has_same_id(&list[low], &key)) {
+        return NULL;
+    }
+    for (int i = 0;
+         i < MOST_NESTED && low > 0 && has_same_id(&list[low - 1], &key)
+         && !are_apart(&list[low - 1], &list[low]);
+         i++) {
+        low--;
+    }
+    /* Programs write 0 for an unknown id, and also as the first id. */
+    bool one = (low == 0 || !has_same_id(&list[low - 1], &key))
+            && (low + 1 >= count || !has_same_id(&list[low + 1], &key)
+                || !are_apart(&list[low], &list[low + 1]));
+    return key.correlation != 0 || one ? &list[low] : NULL;
 }
 
 /* Add the gap between work that ended at `end` and an activity. */
@@ -83,17 +112,6 @@ add_gap(fd_stream_row *row, const fd_gpu_activity *at,
                 : gap < FD_GPU_KERNEL_WAIT              ? &row->kernel_wait
                                                         : &row->other;
     *to += gap;
-}
-
-static fd_status
-add_delay(fd_gpu_delays *row, const fd_gpu_activity *at,
-          const fd_gpu_launch *launch)
-{
-    uint64_t call = (uint64_t)(launch->end - launch->start);
-    uint64_t delay =
-        at->start > launch->end ? (uint64_t)(at->start - launch->end) : 0;
-    fd_status status = fd_digest_add(&row->delay, delay);
-    return fd_then(status, fd_digest_add(&row->call, call));
 }
 
 /* Find or add the row of a rank; ranks ascend. Return NULL after a failed
@@ -110,8 +128,57 @@ delays_of(fd_stream_table *streams, uint32_t rank)
 }
 
 static fd_status
+add_delay(fd_stream_table *streams, const fd_gpu_launch *launch)
+{
+    fd_gpu_delays *row = delays_of(streams, launch->rank);
+    bool early = launch->first < launch->start;
+    if (row == NULL) {
+        return FD_ENOMEM;
+    }
+    uint64_t call = (uint64_t)(launch->end - launch->start);
+    uint64_t delay = launch->first > launch->end
+                       ? (uint64_t)(launch->first - launch->end)
+                       : 0;
+    int64_t skew = early ? launch->start - launch->first : 0;
+    row->early += early;
+    row->skew = skew > row->skew ? skew : row->skew;
+    fd_status status = fd_digest_add(&row->delay, delay);
+    return fd_then(status, fd_digest_add(&row->call, call));
+}
+
+static fd_status
+add_delays(fd_stream_table *streams)
+{
+    const fd_gpu_launch *list = streams->launches.list;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < streams->launches.count && status == FD_OK; i++) {
+        bool again = i > 0 && list[i].correlation != 0
+                  && has_same_id(&list[i - 1], &list[i])
+                  && are_apart(&list[i - 1], &list[i]);
+        status = list[i].started ? add_delay(streams, &list[i]) : FD_OK;
+        if (again && status == FD_OK) {
+            fd_gpu_delays *row = delays_of(streams, list[i].rank);
+            status = row != NULL ? FD_OK : FD_ENOMEM;
+            if (row != NULL) {
+                row->repeated++;
+            }
+        }
+    }
+    return status;
+}
+
+/* Note the start of the first work of a launch. */
+static void
+note_start(fd_gpu_launch *launch, int64_t start)
+{
+    launch->first =
+        launch->started && launch->first < start ? launch->first : start;
+    launch->started = true;
+}
+
+static fd_status
 measure_stream(fd_stream_table *streams, const fd_gpu_activity *list,
-               uint32_t count, fd_gpu_delays *delays)
+               uint32_t count, fd_launch_pair *take, void *context)
 {
     fd_stream_row row = {.rank = list->rank,
                          .device = list->device,
@@ -119,24 +186,29 @@ measure_stream(fd_stream_table *streams, const fd_gpu_activity *list,
                          .count = count,
                          .first = list->start,
                          .last = list->start};
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const fd_gpu_activity *at = &list[i];
-        const fd_gpu_launch *launch = launch_of(streams, at);
+        fd_gpu_launch *launch = launch_of(streams, at);
         if (i > 0 && at->start > row.last) {
             add_gap(&row, at, launch, row.last);
         }
         int64_t from = at->start > row.last ? at->start : row.last;
         row.busy += at->end > from ? at->end - from : 0;
         row.last = at->end > row.last ? at->end : row.last;
-        row.launched += launch != NULL;
-        status = launch != NULL ? add_delay(delays, at, launch) : FD_OK;
+        if (launch != NULL) {
+            row.launched++;
+            note_start(launch, at->start);
+            if (take != NULL) {
+                take(context, launch, at);
+            }
+        }
     }
-    return fd_then(status, fd_vector_push(&streams->rows, row));
+    return fd_vector_push(&streams->rows, row);
 }
 
 fd_status
-fd_stream_table_finish(fd_stream_table *streams)
+fd_stream_table_finish(fd_stream_table *streams, fd_launch_pair *take,
+                       void *context)
 {
     const fd_gpu_activity *list = streams->activities.list;
     uint32_t count = streams->activities.count;
@@ -148,11 +220,9 @@ fd_stream_table_finish(fd_stream_table *streams)
              next < count && by_stream(&list[i], &list[next]) == 0;) {
             next++;
         }
-        fd_gpu_delays *delays = delays_of(streams, list[i].rank);
-        status = delays == NULL
-                   ? FD_ENOMEM
-                   : measure_stream(streams, &list[i], next - i, delays);
+        status = measure_stream(streams, &list[i], next - i, take, context);
     }
+    fd_then(status, add_delays(streams));
     fd_vector_clear(&streams->launches);
     fd_vector_clear(&streams->activities);
     return status;

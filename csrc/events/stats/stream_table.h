@@ -18,6 +18,9 @@ typedef struct fd_gpu_launch {
     int64_t start;
     int64_t end;
     uint32_t rank;
+    uint32_t process; /* number of its process */
+    bool started;
+    int64_t first; /* start of its first work, once `started` */
 } fd_gpu_launch;
 
 typedef struct fd_gpu_activity {
@@ -45,12 +48,20 @@ typedef struct fd_stream_row {
     int64_t other;
 } fd_stream_row;
 
-/* Pairs of a launch and its work. */
+/* Launches of a rank and the start of their first work: a graph launch starts
+ * many kernels. */
 typedef struct fd_gpu_delays {
     uint32_t rank;
     fd_digest delay; /* from the end of the call to the start of its work */
     fd_digest call;
+    uint64_t early;    /* launches whose work began before the call */
+    int64_t skew;      /* ns: the largest time by which it did */
+    uint64_t repeated; /* launches with the correlation of an earlier one */
 } fd_gpu_delays;
+
+/* Called for each activity whose launch is in the trace. */
+typedef void fd_launch_pair(void *context, const fd_gpu_launch *launch,
+                            const fd_gpu_activity *activity);
 
 typedef struct fd_stream_table {
     FD_VECTOR(fd_gpu_launch) launches; /* of the files being read */
@@ -67,7 +78,9 @@ fd_status fd_stream_table_launch(fd_stream_table *streams,
 fd_status fd_stream_table_activity(fd_stream_table *streams,
                                    const fd_gpu_activity *activity);
 
-/* Add the rows of the stored events, and remove the events. */
-fd_status fd_stream_table_finish(fd_stream_table *streams);
+/* Add the rows of the stored events, and remove the events. `take` may be
+ * NULL. */
+fd_status fd_stream_table_finish(fd_stream_table *streams,
+                                 fd_launch_pair *take, void *context);
 
 #endif

@@ -1,6 +1,7 @@
 #include "events/tools/input_survey.h"
 
 #include "base/budget.h"
+#include "json/decimal.h"
 
 #include <stdio.h>
 
@@ -8,8 +9,8 @@ static bool
 find_number(fd_span object, const char *name, uint64_t most, uint64_t *number)
 {
     fd_span value;
-    return fd_scan_find(object, name, &value) && fd_span_u64(value, number)
-        && *number <= most;
+    return fd_scan_find(object, name, &value)
+        && fd_decimal_whole(value, number) && *number <= most;
 }
 
 static void
@@ -48,7 +49,7 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         survey->merged = (uint32_t)number;
     }
     else if (fd_span_is(key, "baseTimeNanoseconds")
-             && fd_span_u64(value, &number)) {
+             && fd_decimal_whole(value, &number)) {
         take_base(survey, number);
     }
     else if (fd_span_is(key, "viztracer_metadata") && !survey->has_base
