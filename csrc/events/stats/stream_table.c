@@ -66,7 +66,7 @@ has_same_id(const fd_gpu_launch *a, const fd_gpu_launch *b)
 static bool
 are_apart(const fd_gpu_launch *a, const fd_gpu_launch *b)
 {
-    return a->process != b->process || b->start >= a->end;
+    return a->thread != b->thread || b->start >= a->end;
 }
 
 /* Return the launch of an activity, or NULL. If programs joined traces without

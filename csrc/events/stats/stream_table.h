@@ -18,7 +18,7 @@ typedef struct fd_gpu_launch {
     int64_t start;
     int64_t end;
     uint32_t rank;
-    uint32_t process; /* number of its process */
+    uint32_t thread;
     bool started;
     int64_t first; /* start of its first work, once `started` */
 } fd_gpu_launch;

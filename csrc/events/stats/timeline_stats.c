@@ -184,7 +184,7 @@ take_facts(counting *c, uint32_t index, const fd_slice *slice)
                                 .start = slice->start,
                                 .end = slice->end,
                                 .rank = rank,
-                                .process = slice->process};
+                                .thread = slice->thread};
         return fd_stream_table_launch(&c->stats->streams, &launch);
     }
     return slice->kind & (FD_IS_KERNEL | FD_IS_COPY)

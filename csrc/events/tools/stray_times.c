@@ -101,7 +101,9 @@ are_strays(const fd_stray_times *times, uint32_t early, uint32_t late)
         count += i < early || i > last ? list[i].count : 0;
     }
     int64_t span = fd_minus(list[last].to, list[early].from);
-    return count <= times->count / 8
+    uint64_t most = times->count / 8;
+    most = most == 0 && times->count >= 4 ? 1 : most;
+    return count <= most
         && (early == 0
             || is_far(fd_minus(list[early].from, list[early - 1].to), span))
         && (late == 0

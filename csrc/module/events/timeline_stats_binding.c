@@ -29,7 +29,7 @@ file_rows(const arguments *a, const fd_text_pool *texts)
             list,
             Py_BuildValue(
                 "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s,"
-                "s:K,s:N,s:L}",
+                "s:K,s:N,s:L,s:z}",
                 "file", PyUnicode_DecodeFSDefault(file->path), "used",
                 file->used ? Py_True : Py_False, "rank", file->rank, "world",
                 file->survey.world, "align",
@@ -47,7 +47,8 @@ file_rows(const arguments *a, const fd_text_pool *texts)
                 "strays", (unsigned long long)file->strays, "stray",
                 file->strays > 0 ? fd_text_object(texts, file->stray_name)
                                  : Py_NewRef(Py_None),
-                "stray_ns", (long long)file->stray_ns));
+                "stray_ns", (long long)file->stray_ns, "unread",
+                file->survey.unread));
     }
     return list;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import IO
 
@@ -21,6 +22,8 @@ _BASIS = {
     "calls": "all calls",
 }
 
+#: Categories of work on devices, without calls on the host.
+_DEVICES = re.compile(r"(xpu|mtia|hpu|npu|tpu|glow|privateuse1)_(?!.*(runtime|driver|annotation))")
 
 #: Nouns for values without room.
 _BOUNDED = {
@@ -184,6 +187,8 @@ def foot(made: Stats) -> Iterator[str]:
         yield from steps_of(row)
     for row in made.launches:
         yield from doubts(row)
+    for category in sorted({row["category"] for row in made.names if _DEVICES.match(row["category"])}):
+        yield f"work of the category {category} is not read: compute and communication are those of the rest"
     for row in made.ranks:
         if row["calls_lost"]:
             yield f"rank {row['rank']}: {counted(row['calls_lost'], 'event')} found no room in its timeline"

@@ -213,6 +213,27 @@ def test_numbers_in_any_form(rank: object, base: object, tmp_path: Path) -> None
     assert starts[1] - starts[0] == 10**6
 
 
+@pytest.mark.parametrize(("member", "value"), [("rank", "one"), ("rank", -1), ("rank", 1.5), ("base", "today")])
+def test_numbers_that_are_not_read(member: str, value: object, tmp_path: Path) -> None:
+    """The rank in the name of the file is used, and a line states it."""
+    members = {"distributedInfo": {"rank": value}} if member == "rank" else {"baseTimeNanoseconds": value}
+    path = write(tmp_path / "rank5.json", events_of("base_time_as_exponent_r0.json"), **members)
+    named = "rank" if member == "rank" else "baseTimeNanoseconds"
+    assert f"rank5.json: {named} is not a whole number: not used" in text(path)
+    errors = commands.error("timeline", "merge", path, "-o", tmp_path / "m.json", status=0)
+    assert f"{named} is not a whole number" in errors
+    assert stats(path)["ranks"][0]["rank"] == 5
+
+
+def test_work_of_unknown_devices(tmp_path: Path) -> None:
+    def change(event: Event) -> None:
+        event["cat"] = "mtia_ccp_events" if event["cat"] == "kernel" else event["cat"].replace("cuda", "mtia")
+
+    path = variant("cuda_graph_launches.json", tmp_path / "a.json", change)
+    assert "work of the category mtia_ccp_events is not read" in text(path)
+    assert "is not read" not in text(TRACES / "cuda_graph_launches.json")
+
+
 def test_files_of_the_trials(tmp_path: Path) -> None:
     names = ["rank_as_text_alpha.json", "rank_as_text_beta.json"]
     commands.out("timeline", "merge", *(TRACES / name for name in names), "-o", tmp_path / "m.json")

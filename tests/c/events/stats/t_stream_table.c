@@ -149,7 +149,7 @@ work_and_launches_of_equal_ids(void)
         fd_gpu_launch call = {.correlation = 4,
                               .start = i * 1000,
                               .end = i * 1000 + 50,
-                              .process = (uint32_t)i};
+                              .thread = (uint32_t)i};
         OK(fd_stream_table_launch(&streams, &call));
         call.start += 10;
         call.end -= 10;
