@@ -204,9 +204,7 @@ def kernel(name: str) -> str:
         own = above.pop()
     prefix = "log_" if own.startswith("softmax_warp") and arguments[4:5] == ["true"] else ""
     prefix += "::".join([*above[:1], ""])
-    text = prefix + (
-        _ENDINGS.sub("", own.replace("_cuda_kernel", "").replace("elementwise_kernel", "elementwise")) or own
-    )
+    text = prefix + (_ENDINGS.sub("", re.sub("(_cuda)?_kernel(?=_)", "", own)) or own)
     while len(text) > 40 and "::" in text:
         text = text.split("::", 1)[1]
     words = list(details(own, arguments))
