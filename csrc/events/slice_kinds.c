@@ -245,6 +245,8 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
         "c10d::", "_c10d_functional::", "record_param_comms", NULL};
     static const char *const operators[] = {"cpu_op",   "op",       "operator",
                                             "Operator", "autograd", NULL};
+    static const char *const of_pytorch[] = {"enumerate(DataLoader)", "##",
+                                             "Optimizer.zero_grad", NULL};
     uint32_t kind = step_kind(cat, name, step) | device_kind(cat, name);
     if (kind != 0) {
         return kind;
@@ -264,9 +266,12 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
     }
     kind =
         (is_one_of(cat, operators) ? FD_IS_OPERATOR : 0) | job_kind(cat, name);
-    return kind != 0 || !fd_span_is(cat, "user_annotation") ? kind
-         : fd_span_begins(name, "Optimizer.step#")          ? FD_IS_OPTIMIZER
-                                                            : FD_IS_RANGE;
+    if (kind != 0 || !fd_span_is(cat, "user_annotation")
+        || begins_one_of(name, of_pytorch)) {
+        return kind;
+    }
+    return fd_span_begins(name, "Optimizer.step#") ? FD_IS_OPTIMIZER
+                                                   : FD_IS_RANGE;
 }
 
 /* Return the kind of work without a category: of an Ascend NPU, which has a

@@ -2,7 +2,19 @@
 
 #include "base/budget.h"
 
-enum { MOST_NESTED = 8 /* calls within a launch, with its id */ };
+#include <string.h>
+
+enum {
+    MOST_NESTED = 8, /* calls within a launch, with its id */
+    MOST_PROCESSES = 64
+};
+
+/* Processes of a rank, sorted; `full`: there are more. */
+typedef struct process_list {
+    uint32_t list[MOST_PROCESSES];
+    uint32_t count;
+    bool full;
+} process_list;
 
 void
 fd_stream_table_clear(fd_stream_table *streams)
@@ -38,7 +50,8 @@ fd_stream_table_activity(fd_stream_table *streams,
     return fd_vector_push(&streams->activities, *activity);
 }
 
-FD_ORDER_BY(by_correlation, fd_gpu_launch, rank, correlation, start)
+FD_ORDER_AS(by_correlation, fd_gpu_launch, FD_UP(rank), FD_UP(group),
+            FD_UP(correlation), FD_UP(start))
 
 /* Order by stream, or by thread if the stream is unknown. */
 static int
@@ -58,7 +71,8 @@ FD_ORDER_AS(by_time, fd_gpu_activity, by_stream(one, other), FD_UP(start),
 static bool
 has_same_id(const fd_gpu_launch *a, const fd_gpu_launch *b)
 {
-    return a->rank == b->rank && a->correlation == b->correlation;
+    return a->rank == b->rank && a->group == b->group
+        && a->correlation == b->correlation;
 }
 
 /* Return whether two launches with the same id are two calls, and not a call
@@ -77,7 +91,8 @@ launch_of(fd_stream_table *streams, const fd_gpu_activity *activity)
 {
     const fd_gpu_launch key = {.correlation = activity->correlation,
                                .start = activity->start,
-                               .rank = activity->rank};
+                               .rank = activity->rank,
+                               .group = activity->group};
     fd_gpu_launch *list = streams->launches.list;
     uint32_t count = streams->launches.count;
     uint32_t low = 0;
@@ -114,17 +129,113 @@ add_gap(fd_stream_row *row, const fd_gpu_activity *at,
     *to += gap;
 }
 
-/* Find or add the row of a rank; ranks ascend. Return NULL after a failed
- * allocation. */
+/* Find or add the row of a rank, mostly that of the previous call. Return NULL
+ * after a failed allocation. */
 static fd_gpu_delays *
 delays_of(fd_stream_table *streams, uint32_t rank)
 {
-    uint32_t count = streams->delays.count;
-    bool known = count > 0 && streams->delays.list[count - 1].rank == rank;
     fd_gpu_delays added = {.rank = rank};
-    return known || fd_vector_push(&streams->delays, added) == FD_OK
-             ? &streams->delays.list[streams->delays.count - 1]
+    uint32_t *last = &streams->last;
+    if (*last >= streams->delays.count
+        || streams->delays.list[*last].rank != rank) {
+        *last = 0;
+        while (*last < streams->delays.count
+               && streams->delays.list[*last].rank != rank) {
+            (*last)++;
+        }
+    }
+    return *last < streams->delays.count
+                || fd_vector_push(&streams->delays, added) == FD_OK
+             ? &streams->delays.list[*last]
              : NULL;
+}
+
+/* Add a process to a sorted list. */
+static void
+list_process(process_list *to, uint32_t process)
+{
+    uint32_t at = to->count;
+    while (at > 0 && to->list[at - 1] >= process) {
+        at--;
+    }
+    if (to->count == MOST_PROCESSES
+        || (at < to->count && to->list[at] == process)) {
+        to->full = to->full || to->count == MOST_PROCESSES;
+        return;
+    }
+    memmove(&to->list[at + 1], &to->list[at],
+            (to->count++ - at) * sizeof *to->list);
+    to->list[at] = process;
+}
+
+static uint32_t
+index_of(const process_list *of, uint32_t process)
+{
+    uint32_t i = 0;
+    while (i < of->count && of->list[i] != process) {
+        i++;
+    }
+    return i;
+}
+
+/* Pair the processes that launch with those of GPUs, in the order in which they
+ * appear, if a rank has as many of both. Launches and activities are sorted by
+ * rank. */
+static void
+pair_processes(fd_stream_table *streams, uint32_t rank)
+{
+    process_list hosts = {.count = 0};
+    process_list gpus = {.count = 0};
+    fd_gpu_launch *launches = streams->launches.list;
+    fd_gpu_activity *work = streams->activities.list;
+    uint32_t from[2] = {0, 0};
+    uint32_t to[2] = {streams->launches.count, streams->activities.count};
+    FD_BISECT(from[0], to[0], launches[middle].rank < rank);
+    FD_BISECT(from[1], to[1], work[middle].rank < rank);
+    for (; to[0] < streams->launches.count && launches[to[0]].rank == rank;
+         to[0]++) {
+        list_process(&hosts, launches[to[0]].process);
+    }
+    for (; to[1] < streams->activities.count && work[to[1]].rank == rank;
+         to[1]++) {
+        list_process(&gpus, work[to[1]].process);
+    }
+    if (hosts.count != gpus.count || hosts.full || gpus.full) {
+        return;
+    }
+    for (uint32_t i = from[0]; i < to[0]; i++) {
+        launches[i].group = index_of(&hosts, launches[i].process);
+    }
+    for (uint32_t i = from[1]; i < to[1]; i++) {
+        work[i].group = index_of(&gpus, work[i].process);
+    }
+}
+
+/* Count launches with the id of an earlier one in the rank, and pair processes
+ * if there are any. */
+static fd_status
+find_repeated(fd_stream_table *streams)
+{
+    const fd_gpu_launch *list = streams->launches.list;
+    uint32_t first = streams->delays.count;
+    for (uint32_t i = 1; i < streams->launches.count; i++) {
+        if (list[i].correlation == 0 || !has_same_id(&list[i - 1], &list[i])
+            || !are_apart(&list[i - 1], &list[i])) {
+            continue;
+        }
+        fd_gpu_delays *row = delays_of(streams, list[i].rank);
+        if (row == NULL) {
+            return FD_ENOMEM;
+        }
+        row->repeated++;
+    }
+    for (uint32_t i = first; i < streams->delays.count; i++) {
+        pair_processes(streams, streams->delays.list[i].rank);
+    }
+    if (streams->delays.count > first) {
+        fd_vector_sort(&streams->launches, by_correlation);
+    }
+    return FD_OK;
 }
 
 static fd_status
@@ -152,17 +263,7 @@ add_delays(fd_stream_table *streams)
     const fd_gpu_launch *list = streams->launches.list;
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < streams->launches.count && status == FD_OK; i++) {
-        bool again = i > 0 && list[i].correlation != 0
-                  && has_same_id(&list[i - 1], &list[i])
-                  && are_apart(&list[i - 1], &list[i]);
         status = list[i].started ? add_delay(streams, &list[i]) : FD_OK;
-        if (again && status == FD_OK) {
-            fd_gpu_delays *row = delays_of(streams, list[i].rank);
-            status = row != NULL ? FD_OK : FD_ENOMEM;
-            if (row != NULL) {
-                row->repeated++;
-            }
-        }
     }
     return status;
 }
@@ -215,6 +316,7 @@ fd_stream_table_finish(fd_stream_table *streams, fd_launch_pair *take,
     fd_status status = FD_OK;
     fd_vector_sort(&streams->launches, by_correlation);
     fd_vector_sort(&streams->activities, by_time);
+    status = find_repeated(streams);
     for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
         for (next = i;
              next < count && by_stream(&list[i], &list[next]) == 0;) {

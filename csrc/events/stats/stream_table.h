@@ -18,6 +18,8 @@ typedef struct fd_gpu_launch {
     int64_t start;
     int64_t end;
     uint32_t rank;
+    uint32_t process;
+    uint32_t group; /* as in the activities that it launches */
     uint32_t thread;
     bool started;
     int64_t first; /* start of its first work, once `started` */
@@ -31,6 +33,8 @@ typedef struct fd_gpu_activity {
     int64_t stream; /* FD_NO_STREAM: absent; `thread` is the stream */
     uint32_t rank;
     uint32_t thread;
+    uint32_t process;
+    uint32_t group; /* of processes with the same ids of launches */
 } fd_gpu_activity;
 
 typedef struct fd_stream_row {
@@ -69,6 +73,7 @@ typedef struct fd_stream_table {
     uint64_t left_out; /* events beyond FD_GPU_EVENTS */
     FD_VECTOR(fd_stream_row) rows;
     FD_VECTOR(fd_gpu_delays) delays;
+    uint32_t last; /* index of the row of the last launch */
 } fd_stream_table;
 
 void fd_stream_table_clear(fd_stream_table *streams);

@@ -162,9 +162,14 @@ take_activity(counting *c, uint32_t index, const fd_slice *slice)
 {
     fd_stats *stats = c->stats;
     uint32_t rank = c->outline.ranks.list[index].rank;
-    fd_gpu_activity activity = {
-        slice->gpu.correlation, slice->start, slice->end,   slice->gpu.device,
-        slice->gpu.stream,      rank,         slice->thread};
+    fd_gpu_activity activity = {.correlation = slice->gpu.correlation,
+                                .start = slice->start,
+                                .end = slice->end,
+                                .device = slice->gpu.device,
+                                .stream = slice->gpu.stream,
+                                .rank = rank,
+                                .thread = slice->thread,
+                                .process = slice->process};
     fd_kernel_kinds *kernels = kernels_of(c, index);
     if (kernels == NULL) {
         return FD_ENOMEM;
@@ -184,6 +189,7 @@ take_facts(counting *c, uint32_t index, const fd_slice *slice)
                                 .start = slice->start,
                                 .end = slice->end,
                                 .rank = rank,
+                                .process = slice->process,
                                 .thread = slice->thread};
         return fd_stream_table_launch(&c->stats->streams, &launch);
     }

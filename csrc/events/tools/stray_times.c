@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_STRAYS = 32 };
+
 static const int64_t SECOND = 1000000000;
 
 FD_ORDER_BY(by_time, fd_time_cluster, from, to)
@@ -56,9 +58,12 @@ cluster_of(fd_stray_times *times, int64_t start, int64_t end)
             return &times->list[i];
         }
     }
-    for (int64_t pause = SECOND; times->used == FD_TIME_CLUSTERS;
-         pause = fd_plus(pause, pause)) {
-        settle_clusters(times, pause);
+    if (times->used == FD_TIME_CLUSTERS) {
+        int64_t pause = SECOND;
+        for (; times->used > FD_TIME_CLUSTERS / 2;
+             pause = fd_plus(pause, pause)) {
+            settle_clusters(times, pause);
+        }
     }
     times->last = times->used++;
     times->list[times->last] = (fd_time_cluster){.from = start, .to = end};
@@ -101,7 +106,8 @@ are_strays(const fd_stray_times *times, uint32_t early, uint32_t late)
         count += i < early || i > last ? list[i].count : 0;
     }
     int64_t span = fd_minus(list[last].to, list[early].from);
-    uint64_t most = times->count / 8;
+    uint64_t most =
+        times->count / 8 < MOST_STRAYS ? times->count / 8 : MOST_STRAYS;
     most = most == 0 && times->count >= 4 ? 1 : most;
     return count <= most
         && (early == 0

@@ -25,7 +25,7 @@ void fd_stray_times_add(fd_stray_times *times, int64_t start, int64_t end,
                         fd_fault_position position);
 
 /* Sort the clusters and find the strays: the first `*early` and the last
- * `*late` ones, with at most an eighth of all events, or one of four to seven. Return whether there are
+ * `*late` ones, with at most 32 events and an eighth of all, or one of four to seven. Return whether there are
  * any. */
 bool fd_stray_times_find(fd_stray_times *times, uint32_t *early,
                          uint32_t *late);

@@ -146,7 +146,7 @@ def jobs(rows: Sequence[FigureRow]) -> Table:
 
 
 def names(rows: Sequence[FigureRow]) -> Table:
-    kernels = [row for row in rows if row["kind"] in ("compute", "communication")]
+    kernels = [row for row in rows if row["kind"] in ("compute", "communication") or row["name"].startswith("nccl")]
     short = dict(zip(map(id, kernels), short_kernel_names(row["name"] for row in kernels), strict=True))
     cells = [[*figures(row), row["category"], short.get(id(row), row["name"])] for row in rows]
     return table([*FIGURES, "category", "name"], cells, ["category", "name"])
@@ -205,8 +205,8 @@ def foot(made: Stats) -> Iterator[str]:
 def steps_of(row: FigureRow) -> Iterator[str]:
     """Yield what the steps of a rank are if they are not ``ProfilerStep#N``, and which have no end."""
     if row["steps_of"]:
-        what = "a step ends with each" if row["steps_end_there"] else "steps are"
-        yield f"rank {row['rank']}: the trace has no ProfilerStep; {what} {row['steps_of']}"
+        what = "a step ends with each" if row["steps_end_there"] else "steps are the ranges"
+        yield f"rank {row['rank']}: the trace has no ProfilerStep; {what} `{row['steps_of']}`"
     if row["open_steps"]:
         yield (
             f"rank {row['rank']}: {counted(row['open_steps'], 'step')} of length 0: shown until the next one or the "
@@ -226,5 +226,5 @@ def doubts(row: FigureRow) -> Iterator[str]:
     if row["repeated"]:
         yield (
             f"{rank}: correlation numbers are not unique ({grouped(row['repeated'])} repeated): launches and their "
-            "work are matched by time"
+            "work are matched by process and time"
         )

@@ -56,6 +56,7 @@ kinds(void)
         {"range", "backward", FD_IS_JOB},
         {"user_annotation", "Optimizer.step#AdamW.step", FD_IS_OPTIMIZER},
         {"user_annotation", "batch 3", FD_IS_RANGE},
+        {"user_annotation", "enumerate(DataLoader)#_S.__next__", 0},
         {"a.py", "backward", 0},
         {"a.py", "[GPT]:forward", 0},
         {"", "", 0},

@@ -225,6 +225,18 @@ def test_numbers_that_are_not_read(member: str, value: object, tmp_path: Path) -
     assert stats(path)["ranks"][0]["rank"] == 5
 
 
+@pytest.mark.parametrize("apart", [3, 50, 5000])
+def test_ranks_joined_without_unique_numbers(apart: int, tmp_path: Path) -> None:
+    """Two ranks that run at the same time, whose processes have other pids."""
+    events = events_of("two_ranks_in_one_file_same_correlations.json")
+    for event in events:
+        event["ts"] += apart - 5000 if event["pid"] in (1001, 2001) else 0
+    for order in (events, sorted(events, key=lambda event: event["ts"])):
+        (row,) = stats(write(tmp_path / "a.json", order))["launches"]
+        assert (row["delay"]["count"], row["delay"]["min"], row["delay"]["max"]) == (6, 10_000, 10_000)
+        assert (row["early"], row["repeated"]) == (0, 3)
+
+
 def test_work_of_unknown_devices(tmp_path: Path) -> None:
     def change(event: Event) -> None:
         event["cat"] = "mtia_ccp_events" if event["cat"] == "kernel" else event["cat"].replace("cuda", "mtia")
@@ -289,11 +301,11 @@ def test_kernels_of_an_ascend_npu(tmp_path: Path) -> None:
 
 
 RANGES = {
-    "iteration 7": ({"iteration"}, "steps are iteration", 990_000),
-    "train_step": ({"train_step"}, "steps are train_step", 990_000),
+    "iteration 7": ({"iteration"}, "steps are the ranges `iteration`", 990_000),
+    "train_step": ({"train_step"}, "steps are the ranges `train_step`", 990_000),
     "Optimizer.step#AdamW.step": (
         {"Optimizer.step#AdamW.step"},
-        "a step ends with each Optimizer.step#AdamW.step",
+        "a step ends with each `Optimizer.step#AdamW.step`",
         1_000_000,
     ),
 }

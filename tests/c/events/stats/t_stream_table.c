@@ -172,6 +172,37 @@ work_and_launches_of_equal_ids(void)
     EQUAL(delays->repeated, 2);
 }
 
+/* Two ranks in one, whose launches have the same ids and overlap. */
+static void
+processes_are_paired(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t side = i % 2;
+        int64_t at = i / 2 * 100 + side * 3;
+        fd_gpu_launch call = {.correlation = i / 2 + 1,
+                              .start = at,
+                              .end = at + 5,
+                              .rank = 2,
+                              .process = side * 7,
+                              .thread = side};
+        fd_gpu_activity work = {.correlation = i / 2 + 1,
+                                .start = at + 15,
+                                .end = at + 25,
+                                .rank = 2,
+                                .process = side * 7 + 1};
+        OK(fd_stream_table_launch(&streams, &call));
+        OK(fd_stream_table_activity(&streams, &work));
+    }
+    OK(launch(&streams, 1, 0, 5));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
+    EQUAL(streams.delays.count, 1);
+    EQUAL(streams.delays.list[0].repeated, 3);
+    EQUAL(streams.delays.list[0].delay.count, 6);
+    EQUAL(streams.delays.list[0].delay.least, 10);
+    EQUAL(streams.delays.list[0].delay.most, 10);
+}
+
 static void
 events_are_bounded(void)
 {
@@ -190,4 +221,4 @@ events_are_bounded(void)
 RUN(TEST(causes_of_idle_time), TEST(overlapping_work_is_counted_once),
     TEST(streams_are_apart), TEST(many_kernels_of_a_launch),
     TEST(launches_are_found), TEST(work_and_launches_of_equal_ids),
-    TEST(events_are_bounded))
+    TEST(processes_are_paired), TEST(events_are_bounded))
