@@ -56,7 +56,7 @@ const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
          "them"},
     [FD_FAULT_KERNEL_OVERLAP] =
         {"kernel-overlap", false, "kernel",
-         "during another kernel of its stream",
+         "inside another kernel of the stream",
          "a stream runs one kernel at a time: the times of these, or of the "
          "kernels around them, are wrong"},
     [FD_FAULT_ID] = {"id", true, "flow or asynchronous event", "without an id",

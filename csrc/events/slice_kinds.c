@@ -314,16 +314,23 @@ fd_timeline_kind_of(fd_span cat, fd_span name, fd_span args, uint64_t *step)
     return kind | (group ? FD_IS_COLLECTIVE : 0);
 }
 
+uint32_t
+fd_timeline_kind(const fd_timeline_event *event, uint64_t *step)
+{
+    static const char nothing[] = "";
+    fd_span none = {nothing, nothing};
+    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat) : none;
+    fd_span name =
+        event->name.from != NULL ? fd_span_inside(event->name) : none;
+    return fd_timeline_kind_of(cat, fd_timeline_plain_name(name), event->args,
+                               step);
+}
+
 bool
 fd_timeline_is_step(const fd_timeline_event *event, uint64_t *number,
                     int64_t *begin_ns, int64_t *end_ns)
 {
-    if (event->phase != 'X' || event->name.from == NULL) {
-        return false;
-    }
-    fd_span name = fd_span_inside(event->name);
-    bool ours = event->cat.from != NULL && fd_span_is(event->cat, "\"step\"")
-             && fd_span_numbered(name, "step ", " ", number);
-    return (ours || fd_span_numbered(name, "ProfilerStep#", " ", number))
+    return event->phase == 'X'
+        && (fd_timeline_kind(event, number) & (FD_IS_STEP | FD_IS_GPU_STEP))
         && fd_timeline_interval(event, begin_ns, end_ns);
 }

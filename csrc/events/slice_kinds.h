@@ -30,6 +30,9 @@ enum {
 uint32_t fd_timeline_kind_of(fd_span cat, fd_span name, fd_span args,
                              uint64_t *step);
 
+/* Return the kind of a slice, as fd_timeline_kind_of. */
+uint32_t fd_timeline_kind(const fd_timeline_event *event, uint64_t *step);
+
 /* Return whether slices of this category are calls of the GPU runtime or
  * driver. */
 bool fd_timeline_is_runtime(fd_span cat);

@@ -47,7 +47,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/record": 3850,
     "python/fastdispatch/report": 4150,
     "python/fastdispatch/testing": 350,
-    "python/fastdispatch/text": 450,
+    "python/fastdispatch/text": 400,
     "tests": 1150,
     "tests/browser": 1750,
     "tests/c/base": 1800,

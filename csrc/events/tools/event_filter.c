@@ -197,20 +197,19 @@ static fd_status
 note_launch(fd_timeline_filter *filter, const fd_timeline_event *event)
 {
     fd_gpu_facts facts;
-    fd_span cat = fd_timeline_text(event->cat);
-    if (event->phase != 'X' || cat.from == NULL
-        || !fd_timeline_is_runtime(cat)) {
+    uint64_t step;
+    if (event->phase != 'X'
+        || (fd_timeline_kind(event, &step) & FD_IS_RUNTIME) == 0) {
         return FD_OK;
     }
     fd_gpu_facts_read(event, &facts);
-    if (facts.correlation == FD_NO_CORRELATION) {
-        return FD_OK;
-    }
-    uint32_t state = fd_map_get(&filter->launches, facts.correlation + 1);
-    bool full = filter->launches.count >= fd_budget(MOST_FLOWS);
+    uint64_t key = facts.correlation + 1;
+    uint32_t state = fd_map_get(&filter->launches, key);
     state |= is_moment_inside(filter, event, true) ? INSIDE : OUTSIDE;
-    return full ? FD_OK
-                : fd_map_put(&filter->launches, facts.correlation + 1, state);
+    return facts.correlation == FD_NO_CORRELATION
+                || filter->launches.count >= fd_budget(MOST_FLOWS)
+             ? FD_OK
+             : fd_map_put(&filter->launches, key, state);
 }
 
 /* Return whether GPU work was launched inside: INSIDE, OUTSIDE, or another
@@ -218,18 +217,17 @@ note_launch(fd_timeline_filter *filter, const fd_timeline_event *event)
 static uint32_t
 state_of_work(const fd_timeline_filter *filter, const fd_timeline_event *event)
 {
-    static const char *const kinds[] = {"kernel", "gpu_memcpy", "gpu_memset"};
     fd_gpu_facts facts;
-    fd_span cat = fd_timeline_text(event->cat);
-    for (size_t i = 0; cat.from != NULL && i < 3; i++) {
-        if (fd_span_is(cat, kinds[i])) {
-            fd_gpu_facts_read(event, &facts);
-            return facts.correlation != FD_NO_CORRELATION
-                     ? fd_map_get(&filter->launches, facts.correlation + 1)
-                     : 0;
-        }
+    uint64_t step;
+    if (event->phase != 'X'
+        || (fd_timeline_kind(event, &step) & (FD_IS_KERNEL | FD_IS_COPY))
+               == 0) {
+        return 0;
     }
-    return 0;
+    fd_gpu_facts_read(event, &facts);
+    return facts.correlation != FD_NO_CORRELATION
+             ? fd_map_get(&filter->launches, facts.correlation + 1)
+             : 0;
 }
 
 /* Note whether a flow has events inside and outside. The beginning is outside,

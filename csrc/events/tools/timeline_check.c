@@ -146,15 +146,9 @@ static void
 check_step(checking *c, const fd_timeline_event *event, process *of,
            fd_fault_position position)
 {
-    static const char nothing[] = "";
     uint64_t step;
-    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat)
-                                          : (fd_span){nothing, nothing};
     if (!fd_timeline_named(event) || of == NULL
-        || (fd_timeline_kind_of(cat, fd_span_inside(event->name), event->args,
-                                &step)
-            & FD_IS_STEP)
-               == 0) {
+        || (fd_timeline_kind(event, &step) & FD_IS_STEP) == 0) {
         return;
     }
     if (of->has_step

@@ -12,37 +12,17 @@ _LONGEST = 60
 _END = 14
 
 #: Element types by their C++ names, without namespaces.
+_NAMES_OF_TYPES = """
+f32: float; f64: double; bf16: BFloat16, bfloat16_t, __nv_bfloat16, __hip_bfloat16;
+f16: Half, half, half_t, __half; tf32: tfloat32_t; f8e4m3: Float8_e4m3fn, float_e4m3_t, __nv_fp8_e4m3;
+f8e5m2: Float8_e5m2, float_e5m2_t, __nv_fp8_e5m2; c64: complex<float>; c128: complex<double>; bool: bool;
+i8: char, signed char; u8: unsigned char; i16: short; i32: int; i64: long, long long; u32: unsigned int;
+u64: unsigned long, unsigned long long
+"""
 _TYPES = {
-    "float": "f32",
-    "double": "f64",
-    "BFloat16": "bf16",
-    "bfloat16_t": "bf16",
-    "__nv_bfloat16": "bf16",
-    "__hip_bfloat16": "bf16",
-    "Half": "f16",
-    "half": "f16",
-    "half_t": "f16",
-    "__half": "f16",
-    "tfloat32_t": "tf32",
-    "Float8_e4m3fn": "f8e4m3",
-    "Float8_e5m2": "f8e5m2",
-    "float_e4m3_t": "f8e4m3",
-    "float_e5m2_t": "f8e5m2",
-    "__nv_fp8_e4m3": "f8e4m3",
-    "__nv_fp8_e5m2": "f8e5m2",
-    "complex<float>": "c64",
-    "complex<double>": "c128",
-    "bool": "bool",
-    "char": "i8",
-    "signed char": "i8",
-    "unsigned char": "u8",
-    "short": "i16",
-    "int": "i32",
-    "long": "i64",
-    "long long": "i64",
-    "unsigned int": "u32",
-    "unsigned long": "u64",
-    "unsigned long long": "u64",
+    name: short
+    for short, names in (row.split(": ") for row in _NAMES_OF_TYPES.replace("\n", " ").strip().split("; "))
+    for name in names.split(", ")
 }
 #: Types of indices, which say nothing beside another type.
 _INDICES = ("i32", "u32", "u64")
