@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from math import prod
 
+#: Longer names are cut before they are read.
+_READ = 4096
 _LONGEST = 60
 _END = 14
 
@@ -69,6 +71,10 @@ _DISPENSABLE = [
         (r"_align\d+$", ""),
     )
 ]
+#: References to earlier parts of a mangled name. Each can double its length, so that names with many are not demangled;
+#: those of PyTorch have up to 11.
+_REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
+_REFERENCES = 32
 _NCCL = re.compile(r"(?:nccl|rccl)(?:Dev)?Kernel_(\w+)")
 _TENSILE = re.compile(r"(Cijk_\w+?)_MT(\d+x\d+x\d+)")
 _TILE = re.compile(r"tuple<((?:[\w:]*C<(?:\(int\))?\d+>,? ?){3,})>")
@@ -87,14 +93,14 @@ def short_kernel_names(names: Iterable[str]) -> list[str]:
 @lru_cache(4096)
 def short_kernel_name(full: str) -> str:
     """Return at most 60 characters: the kernel, what it applies, its type of elements, its tile."""
-    name = normal(demangled(full))
+    name = normal(demangled(full[:_READ])[:_READ])
     if found := _NCCL.match(name):
         return clipped(f"nccl{found[1].replace('_', ' ')}")
     if found := _TENSILE.match(name):
         return clipped(f"{found[1]}_MT{found[2]}")
     try:
         return clipped(kernel(name) if re.search(r"<|[\w>]\(", name) else generated(name))
-    except (ValueError, IndexError):  # a name that another program cut
+    except (ValueError, IndexError, RecursionError):  # a name that another program cut
         return clipped(name)
 
 
@@ -116,7 +122,7 @@ def demangler() -> ctypes.CDLL | None:
 
 def demangled(name: str) -> str:
     """Return the C++ name, or the name itself if it is plain or no library can tell."""
-    library = demangler() if name.startswith("_Z") else None
+    library = demangler() if name.startswith("_Z") and len(_REFERENCE.findall(name)) <= _REFERENCES else None
     if library is None or "\0" in name:
         return name
     status = ctypes.c_int()
@@ -245,7 +251,7 @@ def details(own: str, arguments: Sequence[str]) -> Iterator[str]:
         word, of = function(text)
         applied.append(word)
         types = of if of and ("Functor" in name or set(types) <= set(_INDICES)) else types
-    yield from dict.fromkeys(applied)
+    yield from dict.fromkeys(filter(None, applied))
     yield from types[:2]
     if "WithCast" in "".join(classes):
         yield "cast"
@@ -259,7 +265,7 @@ def function(text: str) -> tuple[str, list[str]]:
     """Return the name of what a kernel applies, and its types of elements: ``("mul", ["f32"])``."""
     path = split(text, "::")
     lambdas = [part for part in path if part.startswith("{lambda")]
-    own, arguments = template(next(part for part in reversed(path) if part and not part.startswith("{")))
+    own, arguments = template(next((part for part in reversed(path) if part and not part.startswith("{")), ""))
     if _WRAPPERS.match(own) and arguments:
         name, types = function(arguments[-1])
         return name + ("_scalar" if own[1:] == "UnaryFunctor" else ""), types_of(arguments) or types

@@ -32,6 +32,17 @@ def test_equal_short_names_get_numbers() -> None:
 
 def test_a_cut_name() -> None:
     assert all(len(short_kernel_name.__wrapped__(full[:cut])) <= 60 for _, full in NAMES for cut in range(0, 600, 23))
+    assert short_kernel_name("void copy_kernel<4, {half, float}>(int)") == "copy<4>"
+
+
+def test_names_made_to_exhaust_memory() -> None:
+    """Each part of the mangled name has the one before twice: 600 MB of text. Templates are nested 1 000 times."""
+    numbers = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    mangled = "_Z1f1A4pairIS_S_E" + "".join(f"S0_IS{numbers[i]}_S{numbers[i]}_E" for i in range(1, 25))
+    assert short_kernel_name(mangled) == f"{mangled[:45]}…{mangled[-14:]}"
+    assert (
+        len(short_kernel_name("void elementwise_kernel<" + "func_wrapper_t<" * 1000 + "a" + ">" * 1001 + "(int)")) <= 60
+    )
 
 
 def test_without_the_library_of_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
