@@ -386,14 +386,18 @@ static fd_status
 outline_files(counting *c, fd_timeline_input **files, uint32_t count)
 {
     fd_status status = FD_OK;
+    bool again;
     c->outline = (fd_timeline_outline){.steps_lost = 0};
     do {
+        uint64_t before = c->done;
         for (uint32_t i = 0; i < count && status == FD_OK; i++) {
             c->file = files[i];
             status = read_file(c, take_for_outline);
             fd_timeline_outline_next(&c->outline);
         }
-    } while (status == FD_OK && fd_timeline_outline_again(&c->outline));
+        again = status == FD_OK && fd_timeline_outline_again(&c->outline);
+        c->total += again ? c->done - before : 0;
+    } while (again);
     return fd_then(status,
                    fd_timeline_outline_finish(&c->outline, files[0]->rank));
 }
