@@ -19,7 +19,7 @@ BUDGET: dict[str, int] = {
     "csrc/clocks": 1850,
     "csrc/columns": 1200,
     "csrc/et": 9650,
-    "csrc/events": 16950,
+    "csrc/events": 17000,
     "csrc/export": 450,
     "csrc/gpu": 1750,
     "csrc/graphs": 2200,

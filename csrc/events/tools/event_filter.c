@@ -6,6 +6,7 @@
 #include "events/readers/event_reader.h"
 #include "events/slice_kinds.h"
 #include "events/stats/gpu_facts.h"
+#include "events/tools/trace_outline.h"
 
 #include <string.h>
 
@@ -71,6 +72,40 @@ close_windows(fd_timeline_windows *windows)
     }
 }
 
+/* Find the steps of a file without ProfilerStep, as timeline_stats does. */
+static fd_status
+windows_of_ranges(fd_timeline_windows *windows, const char *path,
+                  uint64_t first_step, uint64_t end_step, fd_error *error)
+{
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    fd_timeline_outline outline = {.steps_lost = 0};
+    const fd_clock_map clock = {.offset_ns = 0};
+    fd_status status = fd_timeline_reader_open(&reader, path, error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_EVENT) {
+            status =
+                fd_timeline_outline_event(&outline, &reader.event, &clock);
+        }
+    }
+    fd_then(status, reader.status);
+    fd_timeline_reader_close(&reader);
+    fd_then(status, fd_timeline_outline_finish(&outline, 0));
+    for (uint32_t i = 0; i < outline.ranks.count && status == FD_OK; i++) {
+        const fd_timeline_step_list *steps = &outline.ranks.list[i].steps;
+        for (uint32_t k = 0; k < steps->count; k++) {
+            uint64_t number = (uint64_t)steps->list[k].number;
+            if (number >= first_step && number < end_step) {
+                window_widen(&windows->all, steps->list[k].start,
+                             steps->list[k].end);
+            }
+        }
+    }
+    fd_timeline_outline_clear(&outline);
+    return status;
+}
+
 fd_status
 fd_timeline_windows_find(fd_timeline_windows *windows,
                          const fd_timeline_input *input, uint64_t first_step,
@@ -81,6 +116,7 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
     uint64_t number;
     int64_t begin;
     int64_t end;
+    bool any = false;
     *windows = (fd_timeline_windows){.all = {.any = false}};
     fd_status status = fd_timeline_reader_open(&reader, input->path, error);
     while (status == FD_OK
@@ -89,6 +125,7 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
             || !fd_timeline_is_step(&reader.event, &number, &begin, &end)) {
             continue;
         }
+        any = true;
         if (number >= end_step
             && (!windows->has_next || begin < windows->next_ns)) {
             windows->has_next = true;
@@ -101,7 +138,9 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
     close_windows(windows);
     fd_then(status, reader.status);
     fd_timeline_reader_close(&reader);
-    return status;
+    return status == FD_OK && !any ? windows_of_ranges(
+               windows, input->path, first_step, end_step, error)
+                                   : status;
 }
 
 void

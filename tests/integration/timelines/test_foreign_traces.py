@@ -332,6 +332,13 @@ def test_steps_without_a_profiler_step(name: str, tmp_path: Path) -> None:
     assert {row["steps_of"] for row in made["ranks"]} == names and line in text(path)
     assert [row["step"] for row in made["steps"]] == ([7, 8, 9] if "7" in name else [0, 1, 2])
     assert [row["duration"] for row in made["steps"]][1:] == [length, length]
+    middle = made["steps"][1]["step"]
+    commands.out("timeline", "merge", path, "-o", tmp_path / "part.json", "--steps", middle)
+    part = json.loads((tmp_path / "part.json").read_text())["traceEvents"]
+    assert sum(event.get("cat") == "cpu_op" for event in part) == 9
+    assert "none of these steps" in commands.complaint(
+        "timeline", "merge", path, "-o", tmp_path / "b.json", "--steps", 99
+    )
 
 
 def test_short_annotations(tmp_path: Path) -> None:
