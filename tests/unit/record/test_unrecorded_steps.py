@@ -23,8 +23,12 @@ def test_where_every_thread_is(source: str, tmp_path: Path) -> None:
     def stand_still() -> bool:
         return [stack.calls[-1] for stack in live.stacks(str(tmp_path))].count("standing_still.py:[]:wait") == 2
 
+    def lines_are_known() -> bool:
+        return all(all(stack.lines) for stack in live.stacks(str(tmp_path)))
+
     with processes.killed("standing_still.py", tmp_path, source):
         processes.wait_for(stand_still)
+        processes.wait_for(lines_are_known)
         running = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     killed = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     file = "standing_still.py"
@@ -37,6 +41,11 @@ def test_where_every_thread_is(source: str, tmp_path: Path) -> None:
         (producer,) = (stack for role, stack in found.items() if role.startswith("producer"))
         expected = [f"{file}:[]:produce", f"{file}:[]:numbers", f"{file}:[]:wait"]
         assert [call for call in producer.calls if call.startswith(file)] == expected
+    source_lines = (processes.ISOLATED / file).read_text(encoding="utf-8").splitlines()
+    at = ("train()", "block.forward(number if block is blocks[1] else 0)", "wait(number)", "time.sleep(1000)")
+    for found in (running, killed):
+        lines = [line for call, line in zip(found["main"].calls, found["main"].lines, strict=True) if file in call]
+        assert [source_lines[line - 1].strip() for line in lines] == list(at)
     ages = running["main"].ages
     assert list(ages) == sorted(ages, reverse=True) and 0 < ages[-1] < 120 * 10**9
 
