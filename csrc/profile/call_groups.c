@@ -68,8 +68,8 @@ package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
     }
     else {
         static const char *const names[FD_NODE_KINDS] = {
-            "",     "",        "operators", "autograd", "ranges",
-            "jobs", "modules", "threads",   "<folded>", ""};
+            "",        "",        "operators", "autograd", "ranges", "jobs",
+            "modules", "threads", "<folded>",  "",         "kernels"};
         fd_buffer_text(to, names[node->kind]);
     }
 }

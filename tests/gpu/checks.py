@@ -162,14 +162,13 @@ def several_streams(device: str) -> str:
         torch.cuda.synchronize()
 
     work()
-    trace = record(work, "ops", 4, timeline=True)
+    trace = record(work, "kernels", 4, timeline=True)
     sound(trace)
-    assert device_of(trace)["streams"] == 4
     tracks = gpu_slices(trace)
-    assert sorted(tracks) == [f"GPU 0 stream {i}" for i in range(4)]
+    assert len(tracks) == 4, sorted(tracks)
     assert len({len(slices) for slices in tracks.values()}) == 1
     check_nesting(tracks)
-    return f"4 tracks with {len(tracks['GPU 0 stream 0'])} slices each"
+    return f"4 tracks with {len(min(tracks.values()))} slices each"
 
 
 def gpu_slices(trace: fastdispatch.Trace) -> dict[str, list[tuple[float, float]]]:
@@ -205,8 +204,8 @@ def forms_of_gpu(device: str) -> str:
     training.step()
     expected = {
         "off": set(),
-        "auto": {"op", "autograd"},
-        "require": {"op", "autograd"},
+        "auto": {"kernel"},
+        "require": {"kernel"},
         "modules": {"python"},
         "functions": {"python"},
         "*:[Block]:*": {"python"},
@@ -214,13 +213,15 @@ def forms_of_gpu(device: str) -> str:
     for form, kinds in expected.items():
         trace = record(training.step, form, 10, always=False)
         sound(trace)
-        nodes, contexts = trace.nodes, trace.contexts
+        nodes, contexts, meta = trace.nodes, trace.contexts, trace.ranks[0]["meta"]
         timed = [i for i, count in enumerate(contexts["gpu_calls"]) if count]
-        assert {nodes["kind"][contexts["node"][i]] for i in timed} == kinds, form
-        assert trace.ranks[0]["meta"].get("gpu_steps", 0) == (form != "off"), form
+        kernels = kinds == {"kernel"} and "problem" not in meta["gpu_kernels"]  # else times of modules
+        found = {nodes["kind"][contexts["node"][i]] for i in timed}
+        assert found == (kinds if kernels or kinds != {"kernel"} else {"python"}), form
+        assert meta.get("gpu_steps", 0) == (10 if kernels else form != "off"), form
         if "Block" in form:
             assert {nodes["class"][contexts["node"][i]] for i in timed} == {"Block"}
-    for wrong in ("sometimes", "ops,", "ops+kernels"):
+    for wrong in ("sometimes", "modules,", "ops", "modules+sometimes"):
         try:
             fastdispatch.CallGraph(None, gpu=wrong)
         except fastdispatch.Error:
@@ -236,12 +237,12 @@ def memory_stays_level(device: str) -> str:
         training.step()
     is_gpu = torch.device(device).type == "cuda"
     before = torch.cuda.memory_allocated() if is_gpu else 0
-    trace = record(training.step, "ops", MANY)
+    trace = record(training.step, "functions", MANY)
     after = torch.cuda.memory_allocated() if is_gpu else 0
     sound(trace)
     assert after == before, f"{after - before} bytes more"
     used = device_of(trace)
-    assert used["marks"] >= 2 * sum(trace.contexts["gpu_calls"]) > MANY * 100
+    assert used["marks"] >= 2 * sum(trace.contexts["gpu_calls"]) > MANY * 20
     assert used["events"] <= 65_536
     return f"{used['marks']} marks with {used['events']} events, {before >> 10} KB allocated before and after"
 
@@ -252,7 +253,7 @@ def results_unchanged(device: str) -> str:
     deterministic = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        for gpu in ("off", "ops", "functions"):
+        for gpu in ("off", "kernels", "functions"):
             training = Training(device, SMALL, 2)
             found: list[float] = []
             record(lambda training=training, found=found: found.append(training.step()), gpu, 10)
@@ -296,7 +297,7 @@ def timeline_of_a_training(device: str) -> str:
     """Slices of the stream are as many as intervals, in the order of their launches, and none begins before it."""
     training = Training(device, SMALL, 2)
     training.step()
-    trace = record(training.step, "ops", 3, timeline=True)
+    trace = record(training.step, "functions", 3, timeline=True)
     sound(trace)
     tracks = gpu_slices(trace)
     assert sum(map(len, tracks.values())) == sum(trace.contexts["gpu_calls"])

@@ -89,7 +89,13 @@ class _Drawing:
                 figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
             if self.steps and (self.wide or of_steps):
                 figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
-        for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
+        names = {
+            "gpu_self": "GPU self",
+            "gpu_total": "GPU total",
+            "gpu_backward": "GPU backward",
+            "gpu_starved": "starved",
+        }
+        for column, name in names.items():
             if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps
                 figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
         figures += self.measured(rows)

@@ -14,10 +14,10 @@ from tests.unit.formats import pyreader
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "formats" / "recording.md").read_text()
-FORMATS = ("recording_format.h", "measures/measure_format.h")
+FORMATS = ("recording_format.h", "gpu_format.h", "measures/measure_format.h")
 HEADER = "".join((ROOT / "csrc" / "recording" / name).read_text() for name in FORMATS)
 
-KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow", "c")
+KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow", "c", "kernel")
 FROM = ("project", "site", "stdlib", "generated")
 
 
@@ -41,7 +41,7 @@ def compiled(structs: dict[str, Any], folder: Path) -> dict[str, tuple[int, int]
         for name in fields:
             where = f"offsetof({struct}, {name}), sizeof((({struct} *)0)->{name})"
             prints.append(f'printf("{struct}.{name} %zu %zu\\n", {where});')
-    includes = '#include "recording/measures/measure_format.h"\n#include <stdio.h>\n'
+    includes = '#include "recording/gpu_format.h"\n#include "recording/measures/measure_format.h"\n#include <stdio.h>\n'
     source = includes + "int main(void) {" + "".join(prints) + "return 0; }"
     (folder / "sizes.c").write_text(source)
     subprocess.run(["cc", "-std=c11", f"-I{ROOT / 'csrc'}", "-o", folder / "sizes", folder / "sizes.c"], check=True)
@@ -67,7 +67,7 @@ C_TYPES = {
 def test_the_tables_are_those_of_the_compiler(tmp_path: Path) -> None:
     structs = documented()
     sizes = compiled(structs, tmp_path)
-    assert len(structs) == 23
+    assert len(structs) == 24
     for struct, (size, fields) in structs.items():
         assert sizes[struct] == (0, size), struct
         for name, (at, wide, _) in fields.items():
