@@ -205,23 +205,39 @@ fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
 }
 
 static void
-describe_refusal(fd_kernel_collector *collector, int result,
+describe_refusal(char problem[FD_PROBLEM], const char *library, int result,
                  const char *holder)
 {
     if (result == FD_CUPTI_TAKEN) {
-        snprintf(collector->problem, sizeof collector->problem,
-                 "%s is in use by %s", collector->cupti.library,
+        snprintf(problem, FD_PROBLEM, "%s is in use by %s", library,
                  holder[0] != '\0' ? holder : "another tool");
     }
     else if (result == FD_CUPTI_REFUSED) {
-        snprintf(collector->problem, sizeof collector->problem,
-                 "%s: no permission to trace the GPU",
-                 collector->cupti.library);
+        snprintf(problem, FD_PROBLEM, "%s: no permission to trace the GPU",
+                 library);
     }
     else {
-        snprintf(collector->problem, sizeof collector->problem, "%s: error %d",
-                 collector->cupti.library, result);
+        snprintf(problem, FD_PROBLEM, "%s: error %d", library, result);
     }
+}
+
+fd_status
+fd_kernels_probe(fd_cupti *cupti, fd_error *error)
+{
+    char holder[64];
+    char problem[FD_PROBLEM];
+    void *subscriber;
+    fd_status status = fd_cupti_find(cupti, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    int result = fd_cupti_subscribe(cupti, &subscriber, note_launch, holder);
+    if (result != FD_CUPTI_SUCCESS) {
+        describe_refusal(problem, cupti->library, result, holder);
+        return fd_fail(error, FD_ECONFLICT, "%s", problem);
+    }
+    cupti->unsubscribe(subscriber);
+    return FD_OK;
 }
 
 /* Take CUPTI, or return its error. */
@@ -275,7 +291,8 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken)
 {
     char holder[64];
     if (taken) {
-        describe_refusal(collector, FD_CUPTI_TAKEN, "torch.profiler");
+        describe_refusal(collector->problem, collector->cupti.library,
+                         FD_CUPTI_TAKEN, "torch.profiler");
         return false;
     }
     bool drains = collector->state == FD_KERNELS_DRAINING;
@@ -298,7 +315,8 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken)
         }
         collector->state = FD_KERNELS_OFF;
         fd_kernel_figures_end(collector->figures);
-        describe_refusal(collector, result, holder);
+        describe_refusal(collector->problem, collector->cupti.library, result,
+                         holder);
         return false;
     }
     sem_post(&collector->asked);

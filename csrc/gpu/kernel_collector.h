@@ -23,6 +23,8 @@
 
 #include <semaphore.h>
 
+enum { FD_PROBLEM = 160 }; /* size of a sentence */
+
 typedef enum fd_kernels_state {
     FD_KERNELS_OFF,
     FD_KERNELS_ON,      /* a recorded step runs */
@@ -39,7 +41,7 @@ typedef struct fd_kernel_collector {
     fd_launch_ring launches;
     fd_cupti_buffers buffers;
     fd_kernel_figures *figures; /* owned; NULL between recordings */
-    char problem[160];          /* why there are no kernels; "": none */
+    char problem[FD_PROBLEM];   /* why there are no kernels; "": none */
     uint64_t unknown;           /* kernels of windows without a launch */
     /* The own thread, and what others have asked it for. */
     pthread_t thread;
@@ -56,6 +58,10 @@ typedef struct fd_kernel_collector {
 fd_status fd_kernels_open(fd_kernel_collector **collector,
                           fd_recording *recording,
                           fd_launcher (*running)(void), fd_error *error);
+
+/* Return whether kernels can be collected now: FD_EINVAL or FD_ECONFLICT with a
+ * sentence. `cupti` is set. */
+fd_status fd_kernels_probe(fd_cupti *cupti, fd_error *error);
 
 /* Begin to collect, unless another tool uses CUPTI: then return false and set
  * `problem`. `taken` states that torch.profiler uses it. */

@@ -36,7 +36,8 @@ typedef struct fd_launch_ring {
     _Atomic uint32_t last;
     _Atomic uint32_t earlier_first;
     _Atomic uint32_t earlier_last;
-    uint64_t seen; /* reader: launches whose kernel was seen */
+    _Atomic uint64_t seen; /* launches whose kernel was seen; only the reader
+                              adds to it */
     fd_launch list[FD_LAUNCHES];
 } fd_launch_ring;
 

@@ -38,6 +38,10 @@ def after_fork(function: Callable[[], object], /) -> None:
 def gpu_runtime() -> str:
     """Return the name of the library of CUDA or HIP that this process has loaded. Raises :class:`Error` without one."""
 
+def kernel_library() -> str:
+    """Return the library of CUPTI that kernels can be read from now, ``libcupti.so.13``. Raises :class:`Error` without
+    one, if its version is unknown, or while another tool uses it."""
+
 def finds_gpu_stream() -> bool:
     """Return whether PyTorch has a known function for its current stream of CUDA or HIP."""
 

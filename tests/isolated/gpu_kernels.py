@@ -15,8 +15,11 @@ from pathlib import Path
 import torch
 
 import fastdispatch
+from fastdispatch.record import doctor
 
 folder, out = sys.argv[1:3]
+ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
 cupti = ctypes.CDLL(f"{folder}/libcupti.so.13", mode=ctypes.RTLD_GLOBAL)
 cupti.standin_cupti_name.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
 cupti.standin_cupti_records.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
@@ -118,7 +121,7 @@ RUNS = {
     "traces": (lambda graph: train(graph, 3), {"steps": "all", "et": True}),
     "profile": (profile, {"steps": "all"}),
     "fork": (fork, {"steps": "all"}),
-    "held": (lambda graph: train(graph, 3), {"steps": "all"}),
+    **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", "denied")},
     **{name: (replay(name), {"steps": "all"}) for name in ("eager", "compiled", "graph")},
 }
 
@@ -128,11 +131,17 @@ def record(name: str) -> dict[str, object]:
     cupti.standin_cupti_reset()
     if name == "held":
         cupti.standin_cupti_hold(b"Nsight Systems")
+    elif name == "old":
+        cupti.standin_cupti_version(21)
+    elif name == "denied":
+        cupti.standin_cupti_fail(b"cuptiSubscribe_v2", 35)
+    (check,) = [each for each in doctor.checks(Path(out)) if each.id == "gpu"]
     with fastdispatch.CallGraph(f"{out}/{name}", **options) as graph:
         run(graph)
     return {
         "kinds": cupti.standin_cupti_kinds(),
         "flushes": cupti.standin_cupti_calls(b"cuptiActivityFlushAll"),
+        "doctor": check.text,
         "windows": cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks"),
     }
 

@@ -125,7 +125,37 @@ def test_another_tool_holds_cupti(runs: Runs) -> None:
     run = runs("held")
     assert run.kernels() == {}
     assert run.meta["gpu_kernels"]["problem"] == "libcupti.so.13 is in use by Nsight Systems"
-    assert run.printed == {"kinds": 0, "flushes": 0, "windows": 0}
+    assert (run.printed["kinds"], run.printed["flushes"], run.printed["windows"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("held", "libcupti.so.13 is in use by Nsight Systems: GPU times are those of modules"),
+        ("profile", "libcupti.so.13 is in use by torch.profiler: kernels of some steps are missing"),
+        ("old", "libcupti.so.13: the records of version 21 are not known: GPU times are those of modules"),
+        ("denied", "libcupti.so.13: no permission to trace the GPU: GPU times are those of modules"),
+    ],
+)
+def test_the_report_says_why_kernels_are_missing(runs: Runs, name: str, line: str) -> None:
+    run = runs(name)
+    assert line in " ".join(commands.out("report", run.out).split())
+    assert commands.document("report", run.out)["gpu_missing"] == line
+
+
+def test_the_report_says_how_busy_the_gpu_was(runs: Runs) -> None:
+    run = runs("train")
+    facts = commands.document("report", run.out)["gpu"]
+    assert (facts["kernels"], facts["time"], facts["steps"]) == (50, 16400, 10)
+    assert "% of 10 recorded steps: 50 kernels, copies and fills, 16.4 us" in commands.out("report", run.out)
+
+
+def test_doctor_names_the_library(runs: Runs) -> None:
+    assert runs("train").printed["doctor"] == "libcudart.so.13 and libcupti.so.13 are loaded: kernels are recorded"
+    problem = "libcupti.so.13 is in use by Nsight Systems"
+    assert (
+        runs("held").printed["doctor"] == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels"
+    )
 
 
 def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
