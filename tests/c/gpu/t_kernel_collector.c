@@ -133,12 +133,14 @@ survives_damage(void)
     COLLECTOR(collector, f);
     CHECK(fd_kernels_start(collector, false));
     standin_cupti_tear();
+    standin_cupti_delay(1);
     standin_cupti_launch("first", 30, 0);
     standin_cupti_launch("second", 12, 0);
     fd_kernels_close(collector, false);
-    CHECK(record(&f, 0) == NULL || record(&f, 0)->ns == 30);
-    CHECK(header_of(&f)->counters[FD_COUNT_GPU_LOST] >= 1);
-    CHECK(header_of(&f)->counters[FD_COUNT_GPU_UNFINISHED] >= 1);
+    EQUAL(record(&f, 0)->ns, 30);
+    CHECK(record(&f, 1) == NULL);
+    EQUAL(header_of(&f)->counters[FD_COUNT_GPU_LOST], 1);
+    EQUAL(header_of(&f)->counters[FD_COUNT_GPU_UNFINISHED], 1);
 }
 
 /* While another tool has CUPTI, its buffers and kinds are not touched. */
