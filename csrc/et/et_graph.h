@@ -136,7 +136,8 @@ typedef struct fd_et_given {
 typedef struct fd_et_faults {
     uint64_t lost;             /* number of damaged regions */
     uint64_t lost_bytes;       /* bytes in damaged regions */
-    uint64_t repaired;         /* invalid JSON texts and numbers */
+    uint64_t repaired;         /* NaN and Infinity */
+    uint64_t invalid;          /* other values that are not JSON, repaired */
     uint64_t wrong;            /* fields of a wrong type, which keep their
                                 * default value */
     uint64_t duplicates;       /* duplicate ids: the later node gets a new

@@ -9,6 +9,13 @@ const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
     [FD_FAULT_REPAIR] = {"repair", true, "invalid JSON value",
                          "(NaN, control characters or invalid UTF-8)",
                          "`timeline merge` writes valid JSON"},
+    [FD_FAULT_BACKSLASH] =
+        {"backslash", true, "string escape",
+         "without a meaning in JSON: lone backslashes, as in Windows paths",
+         "`timeline merge` writes valid JSON"},
+    [FD_FAULT_EMPTY] = {"empty", false, "event", "without any member",
+                        "JAX and TensorFlow end the list with one: viewers "
+                        "skip it"},
     [FD_FAULT_PHASE] = {"phase", true, "event", "with an unknown ph",
                         "viewers skip such events"},
     [FD_FAULT_NAME] = {"name", true, "event", "without a name",
@@ -24,6 +31,9 @@ const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
     [FD_FAULT_NEGATIVE] = {"negative", true, "event", "before time 0",
                            "Perfetto drops such events: shift the file with "
                            "`timeline merge --align start`"},
+    [FD_FAULT_FAR] = {"far", false, "event", "far from all others",
+                      "a time that was not set, or of another clock: "
+                      "`timeline stats` does not count such slices"},
     [FD_FAULT_DURATION] = {"duration", true, "slice",
                            "with a dur that is negative or not a number",
                            "Perfetto drops such slices"},
@@ -44,6 +54,11 @@ const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
          "of torch.profiler with a partial overlap within a thread",
          "Perfetto drops such slices; `timeline merge` to .pftrace keeps "
          "them"},
+    [FD_FAULT_KERNEL_OVERLAP] =
+        {"kernel-overlap", false, "kernel",
+         "inside another kernel of the stream",
+         "a stream runs one kernel at a time: the times of these, or of the "
+         "kernels around them, are wrong"},
     [FD_FAULT_ID] = {"id", true, "flow or asynchronous event", "without an id",
                      "viewers cannot connect such events"},
     [FD_FAULT_FLOW_START] =

@@ -44,6 +44,12 @@ fd_timeline_is_profiled(fd_span cat)
     return begins_one_of(cat, kineto);
 }
 
+static char
+lower_case(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
 /* Return whether a text contains `word`, which is in lower case; case is
  * ignored. */
 static bool
@@ -52,7 +58,7 @@ has_word(fd_span text, const char *word)
     size_t size = strlen(word);
     for (const char *at = text.from; at + size <= text.to; at++) {
         size_t same = 0;
-        while (same < size && (at[same] | 0x20) == word[same]) {
+        while (same < size && lower_case(at[same]) == word[same]) {
             same++;
         }
         if (same == size) {
@@ -83,14 +89,21 @@ fd_timeline_plain_name(fd_span name)
     return name;
 }
 
-fd_span
-fd_timeline_job_type(fd_span name)
+const char *
+fd_timeline_number_in(fd_span name)
 {
-    static const char *const before[] = {"_", " mb", " #", "#", " "};
     const char *at = name.to;
     while (at > name.from && at[-1] >= '0' && at[-1] <= '9') {
         at--;
     }
+    return at;
+}
+
+fd_span
+fd_timeline_job_type(fd_span name)
+{
+    static const char *const before[] = {"_", " mb", " #", "#", " "};
+    const char *at = fd_timeline_number_in(name);
     for (size_t i = 0; at < name.to && i < sizeof before / sizeof *before;
          i++) {
         size_t size = strlen(before[i]);
@@ -102,20 +115,63 @@ fd_timeline_job_type(fd_span name)
     return name;
 }
 
+/* Return whether a kernel belongs to a library that communicates, by its name.
+ * Compilers name kernels after everything that is computed in them. */
+static bool
+is_of_library(fd_span name)
+{
+    static const char *const words[] = {"nccl",
+                                        "rccl",
+                                        "oneccl",
+                                        "hccl",
+                                        "hcom_",
+                                        "mscclpp",
+                                        "msccl",
+                                        "nvshmem",
+                                        "all_reduce",
+                                        "allreduce",
+                                        "all-reduce",
+                                        "all_gather",
+                                        "allgather",
+                                        "all-gather",
+                                        "reduce_scatter",
+                                        "reducescatter",
+                                        "all-to-all",
+                                        "reduce-scatter",
+                                        "all_to_all",
+                                        "alltoall",
+                                        "cross_device_reduce",
+                                        "collective-permute",
+                                        NULL};
+    const char *const *at = words;
+    if (fd_span_begins(name, "triton_")) {
+        return false;
+    }
+    for (const char *end = name.from; end < name.to; end++) {
+        if (*end == '<' || *end == '(') {
+            name.to = end; /* templates and parameters */
+            break;
+        }
+    }
+    while (*at != NULL && !has_word(name, *at)) {
+        at++;
+    }
+    return *at != NULL;
+}
+
 static uint32_t
 device_kind(fd_span cat, fd_span name)
 {
     static const char *const copies[] = {"gpu_memcpy", "gpu_memset", "Memcpy",
                                          "Memset", NULL};
     if (fd_span_is(cat, "kernel") || fd_span_is(cat, "Kernel")) {
-        bool talks = has_word(name, "nccl") || has_word(name, "rccl");
-        return FD_IS_KERNEL | (talks ? FD_IS_COMMUNICATION : 0);
+        return FD_IS_KERNEL | (is_of_library(name) ? FD_IS_COMMUNICATION : 0);
     }
     return is_one_of(cat, copies) ? FD_IS_COPY : 0;
 }
 
-static bool
-is_runtime(fd_span cat)
+bool
+fd_timeline_is_runtime(fd_span cat)
 {
     static const char *const ends[] = {"_runtime", "_driver"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -189,6 +245,8 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
         "c10d::", "_c10d_functional::", "record_param_comms", NULL};
     static const char *const operators[] = {"cpu_op",   "op",       "operator",
                                             "Operator", "autograd", NULL};
+    static const char *const of_pytorch[] = {"enumerate(DataLoader)", "##",
+                                             "Optimizer.zero_grad", NULL};
     uint32_t kind = step_kind(cat, name, step) | device_kind(cat, name);
     if (kind != 0) {
         return kind;
@@ -197,7 +255,7 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
     if (fd_span_begins(cat, "gpu_") || fd_span_is(cat, "Trace") || sums) {
         return FD_IS_AROUND;
     }
-    if (is_runtime(cat)) {
+    if (fd_timeline_is_runtime(cat)) {
         return FD_IS_RUNTIME;
     }
     if (begins_one_of(name, backends)) {
@@ -206,29 +264,73 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
     if (begins_one_of(name, calls)) {
         return FD_IS_COMMUNICATION | FD_IS_CALL;
     }
-    return (is_one_of(cat, operators) ? FD_IS_OPERATOR : 0)
-         | job_kind(cat, name);
+    kind =
+        (is_one_of(cat, operators) ? FD_IS_OPERATOR : 0) | job_kind(cat, name);
+    if (kind != 0 || !fd_span_is(cat, "user_annotation")
+        || begins_one_of(name, of_pytorch)) {
+        return kind;
+    }
+    return fd_span_begins(name, "Optimizer.step#") ? FD_IS_OPTIMIZER
+                                                   : FD_IS_RANGE;
+}
+
+/* Return the kind of work without a category: of an Ascend NPU, which has a
+ * "Task Type", or of XLA, by the names of its operations. */
+static uint32_t
+uncategorized_kind(fd_span name, fd_span args)
+{
+    static const char *const operations[] = {
+        "all-reduce", "all-gather",         "reduce-scatter",
+        "all-to-all", "collective-permute", "nccl",
+        NULL};
+    fd_span type;
+    if (args.from != NULL && fd_scan_find(args, "Task Type", &type)) {
+        return has_word(type, "core") || has_word(type, "ai_cpu")
+                    || has_word(type, "mix_")
+                 ? FD_IS_KERNEL
+             : has_word(type, "memcpy") || has_word(type, "sdma") ? FD_IS_COPY
+                                                                  : 0;
+    }
+    return fd_span_begins(name, "hcom_") ? FD_IS_KERNEL | FD_IS_COMMUNICATION
+         : begins_one_of(name, operations)
+             ? FD_IS_COMMUNICATION | FD_IS_BACKEND
+             : 0;
 }
 
 uint32_t
-fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step)
+fd_timeline_kind_of(fd_span cat, fd_span name, fd_span args, uint64_t *step)
 {
+    fd_span value;
     uint32_t kind = kind_of(cat, name, step);
+    if (kind == 0 && fd_span_size(cat) == 0) {
+        kind = uncategorized_kind(name, args);
+    }
+    if (kind == FD_IS_KERNEL && args.from != NULL
+        && fd_scan_find(args, "Collective name", &value)) {
+        kind |= FD_IS_COMMUNICATION;
+    }
     bool group = (kind & FD_IS_COMMUNICATION) != 0 && (kind & FD_IS_JOB) == 0
               && !has_word(name, "send") && !has_word(name, "recv");
     return kind | (group ? FD_IS_COLLECTIVE : 0);
+}
+
+uint32_t
+fd_timeline_kind(const fd_timeline_event *event, uint64_t *step)
+{
+    static const char nothing[] = "";
+    fd_span none = {nothing, nothing};
+    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat) : none;
+    fd_span name =
+        event->name.from != NULL ? fd_span_inside(event->name) : none;
+    return fd_timeline_kind_of(cat, fd_timeline_plain_name(name), event->args,
+                               step);
 }
 
 bool
 fd_timeline_is_step(const fd_timeline_event *event, uint64_t *number,
                     int64_t *begin_ns, int64_t *end_ns)
 {
-    if (event->phase != 'X' || event->name.from == NULL) {
-        return false;
-    }
-    fd_span name = fd_span_inside(event->name);
-    bool ours = event->cat.from != NULL && fd_span_is(event->cat, "\"step\"")
-             && fd_span_numbered(name, "step ", " ", number);
-    return (ours || fd_span_numbered(name, "ProfilerStep#", " ", number))
+    return event->phase == 'X'
+        && (fd_timeline_kind(event, number) & (FD_IS_STEP | FD_IS_GPU_STEP))
         && fd_timeline_interval(event, begin_ns, end_ns);
 }

@@ -20,11 +20,22 @@ enum {
     FD_IS_AROUND = 1 << 10,     /* of the profiler itself, or a sum
                                  * of phases */
     FD_IS_COLLECTIVE = 1 << 11, /* communication of all ranks of a group */
-    FD_IS_RUNTIME = 1 << 12 /* a call of the GPU runtime, such as a launch */
+    FD_IS_RUNTIME = 1 << 12, /* a call of the GPU runtime, such as a launch */
+    FD_IS_OPTIMIZER = 1 << 13, /* a step of an optimizer */
+    FD_IS_RANGE = 1 << 14      /* any other annotation of the program */
 };
 
-/* Return the kind of a slice. `step` is set only for steps. */
-uint32_t fd_timeline_kind_of(fd_span cat, fd_span name, uint64_t *step);
+/* Return the kind of a slice. `args`: its arguments, or NULL. `step` is set
+ * only for steps. */
+uint32_t fd_timeline_kind_of(fd_span cat, fd_span name, fd_span args,
+                             uint64_t *step);
+
+/* Return the kind of a slice, as fd_timeline_kind_of. */
+uint32_t fd_timeline_kind(const fd_timeline_event *event, uint64_t *step);
+
+/* Return whether slices of this category are calls of the GPU runtime or
+ * driver. */
+bool fd_timeline_is_runtime(fd_span cat);
 
 /* Return whether torch.profiler writes slices of this category. */
 bool fd_timeline_is_profiled(fd_span cat);
@@ -34,6 +45,9 @@ fd_span fd_timeline_plain_name(fd_span name);
 
 /* Return `forward_3`, `forward mb3`, `forward #3` without their number. */
 fd_span fd_timeline_job_type(fd_span name);
+
+/* Return the beginning of the digits at the end of a name. */
+const char *fd_timeline_number_in(fd_span name);
 
 /* Detection of training steps by the names of events. */
 

@@ -136,6 +136,26 @@ fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to)
     return true;
 }
 
+bool
+fd_decimal_whole(fd_span value, uint64_t *number)
+{
+    decimal d;
+    fd_span inside = fd_span_inside(value);
+    *number = 0;
+    if (fd_span_u64(inside, number)) {
+        return true;
+    }
+    if (!parse_decimal(inside, &d)) {
+        return false;
+    }
+    for (; d.places > 0 && d.value % 10 == 0; d.places--) {
+        d.value /= 10;
+    }
+    bool whole = d.places == 0 && d.value >= 0 && d.value <= UINT64_MAX;
+    *number = whole ? (uint64_t)d.value : 0;
+    return whole;
+}
+
 void
 fd_decimal_milli(int64_t value, fd_buffer *to)
 {

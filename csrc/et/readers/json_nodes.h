@@ -12,6 +12,9 @@ fd_scan_result fd_et_scan_node(fd_scan *scan, fd_et *et);
 /* Read a number; count a fault for any other value. Also used for the header
  * of a trace. */
 bool fd_et_take_number(fd_et *et, fd_span value, int64_t *number);
+/* Count the repairs of a value: NaN and Infinity, which other readers accept,
+ * apart from the others. */
+void fd_et_count_repairs(fd_et *et, const fd_scan *scan);
 fd_status fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value,
                           uint32_t *text);
 

@@ -2,6 +2,7 @@
 
 #include "et/process_group_table.h"
 #include "events/readers/event_reader.h"
+#include "events/slice_kinds.h"
 #include "json/decimal.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ typedef enum argument {
     EXTERNAL,
     CORRELATION,
     STREAM,
+    QUEUE,
     DEVICE,
     SOURCE,
     RECORD,
@@ -37,6 +39,7 @@ static const char *const arguments[ARGUMENTS] = {
     [EXTERNAL] = "External id",
     [CORRELATION] = "correlation",
     [STREAM] = "stream",
+    [QUEUE] = "sycl queue",
     [DEVICE] = "device",
     [SOURCE] = "wait_on_stream",
     [RECORD] = "wait_on_cuda_event_record_corr_id",
@@ -49,7 +52,7 @@ static uint64_t
 span_number(fd_span value)
 {
     uint64_t found;
-    bool any = value.from != NULL && fd_span_u64(value, &found);
+    bool any = value.from != NULL && fd_decimal_whole(value, &found);
     return any && found != UINT64_MAX ? found : 0;
 }
 
@@ -58,8 +61,9 @@ static int32_t
 small_number(fd_span value)
 {
     uint64_t found;
-    return value.from != NULL && fd_span_u64(value, &found) ? (int32_t)found
-                                                            : -1;
+    return value.from != NULL && fd_decimal_whole(value, &found)
+             ? (int32_t)found
+             : -1;
 }
 
 /* Return the number of a thread, or a number for its text. */
@@ -117,25 +121,17 @@ kind_of(fd_span cat)
         const char *cat;
         kind kind;
     } kinds[] = {
-        {"cpu_op", OP},
-        {"user_annotation", OP},
-        {"Operator", OP},
-        {"operator", OP},
-        {"kernel", KERNEL},
-        {"gpu_memcpy", KERNEL},
-        {"gpu_memset", KERNEL},
-        {"cuda_runtime", CALL},
-        {"cuda_driver", CALL},
-        {"hip_runtime", CALL},
-        {"privateuse1_runtime", CALL},
-        {"cuda_sync", SYNC},
+        {"cpu_op", OP},         {"user_annotation", OP},
+        {"Operator", OP},       {"operator", OP},
+        {"kernel", KERNEL},     {"gpu_memcpy", KERNEL},
+        {"gpu_memset", KERNEL}, {"cuda_sync", SYNC},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (fd_span_is(cat, kinds[i].cat)) {
             return kinds[i].kind;
         }
     }
-    return OTHER;
+    return fd_timeline_is_runtime(cat) ? CALL : OTHER;
 }
 
 static fd_status
@@ -153,7 +149,8 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     fd_status status = FD_OK;
     kernel.correlation = span_number(args[CORRELATION]);
     kernel.external = span_number(args[EXTERNAL]);
-    kernel.stream = small_number(args[STREAM]);
+    kernel.stream =
+        small_number(args[args[STREAM].from != NULL ? STREAM : QUEUE]);
     kernel.device = (uint8_t)span_number(args[DEVICE]);
     kernel.elements = args[ELEMENTS].from != NULL
                            && fd_span_u64(args[ELEMENTS], &elements)
@@ -253,19 +250,19 @@ take_member(fd_kineto *k, fd_et *et, fd_span key, fd_span value)
     if (fd_span_is(key, "host_name")) {
         return add_text(et, value, &et->host);
     }
-    if (fd_span_is(key, "baseTimeNanoseconds") && fd_span_u64(value, &size)
-        && size <= INT64_MAX) {
+    if (fd_span_is(key, "baseTimeNanoseconds")
+        && fd_decimal_whole(value, &size) && size <= INT64_MAX) {
         k->base_ns = (int64_t)size;
     }
     if (!fd_span_is(key, "distributedInfo")) {
         return FD_OK;
     }
-    if (fd_scan_find(value, "rank", &found) && fd_span_u64(found, &size)
+    if (fd_scan_find(value, "rank", &found) && fd_decimal_whole(found, &size)
         && size <= INT32_MAX) {
         et->rank = k->rank = (int64_t)size;
     }
-    if (fd_scan_find(value, "world_size", &found) && fd_span_u64(found, &size)
-        && size <= UINT32_MAX) {
+    if (fd_scan_find(value, "world_size", &found)
+        && fd_decimal_whole(found, &size) && size <= UINT32_MAX) {
         et->world = (uint32_t)size;
     }
     return fd_scan_find(value, "pg_config", &found)

@@ -221,6 +221,18 @@ fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
     return fd_et_add_json_text(et, inside, text);
 }
 
+void
+fd_et_count_repairs(fd_et *et, const fd_scan *scan)
+{
+    for (uint32_t i = 0; i < scan->repairs.count; i++) {
+        fd_span bad = scan->repairs.list[i].bad;
+        bad.from += *bad.from == '-';
+        bool number = fd_span_is(bad, "NaN") || fd_span_is(bad, "Infinity");
+        et->faults.repaired += number;
+        et->faults.invalid += !number;
+    }
+}
+
 /* Add a JSON value, repaired if necessary. */
 static fd_status
 take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
@@ -247,7 +259,7 @@ take_name(fd_et *et, const fd_scan *scan, const parts *p, uint32_t *text)
     if (!p->raw_name) {
         return fd_et_take_text(et, scan, p->name, text);
     }
-    et->faults.repaired++;
+    et->faults.invalid++;
     return fd_text_pool_add_clean(&et->texts, inside.from,
                                   fd_span_size(inside), text);
 }
@@ -443,7 +455,7 @@ build_node(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
              || strcmp(cat, "user_annotation") == 0;
     node->flags |= fd_et_root(fd_et_text(et, node->name));
     node->flags |= host ? 0 : FD_ET_GPU;
-    et->faults.repaired += scan->repairs.count;
+    fd_et_count_repairs(et, scan);
     const struct {
         fd_span ids;
         fd_et_edge_kind kind;

@@ -12,7 +12,9 @@ typedef struct reading {
     fd_span key;
     fd_span value;
     bool first;
-    bool any; /* a list of nodes was found */
+    bool comma;       /* a comma was read before `node` */
+    const char *node; /* begin of the last node, or end of the list */
+    bool any;         /* a list of nodes was found */
 } reading;
 
 typedef fd_scan_result step(reading *r);
@@ -74,18 +76,29 @@ node_step(reading *r)
 {
     fd_scan *scan = &r->scan;
     fd_scan_space(scan);
-    if (!r->first && scan->at < scan->end && *scan->at == ',') {
+    r->comma = scan->at < scan->end && *scan->at == ',';
+    if (!r->first && r->comma) {
         scan->at++;
         fd_scan_space(scan);
     }
     if (scan->at == scan->end) {
         return FD_SCAN_CUT;
     }
+    r->node = scan->at;
     if (*scan->at == ']') {
         scan->at++;
         return FD_SCAN_DONE;
     }
     return fd_et_scan_node(scan, r->et);
+}
+
+/* Find text after the end; CUT: only white space follows. */
+static fd_scan_result
+tail_step(reading *r)
+{
+    fd_scan_space(&r->scan);
+    r->in->at = r->scan.at;
+    return r->scan.at == r->scan.end ? FD_SCAN_CUT : FD_SCAN_OK;
 }
 
 static fd_status
@@ -113,7 +126,7 @@ take_member(reading *r)
 }
 
 static void
-note_damage(reading *r, fd_scan_result result)
+note_damage(reading *r, fd_scan_result result, const char *at)
 {
     fd_et_faults *faults = &r->et->faults;
     const char *why = result != FD_SCAN_CUT  ? "not JSON"
@@ -123,8 +136,7 @@ note_damage(reading *r, fd_scan_result result)
     faults->lost++;
     if (faults->trouble[0] == '\0') {
         snprintf(faults->trouble, sizeof faults->trouble, "%s at byte %llu",
-                 why,
-                 (unsigned long long)fd_bytes_in_offset(r->in, r->scan.at));
+                 why, (unsigned long long)fd_bytes_in_offset(r->in, at));
     }
 }
 
@@ -174,13 +186,17 @@ read_nodes(reading *r)
         if (result == FD_SCAN_ENOMEM) {
             return FD_ENOMEM;
         }
-        if (result == FD_SCAN_DONE) {
-            r->first = false;
-            return FD_OK;
+        bool done = result == FD_SCAN_DONE;
+        if ((done || result == FD_SCAN_OK)
+            && r->comma != (!done && !r->first)) {
+            note_damage(r, FD_SCAN_BAD, r->node); /* a comma too few or many */
         }
         r->first = false;
+        if (done) {
+            return FD_OK;
+        }
         if (result != FD_SCAN_OK) {
-            note_damage(r, result);
+            note_damage(r, result, r->scan.at);
             if (!skip_damage(r)) {
                 return r->in->status;
             }
@@ -196,14 +212,22 @@ read_members(reading *r)
     r->first = true;
     while (status == FD_OK && (r->in->at < r->in->end || !r->in->ended)) {
         fd_scan_result result = attempt_step(r, member_step);
-        if (result == FD_SCAN_DONE || result == FD_SCAN_ENOMEM) {
-            return result == FD_SCAN_DONE ? FD_OK : FD_ENOMEM;
+        if (result == FD_SCAN_ENOMEM) {
+            return FD_ENOMEM;
+        }
+        if (result == FD_SCAN_DONE) {
+            result = attempt_step(r, tail_step);
+            if (result == FD_SCAN_OK) {
+                note_damage(r, FD_SCAN_BAD, r->scan.at);
+            }
+            return r->in->status;
         }
         if (result != FD_SCAN_OK) {
-            note_damage(r, result);
+            note_damage(r, result, r->scan.at);
             return FD_OK;
         }
         r->first = false;
+        fd_et_count_repairs(r->et, &r->scan);
         status = r->value.from == NULL ? read_nodes(r) : take_member(r);
     }
     return status;

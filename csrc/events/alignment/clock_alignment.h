@@ -55,6 +55,9 @@ typedef struct fd_timeline_input {
     uint64_t unpaired;   /* for statistics: begins without end, ends without
                           * begin */
     uint64_t timeless;   /* for statistics: slices without a valid ts or dur */
+    uint64_t strays;     /* for statistics: slices far from all others */
+    uint32_t stray_name; /* name of the first one: index of a text */
+    int64_t stray_ns;    /* its distance from the others; negative: before */
     char trouble[128];   /* message about the first damage, or "" */
     fd_perfetto_counts native; /* counts of a native output */
 } fd_timeline_input;

@@ -1,10 +1,12 @@
 #include "events/stats/gpu_facts.h"
 
+#include "json/decimal.h"
+
 static int64_t
 whole_number(fd_span value)
 {
     uint64_t number;
-    return value.from != NULL && fd_span_u64(fd_span_inside(value), &number)
+    return value.from != NULL && fd_decimal_whole(value, &number)
                 && number <= INT64_MAX
              ? (int64_t)number
              : FD_NO_STREAM;
@@ -13,17 +15,24 @@ whole_number(fd_span value)
 void
 fd_gpu_facts_read(const fd_timeline_event *event, fd_gpu_facts *facts)
 {
-    static const char *const names[] = {"correlation", "device", "stream"};
+    static const char *const names[] = {"correlation", "device",
+                                        "stream",      "sycl queue",
+                                        "Stream Id",   "correlation_id"};
     fd_span values[sizeof names / sizeof *names];
     fd_span args = event->args;
-    *facts = (fd_gpu_facts){.device = FD_NO_STREAM, .stream = FD_NO_STREAM};
+    *facts = (fd_gpu_facts){.correlation = FD_NO_CORRELATION,
+                            .device = FD_NO_STREAM,
+                            .stream = FD_NO_STREAM};
     if (args.from == NULL
         || !fd_scan_members(args, names, sizeof names / sizeof *names,
                             values)) {
         return;
     }
-    int64_t correlation = whole_number(values[0]);
-    facts->correlation = correlation > 0 ? (uint64_t)correlation : 0;
+    int64_t correlation = whole_number(values[values[0].from != NULL ? 0 : 5]);
+    facts->correlation =
+        correlation >= 0 ? (uint64_t)correlation : FD_NO_CORRELATION;
     facts->device = whole_number(values[1]);
-    facts->stream = whole_number(values[2]);
+    for (size_t i = 2; i < 5 && facts->stream == FD_NO_STREAM; i++) {
+        facts->stream = whole_number(values[i]);
+    }
 }

@@ -6,9 +6,11 @@
 #include "events/timeline_event.h"
 
 #define FD_NO_STREAM INT64_MIN
+#define FD_NO_CORRELATION UINT64_MAX
 
 typedef struct fd_gpu_facts {
-    uint64_t correlation; /* id of a launch and its work; 0: absent */
+    uint64_t correlation; /* id of a launch and its work, or
+                           * FD_NO_CORRELATION */
     int64_t device;       /* FD_NO_STREAM: absent */
     int64_t stream;       /* FD_NO_STREAM: absent */
 } fd_gpu_facts;

@@ -157,7 +157,7 @@ describe_slice(fd_timeline_slices *slices, const fd_timeline_event *event,
     fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat) : none;
     fd_span name = fd_timeline_plain_name(
         event->name.from != NULL ? fd_span_inside(event->name) : none);
-    slice->kind |= fd_timeline_kind_of(cat, name, &step);
+    slice->kind |= fd_timeline_kind_of(cat, name, event->args, &step);
     if (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
         slice->step = step <= INT64_MAX ? (int64_t)step : INT64_MAX;
     }
@@ -269,9 +269,10 @@ has_times(const fd_timeline_event *event, fd_slice *slice)
 {
     int64_t duration = event->phase == 'X' ? event->duration : 0;
     bool has = event->has_start && (event->phase != 'X' || event->has_duration)
-            && event->start > -FD_SLICES_TIME && event->start < FD_SLICES_TIME
+            && duration >= 0 && event->start > -FD_SLICES_TIME
+            && event->start < FD_SLICES_TIME
             && duration < FD_SLICES_TIME - event->start;
-    slice->end = has && duration > 0 ? event->start + duration : event->start;
+    slice->end = has ? event->start + duration : event->start;
     return has;
 }
 

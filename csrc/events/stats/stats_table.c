@@ -21,6 +21,7 @@ hash_of(const fd_tally_key *key)
     uint64_t hash = fd_hash_next(key->of, key->rank);
     hash = fd_hash_next(hash, (uint64_t)key->stage);
     hash = fd_hash_next(hash, (uint64_t)key->step);
+    hash = fd_hash_next(hash, key->work);
     return fd_hash_next(hash, (uint64_t)key->cat << 32 | key->name);
 }
 
@@ -28,7 +29,8 @@ static bool
 are_equal(const fd_tally_key *a, const fd_tally_key *b)
 {
     return a->of == b->of && a->rank == b->rank && a->stage == b->stage
-        && a->step == b->step && a->cat == b->cat && a->name == b->name;
+        && a->step == b->step && a->work == b->work && a->cat == b->cat
+        && a->name == b->name;
 }
 
 static fd_status

@@ -17,7 +17,8 @@ typedef struct fd_tally_key {
     uint32_t rank;
     int64_t stage;
     int64_t step;
-    uint32_t cat; /* index of a text of the caller */
+    uint32_t work; /* of names: kind of GPU work, of the caller */
+    uint32_t cat;  /* index of a text of the caller */
     uint32_t name;
 } fd_tally_key;
 

@@ -18,6 +18,11 @@ typedef struct fd_gpu_launch {
     int64_t start;
     int64_t end;
     uint32_t rank;
+    uint32_t process;
+    uint32_t group; /* as in the activities that it launches */
+    uint32_t thread;
+    bool started;
+    int64_t first; /* start of its first work, once `started` */
 } fd_gpu_launch;
 
 typedef struct fd_gpu_activity {
@@ -28,6 +33,8 @@ typedef struct fd_gpu_activity {
     int64_t stream; /* FD_NO_STREAM: absent; `thread` is the stream */
     uint32_t rank;
     uint32_t thread;
+    uint32_t process;
+    uint32_t group; /* of processes with the same ids of launches */
 } fd_gpu_activity;
 
 typedef struct fd_stream_row {
@@ -45,12 +52,20 @@ typedef struct fd_stream_row {
     int64_t other;
 } fd_stream_row;
 
-/* Pairs of a launch and its work. */
+/* Launches of a rank and the start of their first work: a graph launch starts
+ * many kernels. */
 typedef struct fd_gpu_delays {
     uint32_t rank;
     fd_digest delay; /* from the end of the call to the start of its work */
     fd_digest call;
+    uint64_t early;    /* launches whose work began before the call */
+    int64_t skew;      /* ns: the largest time by which it did */
+    uint64_t repeated; /* launches with the correlation of an earlier one */
 } fd_gpu_delays;
+
+/* Called for each activity whose launch is in the trace. */
+typedef void fd_launch_pair(void *context, const fd_gpu_launch *launch,
+                            const fd_gpu_activity *activity);
 
 typedef struct fd_stream_table {
     FD_VECTOR(fd_gpu_launch) launches; /* of the files being read */
@@ -58,6 +73,7 @@ typedef struct fd_stream_table {
     uint64_t left_out; /* events beyond FD_GPU_EVENTS */
     FD_VECTOR(fd_stream_row) rows;
     FD_VECTOR(fd_gpu_delays) delays;
+    uint32_t last; /* index of the row of the last launch */
 } fd_stream_table;
 
 void fd_stream_table_clear(fd_stream_table *streams);
@@ -67,7 +83,9 @@ fd_status fd_stream_table_launch(fd_stream_table *streams,
 fd_status fd_stream_table_activity(fd_stream_table *streams,
                                    const fd_gpu_activity *activity);
 
-/* Add the rows of the stored events, and remove the events. */
-fd_status fd_stream_table_finish(fd_stream_table *streams);
+/* Add the rows of the stored events, and remove the events. `take` may be
+ * NULL. */
+fd_status fd_stream_table_finish(fd_stream_table *streams,
+                                 fd_launch_pair *take, void *context);
 
 #endif

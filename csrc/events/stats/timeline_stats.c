@@ -1,5 +1,6 @@
 #include "events/stats/timeline_stats.h"
 
+#include "base/sums.h"
 #include "events/event_inputs.h"
 
 #include <string.h>
@@ -92,16 +93,16 @@ is_matched(uint32_t kinds, uint32_t kind)
     return (kind & FD_IS_COLLECTIVE) != 0 && (kind & wanted) != 0;
 }
 
-/* Return the step at a time. */
-static int64_t
-step_at(const fd_timeline_rank *rank, int64_t time)
+/* Return the step at a time, or NULL. */
+static fd_timeline_step *
+step_around(const fd_timeline_rank *rank, int64_t time)
 {
     uint32_t low = 0;
     uint32_t high = rank->steps.count;
     FD_BISECT(low, high, rank->steps.list[middle].start <= time);
     return low > 0 && time < rank->steps.list[low - 1].end
-             ? rank->steps.list[low - 1].number
-             : FD_NO_STEP;
+             ? &rank->steps.list[low - 1]
+             : NULL;
 }
 
 static fd_status
@@ -115,7 +116,8 @@ tally_job(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
                         .step = slice->step,
                         .name = slice->type};
     if (key.step == FD_NO_STEP) {
-        key.step = step_at(rank, slice->start);
+        const fd_timeline_step *step = step_around(rank, slice->start);
+        key.step = step != NULL ? step->number : FD_NO_STEP;
     }
     fd_status status = FD_OK;
     if (key.step != FD_NO_STEP) {
@@ -130,8 +132,10 @@ tally_slice(counting *c, const fd_timeline_rank *rank, const fd_slice *slice)
 {
     fd_tally *tally = &c->stats->tally;
     uint64_t duration = (uint64_t)slice->end - (uint64_t)slice->start;
-    fd_tally_key key = {
-        .of = FD_TALLY_NAME, .cat = slice->cat, .name = slice->name};
+    fd_tally_key key = {.of = FD_TALLY_NAME,
+                        .work = work_of(FD_BASIS_GPU, slice->kind),
+                        .cat = slice->cat,
+                        .name = slice->name};
     fd_status status = FD_OK;
     if ((slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP | FD_IS_AROUND)) == 0) {
         status = fd_tally_add(tally, &key, duration);
@@ -158,9 +162,14 @@ take_activity(counting *c, uint32_t index, const fd_slice *slice)
 {
     fd_stats *stats = c->stats;
     uint32_t rank = c->outline.ranks.list[index].rank;
-    fd_gpu_activity activity = {
-        slice->gpu.correlation, slice->start, slice->end,   slice->gpu.device,
-        slice->gpu.stream,      rank,         slice->thread};
+    fd_gpu_activity activity = {.correlation = slice->gpu.correlation,
+                                .start = slice->start,
+                                .end = slice->end,
+                                .device = slice->gpu.device,
+                                .stream = slice->gpu.stream,
+                                .rank = rank,
+                                .thread = slice->thread,
+                                .process = slice->process};
     fd_kernel_kinds *kernels = kernels_of(c, index);
     if (kernels == NULL) {
         return FD_ENOMEM;
@@ -174,14 +183,33 @@ static fd_status
 take_facts(counting *c, uint32_t index, const fd_slice *slice)
 {
     uint32_t rank = c->outline.ranks.list[index].rank;
-    if (slice->kind & FD_IS_RUNTIME && slice->gpu.correlation != 0) {
-        fd_gpu_launch launch = {slice->gpu.correlation, slice->start,
-                                slice->end, rank};
+    if (slice->kind & FD_IS_RUNTIME
+        && slice->gpu.correlation != FD_NO_CORRELATION) {
+        fd_gpu_launch launch = {.correlation = slice->gpu.correlation,
+                                .start = slice->start,
+                                .end = slice->end,
+                                .rank = rank,
+                                .process = slice->process,
+                                .thread = slice->thread};
         return fd_stream_table_launch(&c->stats->streams, &launch);
     }
     return slice->kind & (FD_IS_KERNEL | FD_IS_COPY)
              ? take_activity(c, index, slice)
              : FD_OK;
+}
+
+/* Count a slice that is far from all others, and note the first one. */
+static fd_status
+note_stray(counting *c, const fd_slice *slice)
+{
+    fd_timeline_input *file = c->file;
+    if ((slice->kind & FD_IS_AROUND) == 0 && file->strays++ == 0) {
+        file->stray_name = slice->name;
+        file->stray_ns = slice->start < c->outline.from
+                           ? fd_minus(slice->start, c->outline.from)
+                           : fd_minus(slice->start, c->outline.to);
+    }
+    return FD_OK;
 }
 
 static fd_status
@@ -198,6 +226,9 @@ take_slice(counting *c, fd_slice *slice)
         return FD_OK;
     }
     fd_slice_move(slice, &c->file->clock);
+    if (fd_timeline_outline_skips(&c->outline, slice)) {
+        return note_stray(c, slice);
+    }
     fd_status status = tally_slice(c, rank, slice);
     fd_then(status, fd_lanes_add(&stats->lanes, index, slice->thread,
                                  work_of(basis_of(rank->kinds), slice->kind),
@@ -277,6 +308,21 @@ read_file(counting *c, take_item *take)
     return status;
 }
 
+/* Widen the step of the host in which an activity was launched. */
+static void
+take_pair(void *context, const fd_gpu_launch *launch,
+          const fd_gpu_activity *activity)
+{
+    const counting *c = context;
+    fd_timeline_rank *rank =
+        fd_timeline_outline_rank(&c->outline, launch->rank);
+    fd_timeline_step *step =
+        rank != NULL ? step_around(rank, launch->start) : NULL;
+    if (step != NULL) {
+        fd_timeline_step_widen(step, activity->start, activity->end);
+    }
+}
+
 static fd_status
 add_steps(counting *c, uint32_t index)
 {
@@ -328,7 +374,10 @@ add_rank(counting *c, uint32_t index, uint64_t lost)
                          .events = rank->events,
                          .calls_lost = rank->calls_lost,
                          .places_lost = rank->places_lost + lost,
-                         .steps = rank->steps.count};
+                         .steps = rank->steps.count,
+                         .open_steps = rank->open_steps,
+                         .steps_end_there = rank->steps_end_there};
+    memcpy(row.steps_of_name, rank->steps_of_name, sizeof row.steps_of_name);
     fd_status status = fd_vector_push(&stats->ranks, row);
     return fd_then(status, add_steps(c, index));
 }
@@ -338,11 +387,13 @@ outline_files(counting *c, fd_timeline_input **files, uint32_t count)
 {
     fd_status status = FD_OK;
     c->outline = (fd_timeline_outline){.steps_lost = 0};
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        c->file = files[i];
-        status = read_file(c, take_for_outline);
-        fd_timeline_outline_next(&c->outline);
-    }
+    do {
+        for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+            c->file = files[i];
+            status = read_file(c, take_for_outline);
+            fd_timeline_outline_next(&c->outline);
+        }
+    } while (status == FD_OK && fd_timeline_outline_again(&c->outline));
     return fd_then(status,
                    fd_timeline_outline_finish(&c->outline, files[0]->rank));
 }
@@ -370,18 +421,21 @@ static fd_status
 count_files(counting *c, fd_timeline_input **files, uint32_t count)
 {
     uint64_t lost = 0;
+    uint64_t left_out = c->stats->streams.left_out;
     fd_status status = outline_files(c, files, count);
     fd_then(status, count_slices(c, files, count));
     for (uint32_t i = 0; i < count && c->outline.ranks.count == 1; i++) {
         lost += files[i]->lost;
     }
+    fd_then(status, fd_stream_table_finish(&c->stats->streams, take_pair, c));
     for (uint32_t i = 0; i < c->outline.ranks.count && status == FD_OK; i++) {
+        fd_timeline_outline_settle(&c->outline.ranks.list[i],
+                                   c->stats->streams.left_out == left_out);
         if (fd_timeline_wants(c->request->ranks, c->request->rank_count,
                               c->outline.ranks.list[i].rank)) {
             status = add_rank(c, i, lost);
         }
     }
-    fd_then(status, fd_stream_table_finish(&c->stats->streams));
     c->stats->steps_lost += c->outline.steps_lost;
     fd_vector_clear(&c->kernels);
     fd_lanes_clear(&c->stats->lanes);

@@ -28,6 +28,10 @@ typedef struct fd_stats_rank {
     uint64_t calls_lost;  /* calls lost because the recorder had no space */
     uint64_t places_lost; /* damaged regions of its files */
     uint32_t steps;
+    uint32_t open_steps; /* steps of length 0 */
+    /* ranges that are the steps, or end them; "": ProfilerStep#N */
+    char steps_of_name[FD_OUTLINE_NAME];
+    bool steps_end_there;
 } fd_stats_rank;
 
 /* The figures of a step of a rank, or of its entire time (FD_NO_STEP). */

@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include "base/sums.h"
 #include "events/readers/event_reader.h"
+#include "events/slice_kinds.h"
+#include "events/stats/gpu_facts.h"
 
 #include <string.h>
 
@@ -17,6 +19,11 @@ enum {
 static void
 window_widen(fd_timeline_window *window, int64_t begin, int64_t end)
 {
+    window->open_ns =
+        begin == end && (!window->open || begin > window->open_ns)
+            ? begin
+            : window->open_ns;
+    window->open = window->open || begin == end;
     window->begin_ns =
         !window->any || begin < window->begin_ns ? begin : window->begin_ns;
     window->end_ns =
@@ -43,6 +50,27 @@ windows_add(fd_timeline_windows *windows, const fd_timeline_event *event,
     return status;
 }
 
+/* A step of length 0 has no end: it lasts until the next step. */
+static void
+close_window(const fd_timeline_windows *windows, fd_timeline_window *window)
+{
+    if (window->any && window->open && window->open_ns == window->end_ns) {
+        window->end_ns =
+            windows->has_next && windows->next_ns > window->open_ns
+                ? windows->next_ns
+                : INT64_MAX;
+    }
+}
+
+static void
+close_windows(fd_timeline_windows *windows)
+{
+    close_window(windows, &windows->all);
+    for (uint32_t i = 0; i < windows->list.count; i++) {
+        close_window(windows, &windows->list.list[i]);
+    }
+}
+
 fd_status
 fd_timeline_windows_find(fd_timeline_windows *windows,
                          const fd_timeline_input *input, uint64_t first_step,
@@ -57,12 +85,20 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
     fd_status status = fd_timeline_reader_open(&reader, input->path, error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
-        if (item == FD_TIMELINE_EVENT
-            && fd_timeline_is_step(&reader.event, &number, &begin, &end)
-            && number >= first_step && number < end_step) {
+        if (item != FD_TIMELINE_EVENT
+            || !fd_timeline_is_step(&reader.event, &number, &begin, &end)) {
+            continue;
+        }
+        if (number >= end_step
+            && (!windows->has_next || begin < windows->next_ns)) {
+            windows->has_next = true;
+            windows->next_ns = begin;
+        }
+        if (number >= first_step && number < end_step) {
             status = windows_add(windows, &reader.event, begin, end);
         }
     }
+    close_windows(windows);
     fd_then(status, reader.status);
     fd_timeline_reader_close(&reader);
     return status;
@@ -81,6 +117,7 @@ fd_timeline_filter_clear(fd_timeline_filter *filter)
     fd_timeline_slices_clear(&filter->slices);
     fd_vector_clear(&filter->pairs);
     fd_map_clear(&filter->flows);
+    fd_map_clear(&filter->launches);
 }
 
 /* Return the window of a process, as times of the file. */
@@ -154,6 +191,45 @@ flow_key(const fd_timeline_event *event)
     return key | 1;
 }
 
+/* Note whether a launch is inside. Its work runs later, on another clock or
+ * after the end of the steps. */
+static fd_status
+note_launch(fd_timeline_filter *filter, const fd_timeline_event *event)
+{
+    fd_gpu_facts facts;
+    uint64_t step;
+    if (event->phase != 'X'
+        || (fd_timeline_kind(event, &step) & FD_IS_RUNTIME) == 0) {
+        return FD_OK;
+    }
+    fd_gpu_facts_read(event, &facts);
+    uint64_t key = facts.correlation + 1;
+    uint32_t state = fd_map_get(&filter->launches, key);
+    state |= is_moment_inside(filter, event, true) ? INSIDE : OUTSIDE;
+    return facts.correlation == FD_NO_CORRELATION
+                || filter->launches.count >= fd_budget(MOST_FLOWS)
+             ? FD_OK
+             : fd_map_put(&filter->launches, key, state);
+}
+
+/* Return whether GPU work was launched inside: INSIDE, OUTSIDE, or another
+ * value if that is not known. */
+static uint32_t
+state_of_work(const fd_timeline_filter *filter, const fd_timeline_event *event)
+{
+    fd_gpu_facts facts;
+    uint64_t step;
+    if (event->phase != 'X'
+        || (fd_timeline_kind(event, &step) & (FD_IS_KERNEL | FD_IS_COPY))
+               == 0) {
+        return 0;
+    }
+    fd_gpu_facts_read(event, &facts);
+    return facts.correlation != FD_NO_CORRELATION
+             ? fd_map_get(&filter->launches, facts.correlation + 1)
+             : 0;
+}
+
 /* Note whether a flow has events inside and outside. The beginning is outside,
  * because a slice that ends there is not kept. */
 static fd_status
@@ -161,6 +237,11 @@ note_flow(fd_timeline_filter *filter, const fd_timeline_event *event)
 {
     uint64_t key = flow_key(event);
     uint32_t state = fd_map_get(&filter->flows, key);
+    fd_span cat = fd_timeline_text(event->cat);
+    if (filter->request->has_steps && event->phase == 'f' && cat.from != NULL
+        && fd_span_is(cat, "ac2g")) {
+        return FD_OK; /* work is kept with its launch */
+    }
     uint32_t now =
         state | (is_moment_inside(filter, event, false) ? INSIDE : OUTSIDE);
     bool full = filter->flows.count >= fd_budget(MOST_FLOWS);
@@ -266,11 +347,14 @@ fd_timeline_filter_begin(fd_timeline_filter *filter, fd_error *error)
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         const fd_timeline_event *event = &reader.event;
+        if (item == FD_TIMELINE_EVENT && filter->request->has_steps) {
+            status = note_launch(filter, event);
+        }
         if (item == FD_TIMELINE_EVENT && is_flow(event->phase)) {
-            status = note_flow(filter, event);
+            fd_then(status, note_flow(filter, event));
         }
         else if (item == FD_TIMELINE_EVENT && paired_phase(event->phase)) {
-            status = note_pair(filter, event);
+            fd_then(status, note_pair(filter, event));
         }
         filter->number += item == FD_TIMELINE_EVENT;
     }
@@ -288,6 +372,11 @@ of_wanted_time(const fd_timeline_filter *filter,
 {
     int64_t begin;
     int64_t end = event->start;
+    uint32_t work =
+        filter->request->has_steps ? state_of_work(filter, event) : 0;
+    if (work == INSIDE || work == OUTSIDE) {
+        return work == INSIDE;
+    }
     if (paired_phase(event->phase) != 0) {
         return is_marked(filter, filter->number);
     }

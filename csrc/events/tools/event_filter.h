@@ -15,13 +15,17 @@
 
 typedef struct fd_timeline_window {
     bool any;
+    bool open; /* has a step of length 0, the last one at `open_ns` */
     int64_t begin_ns;
     int64_t end_ns;
+    int64_t open_ns;
 } fd_timeline_window;
 
 /* The times of the requested steps in a file. */
 typedef struct fd_timeline_windows {
     fd_timeline_window all;
+    bool has_next;
+    int64_t next_ns;   /* start of the first step after the requested ones */
     fd_text_pool pids; /* as spelled in the file, without quotes */
     FD_VECTOR(fd_timeline_window) list; /* by the index in `pids` */
 } fd_timeline_windows;
@@ -40,9 +44,10 @@ typedef struct fd_timeline_filter {
     int64_t origin_ns;         /* the earliest time of the merge */
     fd_timeline_slices slices; /* while pairs are searched */
     FD_VECTOR(uint64_t) pairs; /* a bit per event: part of a kept pair */
-    fd_map flows;              /* has events inside, outside */
-    uint64_t number;           /* of the next event */
-    uint64_t kept;             /* except metadata rows */
+    fd_map launches; /* for steps: correlation + 1 -> whether inside */
+    fd_map flows;    /* has events inside, outside */
+    uint64_t number; /* of the next event */
+    uint64_t kept;   /* except metadata rows */
     uint64_t skipped;
 } fd_timeline_filter;
 

@@ -1,6 +1,7 @@
 #include "events/tools/input_survey.h"
 
 #include "base/budget.h"
+#include "json/decimal.h"
 
 #include <stdio.h>
 
@@ -8,14 +9,15 @@ static bool
 find_number(fd_span object, const char *name, uint64_t most, uint64_t *number)
 {
     fd_span value;
-    return fd_scan_find(object, name, &value) && fd_span_u64(value, number)
-        && *number <= most;
+    return fd_scan_find(object, name, &value)
+        && fd_decimal_whole(value, number) && *number <= most;
 }
 
 static void
 take_base(fd_timeline_survey *survey, uint64_t base)
 {
     survey->has_base = base <= INT64_MAX;
+    survey->unread = survey->has_base ? survey->unread : "baseTimeNanoseconds";
     survey->base_ns = survey->has_base ? (int64_t)base : 0;
 }
 
@@ -47,9 +49,9 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         && number <= UINT32_MAX) {
         survey->merged = (uint32_t)number;
     }
-    else if (fd_span_is(key, "baseTimeNanoseconds")
-             && fd_span_u64(value, &number)) {
-        take_base(survey, number);
+    else if (fd_span_is(key, "baseTimeNanoseconds")) {
+        bool known = fd_decimal_whole(value, &number);
+        take_base(survey, known ? number : UINT64_MAX);
     }
     else if (fd_span_is(key, "viztracer_metadata") && !survey->has_base
              && find_number(value, "baseTimeNanoseconds", INT64_MAX,
@@ -63,13 +65,16 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         fd_span_words(value, survey->coordinates, FD_TIMELINE_NAME);
     }
     else if (fd_span_is(key, "distributedInfo")) {
+        fd_span words;
         survey->has_rank =
             find_number(value, "rank", FD_TIMELINE_RANKS - 1, &number);
         survey->rank = survey->has_rank ? (uint32_t)number : 0;
+        if (!survey->has_rank && fd_scan_find(value, "rank", &words)) {
+            survey->unread = "rank";
+        }
         bool known =
             find_number(value, "world_size", FD_TIMELINE_RANKS, &number);
         survey->world = known ? (uint32_t)number : 0;
-        fd_span words;
         if (fd_scan_find(value, "coordinates", &words)) {
             fd_span_words(words, survey->coordinates, FD_TIMELINE_NAME);
         }

@@ -24,8 +24,9 @@ typedef struct fd_timeline_survey {
     bool has_rank;   /* the file states its rank in
                                    * distributedInfo */
     uint32_t rank;
-    uint32_t world; /* 0: unknown */
-    bool has_base;  /* `base_ns` is known: baseTimeNanoseconds of PyTorch, or
+    uint32_t world;     /* 0: unknown */
+    const char *unread; /* a member with an unknown value; NULL: none */
+    bool has_base; /* `base_ns` is known: baseTimeNanoseconds of PyTorch, or
                    * from VizTracer */
     int64_t base_ns;
     bool has_first;

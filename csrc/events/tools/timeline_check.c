@@ -1,7 +1,9 @@
 #include "events/tools/timeline_check.h"
 
 #include "base/budget.h"
+#include "base/sums.h"
 #include "events/slice_kinds.h"
+#include "events/tools/stray_times.h"
 #include "trace/interned_texts.h"
 #include "json/decimal.h"
 
@@ -34,6 +36,7 @@ typedef struct checking {
     fd_text_pool pids;
     fd_text_pool names;
     FD_VECTOR(process) processes;
+    fd_stray_times times;
     FD_VECTOR(rank_row) ranks;
     bool has_ranks;
     bool is_trace;
@@ -47,6 +50,16 @@ static void
 add_fault(checking *c, fd_fault what, fd_fault_position position)
 {
     fd_faults_add(&c->check->faults, what, position);
+}
+
+/* Return whether an event is `{}`. */
+static bool
+is_empty(const fd_timeline_event *event)
+{
+    return event->phase == 0 && event->name.from == NULL
+        && event->cat.from == NULL && event->pid.from == NULL
+        && event->ts.from == NULL && event->args.from == NULL
+        && event->rest.from == NULL;
 }
 
 static bool
@@ -133,14 +146,9 @@ static void
 check_step(checking *c, const fd_timeline_event *event, process *of,
            fd_fault_position position)
 {
-    static const char nothing[] = "";
     uint64_t step;
-    fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat)
-                                          : (fd_span){nothing, nothing};
     if (!fd_timeline_named(event) || of == NULL
-        || (fd_timeline_kind_of(cat, fd_span_inside(event->name), &step)
-            & FD_IS_STEP)
-               == 0) {
+        || (fd_timeline_kind(event, &step) & FD_IS_STEP) == 0) {
         return;
     }
     if (of->has_step
@@ -183,6 +191,10 @@ check_event(checking *c, const fd_timeline_event *event,
             fd_fault_position position)
 {
     char phase = event->phase;
+    if (is_empty(event)) {
+        add_fault(c, FD_FAULT_EMPTY, position);
+        return;
+    }
     if (phase == 0 || strchr(PHASES, phase) == NULL) {
         add_fault(c, FD_FAULT_PHASE, position);
         return;
@@ -226,6 +238,9 @@ first_look(checking *c, const fd_timeline_event *event,
 {
     process *of;
     check_event(c, event, position);
+    if (is_empty(event)) {
+        return FD_OK;
+    }
     fd_status status = find_process(c, event->pid, &of);
     if (status != FD_OK) {
         return status;
@@ -237,10 +252,38 @@ first_look(checking *c, const fd_timeline_event *event,
         of->has_events = true;
         of->first = position;
     }
+    if (event->has_start) {
+        int64_t end = event->phase == 'X' && event->has_duration
+                        ? fd_plus(event->start, event->duration)
+                        : event->start;
+        fd_stray_times_add(&c->times, event->start, end, position);
+    }
     if (event->phase == 'X' && event->has_start) {
         check_step(c, event, of, position);
     }
     return FD_OK;
+}
+
+/* Add a note for each event that is far from all others. */
+static void
+check_times(checking *c)
+{
+    fd_stray_times *times = &c->times;
+    uint32_t early;
+    uint32_t late;
+    fd_stray_times_find(times, &early, &late);
+    for (uint32_t i = 0; i < times->used; i++) {
+        const fd_time_cluster *of = &times->list[i];
+        uint64_t known =
+            of->count < FD_TIME_POSITIONS ? of->count : FD_TIME_POSITIONS;
+        if (i >= early && i + late < times->used) {
+            continue;
+        }
+        for (uint64_t k = 0; k < known; k++) {
+            add_fault(c, FD_FAULT_FAR, of->first[k]);
+        }
+        fd_faults_add_many(&c->check->faults, FD_FAULT_FAR, of->count - known);
+    }
 }
 
 static fd_status
@@ -296,7 +339,10 @@ take_item(checking *c, const fd_timeline_reader *reader, bool is_event)
     fd_fault_position position = {reader->begin, is_event ? ++c->events : 0};
     if (c->tracks.pass == 0 && c->tracks.passes == 0) {
         for (uint32_t i = 0; i < reader->repairs; i++) {
-            add_fault(c, FD_FAULT_REPAIR, position);
+            bool slash = reader->scan.repairs.list[i].good[0] == '\\'
+                      && reader->scan.repairs.list[i].good[1] == '\\';
+            add_fault(c, slash ? FD_FAULT_BACKSLASH : FD_FAULT_REPAIR,
+                      position);
         }
         if (!is_event) {
             return take_member(c, reader);
@@ -426,6 +472,7 @@ fd_timeline_check_file(const char *path, const fd_check_request *request,
         }
     }
     if (status == FD_OK) {
+        check_times(&c);
         check_processes(&c);
         check->left_out += c.tracks.left_out;
     }

@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,10 @@ fd_timeline_outline_clear(fd_timeline_outline *outline)
 {
     for (uint32_t i = 0; i < outline->ranks.count; i++) {
         fd_vector_clear(&outline->ranks.list[i].steps);
+        fd_vector_clear(&outline->ranks.list[i].gpu_steps);
     }
+    fd_vector_clear(&outline->ranges);
+    fd_text_pool_clear(&outline->range_names);
     fd_timeline_slices_clear(&outline->slices);
     fd_vector_clear(&outline->processes);
     fd_vector_clear(&outline->steps);
@@ -38,9 +42,68 @@ widen_span(fd_timeline_rank *sums, int64_t first, int64_t last)
     sums->any = true;
 }
 
+/* Add a range that may be a step. Its name ends in a number, or not. */
+static fd_status
+take_range(fd_timeline_outline *outline, const fd_slice *slice)
+{
+    fd_span name = fd_text_pool_span(&outline->slices.texts, slice->name);
+    fd_span base = fd_timeline_job_type(name);
+    uint64_t number;
+    uint32_t id;
+    bool numbered =
+        fd_span_size(base) < fd_span_size(name)
+        && fd_span_u64((fd_span){fd_timeline_number_in(name), name.to},
+                       &number)
+        && number <= INT64_MAX;
+    if (outline->steps.count > 0
+        || outline->ranges.count >= fd_budget(FD_OUTLINE_STEPS)) {
+        return FD_OK;
+    }
+    fd_status status = fd_text_pool_add(&outline->range_names, base.from,
+                                        fd_span_size(base), &id);
+    fd_timeline_range range = {.name = id,
+                               .thread = slice->thread,
+                               .process = slice->process,
+                               .optimizer =
+                                   (slice->kind & FD_IS_OPTIMIZER) != 0,
+                               .number = numbered ? (int64_t)number : -1,
+                               .start = slice->start,
+                               .end = slice->end};
+    return fd_then(status, fd_vector_push(&outline->ranges, range));
+}
+
+bool
+fd_timeline_outline_skips(const fd_timeline_outline *outline,
+                          const fd_slice *slice)
+{
+    return outline->has_window
+        && (slice->start < outline->from || slice->end > outline->to);
+}
+
+bool
+fd_timeline_outline_again(fd_timeline_outline *outline)
+{
+    uint32_t early;
+    uint32_t late;
+    if (outline->has_window
+        || !fd_stray_times_find(&outline->times, &early, &late)) {
+        return false;
+    }
+    const fd_time_cluster *list = outline->times.list;
+    int64_t from = list[early].from;
+    int64_t to = list[outline->times.used - late - 1].to;
+    fd_timeline_outline_clear(outline);
+    *outline =
+        (fd_timeline_outline){.has_window = true, .from = from, .to = to};
+    return true;
+}
+
 static fd_status
 take_slice(fd_timeline_outline *outline, const fd_slice *slice)
 {
+    if (fd_timeline_outline_skips(outline, slice)) {
+        return FD_OK;
+    }
     fd_timeline_rank *sums = &outline->processes.list[slice->process].sums;
     bool gpu = (slice->kind & FD_IS_GPU_STEP) != 0;
     uint32_t both = FD_IS_KERNEL | FD_IS_COLLECTIVE;
@@ -48,6 +111,11 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice)
     sums->kinds |= (slice->kind & both) == both ? FD_HAS_GPU_COLLECTIVES : 0;
     if ((slice->kind & FD_IS_AROUND) == 0) {
         widen_span(sums, slice->start, slice->end);
+        fd_stray_times_add(&outline->times, slice->start, slice->end,
+                           (fd_fault_position){0, 0});
+    }
+    if (slice->kind & (FD_IS_OPTIMIZER | FD_IS_RANGE)) {
+        return take_range(outline, slice);
     }
     if ((slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) == 0) {
         return FD_OK;
@@ -56,9 +124,12 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice)
         outline->steps_lost++;
         return FD_OK;
     }
-    return fd_vector_push(&outline->steps,
-                          (fd_timeline_step){slice->step, slice->start,
-                                             slice->end, slice->process, gpu});
+    fd_timeline_step step = {.number = slice->step,
+                             .start = slice->start,
+                             .end = slice->end,
+                             .process = slice->process,
+                             .gpu = gpu};
+    return fd_vector_push(&outline->steps, step);
 }
 
 fd_status
@@ -132,8 +203,8 @@ fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
 
 FD_ORDER_BY(by_rank, fd_timeline_rank, rank)
 
-static fd_timeline_rank *
-find_rank(const fd_timeline_outline *outline, uint32_t rank)
+fd_timeline_rank *
+fd_timeline_outline_rank(const fd_timeline_outline *outline, uint32_t rank)
 {
     fd_timeline_rank key = {.rank = rank};
     return outline->ranks.count == 0
@@ -175,7 +246,8 @@ add_sums(fd_timeline_outline *outline)
 {
     for (uint32_t i = 0; i < outline->processes.count; i++) {
         fd_timeline_process_facts *process = &outline->processes.list[i];
-        fd_timeline_rank *rank = find_rank(outline, process->number);
+        fd_timeline_rank *rank =
+            fd_timeline_outline_rank(outline, process->number);
         const fd_timeline_rank *sums = &process->sums;
         if (rank == NULL) {
             continue;
@@ -196,68 +268,105 @@ add_sums(fd_timeline_outline *outline)
     }
     for (uint32_t i = 0; i < outline->reported.count; i++) {
         fd_timeline_rank *rank =
-            find_rank(outline, outline->reported.list[i].rank);
+            fd_timeline_outline_rank(outline, outline->reported.list[i].rank);
         if (rank != NULL) {
             rank->places_lost += outline->reported.list[i].places_lost;
         }
     }
 }
 
-FD_ORDER_BY(by_number, fd_timeline_step, number, start)
-
-FD_ORDER_BY(by_start, fd_timeline_step, start, number)
-
-/* Make steps disjoint: one per number, from its first start to its last end,
- * at most until the start of the next. */
-static void
-tidy_steps(fd_timeline_rank *rank)
+/* Make steps of the ranges of a rank that has none. */
+static fd_status
+steps_from_ranges(fd_timeline_outline *outline, fd_timeline_rank *rank,
+                  const fd_timeline_range *list, uint32_t count)
 {
-    fd_timeline_step *list = rank->steps.list;
-    uint32_t kept = 0;
-    if (rank->steps.count == 0) {
-        return;
+    const fd_timeline_range *chosen;
+    fd_status status = fd_timeline_steps_from_ranges(list, count, rank->first,
+                                                     &rank->steps, &chosen);
+    if (status != FD_OK || chosen == NULL) {
+        return status;
     }
-    qsort(list, rank->steps.count, sizeof *list, by_number);
-    for (uint32_t i = 0; i < rank->steps.count; i++) {
-        if (kept > 0 && list[kept - 1].number == list[i].number) {
-            int64_t end = list[i].end;
-            list[kept - 1].end =
-                end > list[kept - 1].end ? end : list[kept - 1].end;
-        }
-        else {
-            list[kept++] = list[i];
-        }
-    }
-    rank->steps.count = kept;
-    qsort(list, kept, sizeof *list, by_start);
-    for (uint32_t i = 0; i + 1 < kept; i++) {
-        int64_t next = list[i + 1].start;
-        list[i].end = list[i].end > next ? next : list[i].end;
-    }
+    fd_span name = fd_text_pool_span(&outline->range_names, chosen->name);
+    snprintf(rank->steps_of_name, sizeof rank->steps_of_name, "%.*s",
+             (int)(fd_span_size(name) < FD_OUTLINE_NAME ? fd_span_size(name)
+                                                        : FD_OUTLINE_NAME),
+             name.from);
+    rank->steps_end_there = chosen->optimizer;
+    rank->steps_of = chosen->process + 1;
+    return FD_OK;
 }
 
-/* Select the steps of each rank. With GPU work, use the steps on the GPU,
- * because the host runs ahead of it; otherwise those of one process, because
- * another program may number steps differently. */
+static fd_status
+find_ranges(fd_timeline_outline *outline)
+{
+    fd_timeline_range *list = outline->ranges.list;
+    uint32_t count = outline->ranges.count;
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        list[i].rank = outline->processes.list[list[i].process].rank;
+    }
+    fd_timeline_ranges_sort(list, count);
+    for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
+        for (next = i + 1; next < count && list[next].rank == list[i].rank;
+             next++) {
+        }
+        fd_timeline_rank *rank = &outline->ranks.list[list[i].rank];
+        if (rank->steps.count + rank->gpu_steps.count == 0) {
+            status = steps_from_ranges(outline, rank, &list[i], next - i);
+        }
+    }
+    return status;
+}
+
+/* Add a step. One of length 0 was open when the trace ended, or has no end for
+ * another reason: it lasts until the next one or the last slice of its
+ * process. */
+static fd_status
+share_step(fd_timeline_outline *outline, fd_timeline_step step)
+{
+    const fd_timeline_process_facts *of =
+        &outline->processes.list[step.process];
+    fd_timeline_rank *rank = &outline->ranks.list[of->rank];
+    if (step.gpu) {
+        return fd_vector_push(&rank->gpu_steps, step);
+    }
+    if (step.process + 1 != rank->steps_of) {
+        return FD_OK; /* another program may number steps differently */
+    }
+    if (step.end == step.start) {
+        rank->open_steps++;
+        step.open = true;
+        step.end = of->sums.last;
+    }
+    return fd_vector_push(&rank->steps, step);
+}
+
 static fd_status
 share_steps(fd_timeline_outline *outline)
 {
     fd_status status = FD_OK;
     for (uint32_t i = 0; i < outline->steps.count && status == FD_OK; i++) {
-        const fd_timeline_step *step = &outline->steps.list[i];
-        uint32_t index = outline->processes.list[step->process].rank;
-        fd_timeline_rank *rank = &outline->ranks.list[index];
-        bool counts = (rank->kinds & FD_IS_GPU_STEP) != 0
-                        ? step->gpu
-                        : step->process + 1 == rank->steps_of;
-        if (counts) {
-            status = fd_vector_push(&rank->steps, *step);
-        }
+        status = share_step(outline, outline->steps.list[i]);
     }
     for (uint32_t i = 0; i < outline->ranks.count; i++) {
-        tidy_steps(&outline->ranks.list[i]);
+        fd_timeline_steps_tidy(&outline->ranks.list[i].steps);
+        fd_timeline_steps_tidy(&outline->ranks.list[i].gpu_steps);
     }
-    return status;
+    return fd_then(status, find_ranges(outline));
+}
+
+/* Use the work that was launched in the steps of the host, which runs ahead of
+ * the GPU; without launches the annotations on streams. Those can lack the
+ * work of other threads, such as the backward pass. */
+void
+fd_timeline_outline_settle(fd_timeline_rank *rank, bool complete)
+{
+    bool launched = complete && fd_timeline_steps_launched(&rank->steps);
+    if (!launched && rank->gpu_steps.count > 0) {
+        fd_timeline_step_list host = rank->steps;
+        rank->steps = rank->gpu_steps;
+        rank->gpu_steps = host;
+    }
 }
 
 void

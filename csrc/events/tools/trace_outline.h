@@ -5,19 +5,16 @@
 
 #include "events/readers/event_reader.h"
 #include "events/stats/slice_reader.h"
+#include "events/tools/stray_times.h"
+#include "events/tools/training_steps.h"
 
-enum { FD_OUTLINE_STEPS = 1 << 20 };
+enum {
+    FD_OUTLINE_STEPS = 1 << 20, /* maximum of steps, and of ranges */
+    FD_OUTLINE_NAME = 64        /* longer names of ranges are cut */
+};
 
 /* A flag in addition to FD_IS_...: a kernel that communicates. */
 #define FD_HAS_GPU_COLLECTIVES (UINT32_C(1) << 31)
-
-typedef struct fd_timeline_step {
-    int64_t number;
-    int64_t start;
-    int64_t end;
-    uint32_t process;
-    bool gpu;
-} fd_timeline_step;
 
 typedef struct fd_timeline_rank {
     uint32_t rank;
@@ -31,7 +28,13 @@ typedef struct fd_timeline_rank {
     int64_t last;
     uint32_t steps_of; /* index + 1 of the process whose steps are used */
     uint32_t jobs_of;
-    FD_VECTOR(fd_timeline_step) steps; /* in order, disjoint */
+    fd_timeline_step_list steps;     /* in order, disjoint; of the host if it
+                                      * has any */
+    fd_timeline_step_list gpu_steps; /* as annotated on streams of a GPU */
+    uint32_t open_steps;             /* steps of length 0 */
+    char steps_of_name[FD_OUTLINE_NAME]; /* ranges that are the steps, or "":
+                                          * they are ProfilerStep#N */
+    bool steps_end_there;                /* steps end where these end */
 } fd_timeline_rank;
 
 typedef struct fd_timeline_process_facts {
@@ -44,8 +47,14 @@ typedef struct fd_timeline_process_facts {
 typedef struct fd_timeline_outline {
     fd_timeline_slices slices;
     FD_VECTOR(fd_timeline_process_facts) processes;
-    FD_VECTOR(fd_timeline_step) steps;
-    uint64_t steps_lost;               /* steps beyond FD_OUTLINE_STEPS */
+    fd_timeline_step_list steps;
+    uint64_t steps_lost;                 /* steps beyond FD_OUTLINE_STEPS */
+    FD_VECTOR(fd_timeline_range) ranges; /* until there is a step */
+    fd_text_pool range_names;
+    fd_stray_times times;
+    bool has_window; /* slices outside `from` to `to` are not counted */
+    int64_t from;
+    int64_t to;
     FD_VECTOR(fd_timeline_rank) ranks; /* sorted by rank */
     /* damaged regions, as a merge reports them */
     FD_VECTOR(fd_timeline_rank) reported;
@@ -63,6 +72,21 @@ fd_status fd_timeline_outline_member(fd_timeline_outline *outline, fd_span key,
 
 /* Prepare for the next file of the same rank. */
 void fd_timeline_outline_next(fd_timeline_outline *outline);
+
+/* Return whether a slice is outside the window, far from all others. */
+bool fd_timeline_outline_skips(const fd_timeline_outline *outline,
+                               const fd_slice *slice);
+
+/* Begin again with a window around all slices except those that are far from
+ * all others; return false if there are no such slices. */
+bool fd_timeline_outline_again(fd_timeline_outline *outline);
+
+fd_timeline_rank *fd_timeline_outline_rank(const fd_timeline_outline *outline,
+                                           uint32_t rank);
+
+/* Select the steps of a rank, when the work launched in its steps is known
+ * (`complete`). */
+void fd_timeline_outline_settle(fd_timeline_rank *rank, bool complete);
 
 /* Finish after the last item: assign processes without a rank to `rank`. */
 fd_status fd_timeline_outline_finish(fd_timeline_outline *outline,

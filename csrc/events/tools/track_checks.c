@@ -15,6 +15,7 @@ typedef struct open_slice {
     int64_t end; /* INT64_MAX: a B without a known end */
     uint64_t name;
     bool profiled;
+    bool kernel;
     fd_fault_position position;
 } open_slice;
 
@@ -89,7 +90,7 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
     fd_track_record record = {.time = event->start,
                               .event = position.event,
                               .byte =
-                                  position.byte & ((UINT64_C(1) << 55) - 1),
+                                  position.byte & ((UINT64_C(1) << 54) - 1),
                               .what = (unsigned char)phase};
     if (!event->has_start || phase == 0) {
         return FD_OK;
@@ -98,6 +99,8 @@ fd_tracks_add(fd_tracks *tracks, const fd_timeline_event *event,
         record.track = thread_track(event);
         record.profiled = event->cat.from != NULL
                        && fd_timeline_is_profiled(fd_span_inside(event->cat));
+        record.kernel =
+            event->cat.from != NULL && fd_span_is(event->cat, "\"kernel\"");
         record.end =
             fd_timeline_named(event) ? (int64_t)mix_hash(0, event->name) : 0;
         if (phase == 'X'
@@ -180,12 +183,16 @@ begin_slice(walk *w, const fd_track_record *record, fd_fault_position position)
 {
     bool whole = record->what == 'X';
     open_slice slice = {whole ? record->end : INT64_MAX, (uint64_t)record->end,
-                        record->profiled, position};
+                        record->profiled, record->kernel, position};
     close_ended(w, record->time);
     if (whole && w->open.count > 0
         && w->open.list[w->open.count - 1].end < record->end) {
         fault_overlap(w, record->profiled, position);
         return FD_OK;
+    }
+    if (slice.kernel && w->open.count > 0
+        && w->open.list[w->open.count - 1].kernel) {
+        fd_faults_add(w->faults, FD_FAULT_KERNEL_OVERLAP, position);
     }
     return fd_vector_push(&w->open, slice);
 }

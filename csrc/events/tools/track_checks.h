@@ -21,7 +21,8 @@ typedef struct fd_track_record {
     int64_t time;
     int64_t end; /* end of an X; name hash of a B or E */
     uint64_t event;
-    uint64_t byte : 55;
+    uint64_t byte : 54;
+    uint64_t kernel : 1;
     uint64_t profiled : 1; /* a slice of torch.profiler */
     uint64_t what : 8;     /* the phase, or a kind of fd_tracks_add */
 } fd_track_record;

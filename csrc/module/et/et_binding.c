@@ -11,6 +11,7 @@ static const fd_column fault_columns[] = {
     FD_COLUMN(fd_et_faults, "lost_bytes", U64, lost_bytes),
     FD_COLUMN(fd_et_faults, "trouble", CHARS, trouble),
     FD_COLUMN(fd_et_faults, "repaired", U64, repaired),
+    FD_COLUMN(fd_et_faults, "invalid", U64, invalid),
     FD_COLUMN(fd_et_faults, "wrong", U64, wrong),
     FD_COLUMN(fd_et_faults, "duplicates", U64, duplicates),
     FD_COLUMN(fd_et_faults, "orphans", U64, orphans),

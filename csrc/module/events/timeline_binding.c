@@ -171,7 +171,7 @@ input_row(const fd_timeline_input *input, PyObject *path)
 {
     return Py_BuildValue(
         "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,"
-        "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K}",
+        "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:z}",
         "file", PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
         (unsigned)input->rank, "format", input->survey.format, "program",
         input->survey.program, "used", input->used ? Py_True : Py_False,
@@ -195,7 +195,7 @@ input_row(const fd_timeline_input *input, PyObject *path)
         (unsigned long long)input->native.alone, "skipped",
         (unsigned long long)input->native.skipped, "early",
         (unsigned long long)input->native.early, "overlaps",
-        (unsigned long long)input->overlaps);
+        (unsigned long long)input->overlaps, "unread", input->survey.unread);
 }
 
 static PyObject *

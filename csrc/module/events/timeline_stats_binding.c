@@ -20,7 +20,7 @@ typedef struct arguments {
 } arguments;
 
 static PyObject *
-file_rows(const arguments *a)
+file_rows(const arguments *a, const fd_text_pool *texts)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < a->count; i++) {
@@ -28,7 +28,8 @@ file_rows(const arguments *a)
         list = fd_list_with(
             list,
             Py_BuildValue(
-                "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s}",
+                "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s,"
+                "s:K,s:N,s:L,s:z}",
                 "file", PyUnicode_DecodeFSDefault(file->path), "used",
                 file->used ? Py_True : Py_False, "rank", file->rank, "world",
                 file->survey.world, "align",
@@ -42,7 +43,12 @@ file_rows(const arguments *a)
                 (unsigned long long)file->lost_bytes, "repaired",
                 (unsigned long long)file->repaired, "unpaired",
                 (unsigned long long)file->unpaired, "timeless",
-                (unsigned long long)file->timeless, "trouble", file->trouble));
+                (unsigned long long)file->timeless, "trouble", file->trouble,
+                "strays", (unsigned long long)file->strays, "stray",
+                file->strays > 0 ? fd_text_object(texts, file->stray_name)
+                                 : Py_NewRef(Py_None),
+                "stray_ns", (long long)file->stray_ns, "unread",
+                file->survey.unread));
     }
     return list;
 }
@@ -60,12 +66,18 @@ rank_rows(const fd_stats *stats)
         }
         list = fd_list_with(
             list,
-            Py_BuildValue("{s:I,s:s,s:K,s:K,s:K,s:I,s:K}", "rank", rank->rank,
-                          "basis", fd_stats_basis_name(rank->basis), "events",
-                          (unsigned long long)rank->events, "calls_lost",
-                          (unsigned long long)rank->calls_lost, "places_lost",
-                          (unsigned long long)rank->places_lost, "steps",
-                          rank->steps, "began_last", last));
+            Py_BuildValue(
+                "{s:I,s:s,s:K,s:K,s:K,s:I,s:K,s:I,s:N,s:O}", "rank",
+                rank->rank, "basis", fd_stats_basis_name(rank->basis),
+                "events", (unsigned long long)rank->events, "calls_lost",
+                (unsigned long long)rank->calls_lost, "places_lost",
+                (unsigned long long)rank->places_lost, "steps", rank->steps,
+                "began_last", last, "open_steps", rank->open_steps, "steps_of",
+                PyUnicode_DecodeUTF8(rank->steps_of_name,
+                                     (Py_ssize_t)strlen(rank->steps_of_name),
+                                     "replace"),
+                "steps_end_there",
+                rank->steps_end_there ? Py_True : Py_False));
     }
     return list;
 }
@@ -90,22 +102,6 @@ step_rows(const fd_stats *stats)
     return list;
 }
 
-/* Return the kind of GPU work, or None if it is not GPU work. */
-static PyObject *
-kind_of(const fd_stats *stats, const fd_tally_key *key)
-{
-    const fd_text_pool *texts = &stats->slices.texts;
-    uint64_t step;
-    uint32_t kind =
-        fd_timeline_kind_of(fd_text_pool_span(texts, key->cat),
-                            fd_text_pool_span(texts, key->name), &step);
-    if ((kind & (FD_IS_KERNEL | FD_IS_COPY)) == 0) {
-        return Py_NewRef(Py_None);
-    }
-    return PyUnicode_FromString(fd_kernel_kind_name(
-        kind & FD_IS_COPY ? 2 : (kind & FD_IS_COMMUNICATION) != 0));
-}
-
 static PyObject *
 tally_row(const fd_stats *stats, const fd_tally_row *row)
 {
@@ -121,7 +117,10 @@ tally_row(const fd_stats *stats, const fd_tally_row *row)
     }
     made = fd_columns_with(made, "category", fd_text_object(texts, key->cat));
     made = fd_columns_with(made, "name", fd_text_object(texts, key->name));
-    return fd_columns_with(made, "kind", kind_of(stats, key));
+    return fd_columns_with(made, "kind",
+                           key->work != FD_WORK_NONE ? PyUnicode_FromString(
+                               fd_kernel_kind_name(key->work - 1))
+                                                     : Py_NewRef(Py_None));
 }
 
 static PyObject *
@@ -173,7 +172,7 @@ stats_result(const arguments *a, const fd_stats *stats)
         fd_columns_with(made, "base_ns",
                         stats->has_base ? PyLong_FromLongLong(stats->base_ns)
                                         : Py_NewRef(Py_None));
-    made = fd_columns_with(made, "files", file_rows(a));
+    made = fd_columns_with(made, "files", file_rows(a, &stats->slices.texts));
     made = fd_columns_with(made, "ranks", rank_rows(stats));
     made = fd_columns_with(made, "steps", step_rows(stats));
     made = fd_columns_with(made, "jobs", tally_rows(stats, FD_TALLY_JOB));

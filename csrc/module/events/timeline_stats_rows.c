@@ -84,9 +84,12 @@ fd_rows_launches(const fd_stats *stats)
          i++) {
         const fd_gpu_delays *row = &stats->streams.delays.list[i];
         list = fd_list_with(
-            list, Py_BuildValue("{s:I,s:N,s:N}", "rank", row->rank, "delay",
-                                fd_rows_figures(&row->delay), "call",
-                                fd_rows_figures(&row->call)));
+            list, Py_BuildValue("{s:I,s:N,s:N,s:K,s:L,s:K}", "rank", row->rank,
+                                "delay", fd_rows_figures(&row->delay), "call",
+                                fd_rows_figures(&row->call), "early",
+                                (unsigned long long)row->early, "skew",
+                                (long long)row->skew, "repeated",
+                                (unsigned long long)row->repeated));
     }
     return list;
 }

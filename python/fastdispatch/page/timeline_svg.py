@@ -39,9 +39,9 @@ def picture(made: Stats) -> str:
     first, last = min(row["start"] for row in rows), max(row["end"] for row in rows)
     scale = (WIDTH - LEFT - RIGHT) / max(last - first, 1)
     bottom = TOP + height * len(ranks)
-    slow = {(row["step"], row["slowest"]) for row in made.stragglers if row["marked"]}
+    slow = {(*key(row), row["slowest"]) for row in made.stragglers if row["marked"]}
     parts = [
-        *headings(made, note, any((row["step"], row["rank"]) in slow for row in rows)),
+        *headings(made, note, any((*key(row), row["rank"]) in slow for row in rows)),
         *time_axis(last - first, "time since the first step", LEFT, WIDTH - RIGHT, TOP - 6, bottom + 4),
         *numbers(rows, first, scale),
     ]
@@ -52,7 +52,7 @@ def picture(made: Stats) -> str:
         for row in rows:
             if row["rank"] == rank:
                 x, width = LEFT + (row["start"] - first) * scale, row["duration"] * scale
-                marked = (row["step"], rank) in slow
+                marked = (*key(row), rank) in slow
                 parts.append(group(words(row, marked), bar(row, x, width, top + 1, height - 2 - height // 10, marked)))
     return document(WIDTH, bottom + 62, f"Steps of {len(ranks)} ranks", parts, style=STYLE, patterns=PATTERNS)
 
@@ -60,21 +60,28 @@ def picture(made: Stats) -> str:
 def window(made: Stats) -> tuple[list[FigureRow], str]:
     """Return the rows to draw and a note on omitted ones. Ranks without steps have one bar."""
     if not made.steps:
-        return [{**row, "step": None} for row in made.ranks], "no steps in these traces: one bar for the time of a rank"
-    numbers = [row["step"] for row in made.stragglers]
-    span = {row["step"]: (row["start"], row["end"]) for row in reversed(made.steps)}
+        return [
+            {**row, "step": None, "repeat": 0} for row in made.ranks
+        ], "no steps in these traces: one bar for the time of a rank"
+    numbers = [key(row) for row in made.stragglers]
+    span = {key(row): (row["start"], row["end"]) for row in reversed(made.steps)}
     for row in made.steps:
-        start, end = span[row["step"]]
-        span[row["step"]] = min(start, row["start"]), max(end, row["end"])
+        start, end = span[key(row)]
+        span[key(row)] = min(start, row["start"]), max(end, row["end"])
     most = (WIDTH - LEFT - RIGHT) // NARROWEST
     if len(numbers) <= most:
         return made.steps, ""
     lengths = [span[numbers[at + most - 1]][1] - span[numbers[at]][0] for at in range(len(numbers) - most + 1)]
     at = max(range(len(lengths)), key=lengths.__getitem__)
     chosen = set(numbers[at : at + most])
-    note = f"steps {numbers[at]} to {numbers[at + most - 1]} of {grouped(len(numbers))}: "
+    note = f"steps {numbers[at][1]} to {numbers[at + most - 1][1]} of {grouped(len(numbers))}: "
     note += f"the {most} consecutive ones that took longest"
-    return [row for row in made.steps if row["step"] in chosen], note
+    return [row for row in made.steps if key(row) in chosen], note
+
+
+def key(row: FigureRow) -> tuple[int, int]:
+    """Return what tells steps apart, also those with the same number."""
+    return row["repeat"], row["step"]
 
 
 def headings(made: Stats, note: str, marks: bool) -> Iterator[str]:

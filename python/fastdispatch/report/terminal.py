@@ -14,7 +14,7 @@ from fastdispatch.text.formats import printable
 
 #: Lines written to a pipe are not folded.
 ENDLESS = 100_000
-_ASCII = str.maketrans({"\u202f": " ", "▲": "!", "│": "|", "├": "|", "└": "`", "─": "-", "«": "<"})
+_ASCII = str.maketrans({"\u202f": " ", "▲": "!", "│": "|", "├": "|", "└": "`", "─": "-", "«": "<", "…": "..."})
 
 
 def width_of(file: IO[str]) -> int:

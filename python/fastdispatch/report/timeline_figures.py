@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -46,9 +47,9 @@ class Stats:
 
 def stats(made: FigureRow) -> Stats:
     """Build the model from the result of ``_core.timeline_stats``."""
-    for row in (*made["names"], *made["jobs"], *made["collectives"]):
-        for key in row.keys() & {"name", "category", "type", "group"}:
-            row[key] = unescaped(row[key])
+    for row in (*made["names"], *made["jobs"], *made["collectives"], *made["ranks"], *made["files"]):
+        for key in row.keys() & {"name", "category", "type", "group", "steps_of", "stray"}:
+            row[key] = unescaped(row[key] or "")
     for row in (*made["names"], *made["jobs"]):
         row["mean"] = row["total"] / row["count"]
     for spread in spreads(made):
@@ -58,8 +59,10 @@ def stats(made: FigureRow) -> Stats:
     whole = {row.pop("rank"): row for row in made["steps"] if row["step"] is None}
     for row in whole.values():
         del row["step"]
-    steps = sorted((row for row in made["steps"] if "step" in row), key=itemgetter("step", "rank"))
-    stragglers = [straggler(step, list(rows)) for step, rows in groupby(steps, key=itemgetter("step"))]
+    steps = [row for row in made["steps"] if "step" in row]
+    number_repeats(steps)
+    steps.sort(key=itemgetter("repeat", "step", "rank"))
+    stragglers = [straggler(list(rows)) for _, rows in groupby(steps, key=itemgetter("repeat", "step"))]
     marked = [row["slowest"] for row in stragglers if row["marked"]]
     ranks = sorted(made["ranks"], key=itemgetter("rank"))
     for row in ranks:
@@ -165,14 +168,23 @@ def by_stage(ranks: list[FigureRow], jobs: list[FigureRow]) -> list[FigureRow]:
     ]
 
 
-def straggler(step: int, rows: list[FigureRow]) -> FigureRow:
+def number_repeats(steps: list[FigureRow]) -> None:
+    """Number the steps of a rank that have the same number, in their order: 0 for the first."""
+    times: Counter[tuple[int, int]] = Counter()
+    for row in steps:
+        row["repeat"] = times[row["rank"], row["step"]]
+        times[row["rank"], row["step"]] += 1
+
+
+def straggler(rows: list[FigureRow]) -> FigureRow:
     """Find the rank that ended last, and the rank with most own work, compared with the others."""
     ends, work = [row["end"] for row in rows], [own(row) for row in rows]
     last = max(rows, key=lambda row: (row["end"], -row["rank"]))
     slowest = max(rows, key=lambda row: (own(row), -row["rank"]))
     spread = pstdev(work)
     return {
-        "step": step,
+        "step": rows[0]["step"],
+        "repeat": rows[0]["repeat"],
         "ranks": len(rows),
         "duration": fmean(row["duration"] for row in rows),
         "last": last["rank"],

@@ -10,6 +10,7 @@ from rich.text import Text
 from fastdispatch.report.terminal import section, share, table
 from fastdispatch.report.timeline_figures import FigureRow, Stats
 from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.kernel_names import short_kernel_names
 
 
 def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
@@ -59,6 +60,7 @@ def gpus(rows: Sequence[FigureRow]) -> Table:
 
 def kernels(rows: Sequence[FigureRow], top: int) -> Table:
     whole = sum(row["total"] for row in rows)
+    names = short_kernel_names(row["name"] for row in rows[:top])
     cells = [
         [
             share(row["total"], whole),
@@ -67,9 +69,9 @@ def kernels(rows: Sequence[FigureRow], top: int) -> Table:
             seconds(row["mean"]),
             seconds(row["min"]),
             seconds(row["max"]),
-            row["name"],
+            name,
         ]
-        for row in rows[:top]
+        for row, name in zip(rows, names, strict=False)
     ]
     return table(["share", "total", "count", "mean", "min", "max", "name"], cells, ["name"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import IO
 
@@ -12,6 +13,7 @@ from fastdispatch.report.terminal import print_parts, section, share, table, wid
 from fastdispatch.report.timeline_figures import FigureRow, Stats, total
 from fastdispatch.report.timeline_gpu_text import gpu_parts
 from fastdispatch.text.formats import counted, grouped, printable, seconds, spans
+from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 
 _BASIS = {
     "gpu": "kernels on the GPU",
@@ -20,6 +22,8 @@ _BASIS = {
     "calls": "all calls",
 }
 
+#: Categories of work on devices, without calls on the host.
+_DEVICES = re.compile(r"(xpu|mtia|hpu|npu|tpu|glow|privateuse1)_(?!.*(runtime|driver|annotation))")
 
 #: Nouns for values without room.
 _BOUNDED = {
@@ -105,18 +109,20 @@ def stages(made: Stats) -> Table:
 
 def steps(made: Stats, top: int) -> Table:
     """Return the table of the longest steps, in order."""
-    chosen = sorted(sorted(made.stragglers, key=lambda row: -row["duration"])[:top], key=lambda row: row["step"])
-    by_step: dict[int, list[FigureRow]] = {}
+    longest = sorted(made.stragglers, key=lambda row: -row["duration"])[:top]
+    chosen = [row for row in made.stragglers if any(row is each for each in longest)]
+    by_step: dict[tuple[int, int], list[FigureRow]] = {}
     for row in made.steps:
-        by_step.setdefault(row["step"], []).append(row)
+        by_step.setdefault((row["repeat"], row["step"]), []).append(row)
     several = any(row["ranks"] > 1 for row in chosen)
     columns = ["step", "mean time", "compute", "communication", "exposed", "idle"]
     columns += ["slowest", "own work", "median", "z", "last", "late by"] if several else []
     rows = []
     for each in chosen:
-        of = by_step[each["step"]]
+        of = by_step[each["repeat"], each["step"]]
         whole = total(of, "duration")
-        cells = [str(each["step"]), seconds(each["duration"])]
+        repeat = f" #{each['repeat'] + 1}" if each["repeat"] else ""
+        cells = [f"{each['step']}{repeat}", seconds(each["duration"])]
         cells += [share(total(of, key), whole) for key in ("compute", "communication", "exposed", "idle")]
         cells += [f"{'▲ ' if each['marked'] else ''}rank {each['slowest']}", seconds(each["own"])]
         cells += [seconds(each["own_median"]), f"{each['z']:.1f}", f"rank {each['last']}", seconds(each["late"])]
@@ -140,9 +146,10 @@ def jobs(rows: Sequence[FigureRow]) -> Table:
 
 
 def names(rows: Sequence[FigureRow]) -> Table:
-    return table(
-        [*FIGURES, "category", "name"], [[*figures(r), r["category"], r["name"]] for r in rows], ["category", "name"]
-    )
+    kernels = [row for row in rows if row["kind"] in ("compute", "communication") or row["name"].startswith("nccl")]
+    short = dict(zip(map(id, kernels), short_kernel_names(row["name"] for row in kernels), strict=True))
+    cells = [[*figures(row), row["category"], short.get(id(row), row["name"])] for row in rows]
+    return table([*FIGURES, "category", "name"], cells, ["category", "name"])
 
 
 def collectives(rows: Sequence[FigureRow]) -> Table:
@@ -163,8 +170,9 @@ def collectives(rows: Sequence[FigureRow]) -> Table:
         begin, end = row["begin"], row["end"]
         spreads = [seconds(begin["p50"]), seconds(begin["max"]), seconds(end["p50"]), seconds(end["max"])]
         spreads = [*spreads, f"rank {row['worst_rank']}"] if row["matched"] else [""] * 5
+        name = short_kernel_name(row["name"])
         unmatched = grouped(row["unmatched"]) if row["unmatched"] else ""
-        cells.append([grouped(row["matched"]), str(row["ranks"]), *spreads, unmatched, row["name"], row["group"]])
+        cells.append([grouped(row["matched"]), str(row["ranks"]), *spreads, unmatched, name, row["group"]])
     return table(columns, cells, ["name", "group"])
 
 
@@ -176,6 +184,12 @@ def foot(made: Stats) -> Iterator[str]:
     if any(row["marked"] for row in made.stragglers):
         yield "▲ own work (busy without exposed communication) more than 10 % above the median of the ranks"
     for row in made.ranks:
+        yield from steps_of(row)
+    for row in made.launches:
+        yield from doubts(row)
+    for category in sorted({row["category"] for row in made.names if _DEVICES.match(row["category"])}):
+        yield f"work of the category {category} is not read: compute and communication are those of the rest"
+    for row in made.ranks:
         if row["calls_lost"]:
             yield f"rank {row['rank']}: {counted(row['calls_lost'], 'event')} found no room in its timeline"
         if row["places_lost"]:
@@ -186,3 +200,31 @@ def foot(made: Stats) -> Iterator[str]:
     for key, what in _BOUNDED.items():
         if count := bounds[f"{key}_left_out"]:
             yield f"{counted(count, what)} found no room in these tables"
+
+
+def steps_of(row: FigureRow) -> Iterator[str]:
+    """Yield what the steps of a rank are if they are not ``ProfilerStep#N``, and which have no end."""
+    if row["steps_of"]:
+        what = "a step ends with each" if row["steps_end_there"] else "steps are the ranges"
+        yield f"rank {row['rank']}: the trace has no ProfilerStep; {what} `{row['steps_of']}`"
+    if row["open_steps"]:
+        yield (
+            f"rank {row['rank']}: {counted(row['open_steps'], 'step')} of length 0: shown until the next one or the "
+            "end of the trace"
+        )
+
+
+def doubts(row: FigureRow) -> Iterator[str]:
+    """Yield why delays of launches are not exact."""
+    rank = f"rank {row['rank']}"
+    if row["early"]:
+        count = counted(row["delay"]["count"], "launch", "launches")
+        yield (
+            f"{rank}: {grouped(row['early'])} of {count} began after their work: the clock of the GPU is at least "
+            f"{seconds(row['skew'])} behind, and delays are too short"
+        )
+    if row["repeated"]:
+        yield (
+            f"{rank}: correlation numbers are not unique ({grouped(row['repeated'])} repeated): launches and their "
+            "work are matched by process and time"
+        )

@@ -20,9 +20,9 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number of things: ``1 fault``, ``2 faults``."""
-    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{grouped(number)} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def seconds(nanoseconds: float) -> str:

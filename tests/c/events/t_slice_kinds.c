@@ -54,14 +54,18 @@ kinds(void)
         {"job", "anything mb4", FD_IS_JOB},
         {"job", "send_forward mb4", FD_IS_JOB | FD_IS_COMMUNICATION},
         {"range", "backward", FD_IS_JOB},
+        {"user_annotation", "Optimizer.step#AdamW.step", FD_IS_OPTIMIZER},
+        {"user_annotation", "batch 3", FD_IS_RANGE},
+        {"user_annotation", "enumerate(DataLoader)#_S.__next__", 0},
         {"a.py", "backward", 0},
         {"a.py", "[GPT]:forward", 0},
         {"", "", 0},
+        {"kernel", "triton_poi_fused_all_reduce_0", FD_IS_KERNEL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t step = 0;
         EQUAL(fd_timeline_kind_of(span(cases[i].cat), span(cases[i].name),
-                                  &step),
+                                  (fd_span){NULL, NULL}, &step),
               cases[i].kind);
         if (cases[i].kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
             EQUAL(step, 12);
@@ -161,5 +165,41 @@ known_steps(void)
     }
 }
 
-RUN(TEST(categories_of_torch), TEST(kinds), TEST(plain_names), TEST(job_types),
-    TEST(known_steps))
+/* Kernels that communicate by their name, by an argument, or without a
+ * category. */
+static void
+communication_of_other_programs(void)
+{
+    static const struct {
+        const char *cat;
+        const char *name;
+        const char *args;
+        uint32_t kind;
+    } cases[] = {
+        {"kernel", "strange", "{\"Collective name\":\"allreduce\"}",
+         FD_IS_KERNEL | FD_IS_COMMUNICATION | FD_IS_COLLECTIVE},
+        {"kernel", "oneccl_allreduce_small<float>", "{}",
+         FD_IS_KERNEL | FD_IS_COMMUNICATION | FD_IS_COLLECTIVE},
+        {"kernel", "void vllm::cross_device_reduce_1stage<bf16>", "{}",
+         FD_IS_KERNEL | FD_IS_COMMUNICATION | FD_IS_COLLECTIVE},
+        {"kernel", "two_shot_AllReduce", "{}",
+         FD_IS_KERNEL | FD_IS_COMMUNICATION | FD_IS_COLLECTIVE},
+        {"", "all-reduce-start.1", "{}",
+         FD_IS_COMMUNICATION | FD_IS_BACKEND | FD_IS_COLLECTIVE},
+        {"", "hcom_allReduce__558_0", "{}",
+         FD_IS_KERNEL | FD_IS_COMMUNICATION | FD_IS_COLLECTIVE},
+        {"", "MatMulV2", "{\"Task Type\":\"AI_CORE\"}", FD_IS_KERNEL},
+        {"", "MEMCPY", "{\"Task Type\":\"MEMCPY_ASYNC\"}", FD_IS_COPY},
+        {"", "EVENT", "{\"Task Type\":\"EVENT_WAIT\"}", 0},
+        {"", "fusion.1", "{}", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t step;
+        EQUAL(fd_timeline_kind_of(span(cases[i].cat), span(cases[i].name),
+                                  span(cases[i].args), &step),
+              cases[i].kind);
+    }
+}
+
+RUN(TEST(communication_of_other_programs), TEST(categories_of_torch),
+    TEST(kinds), TEST(plain_names), TEST(job_types), TEST(known_steps))

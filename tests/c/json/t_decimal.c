@@ -88,4 +88,30 @@ nanoseconds_as_microseconds(void)
     }
 }
 
-RUN(TEST(shifted), TEST(in_nanoseconds), TEST(nanoseconds_as_microseconds))
+static void
+whole_numbers(void)
+{
+    static const struct {
+        const char *from;
+        uint64_t number; /* UINT64_MAX: not a whole number */
+    } cases[] = {{"7", 7},
+                 {"\"7\"", 7},
+                 {"7.000", 7},
+                 {"0.7e1", 7},
+                 {"70e-1", 7},
+                 {"1.767189312e+18", 1767189312000000000},
+                 {"18446744073709551614", UINT64_MAX - 1},
+                 {"18446744073709551616", UINT64_MAX},
+                 {"7.5", UINT64_MAX},
+                 {"-7", UINT64_MAX},
+                 {"\"\"", UINT64_MAX},
+                 {"null", UINT64_MAX}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t number;
+        bool good = fd_decimal_whole(span(cases[i].from), &number);
+        EQUAL(good ? number : UINT64_MAX, cases[i].number);
+    }
+}
+
+RUN(TEST(whole_numbers), TEST(shifted), TEST(in_nanoseconds),
+    TEST(nanoseconds_as_microseconds))

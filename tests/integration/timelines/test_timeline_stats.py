@@ -132,7 +132,7 @@ def compare(made: dict[str, Any], traces: dict[int, dict[str, Any]], gpu: bool) 
         spans = work(events, shift, gpu)
         for step, (start, end) in steps_of(events, shift, "gpu_user_annotation" if gpu else "user_annotation").items():
             expected = figures(spans, start, end)
-            assert rows[step, rank] == {"rank": rank, "step": step, **expected}
+            assert rows[step, rank] == {"rank": rank, "step": step, "repeat": 0, **expected}
             own[step][rank] = expected["busy"] - expected["exposed"]
             count += 1
         for each in events:
@@ -338,7 +338,7 @@ def test_the_table_and_the_picture(tmp_path: Path) -> None:
         trace["traceEvents"].append(event(ph="i", name="5 events found no room in the timeline", pid=0))
         write(tmp_path / f"r{rank}.json", trace)
     out = commands.out("timeline", "stats", tmp_path, "--svg", tmp_path / "a.svg")
-    assert "▲ rank 2" in out and "ncclDevKernel_AllReduce" in out and "kernels on the GPU" in out
+    assert "▲ rank 2" in out and "ncclAllReduce" in out and "kernels on the GPU" in out
     assert "rank 1: 5 events found no room in its timeline" in out
     picture = ElementTree.parse(tmp_path / "a.svg").getroot()
     texts = ["".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")]

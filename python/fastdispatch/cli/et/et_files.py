@@ -157,7 +157,8 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
     elif not row["finished"]:
         yield "without finish_ts: the program was stopped while it recorded"
     sentences = {
-        "repaired": "names and values with invalid JSON repaired",
+        "repaired": "values NaN or Infinity, read as null",
+        "invalid": "names and values with invalid JSON repaired",
         "wrong": "fields of a wrong type skipped",
         "duplicates": "nodes with a duplicate id have new ids",
         "orphans": "nodes with a missing parent: now without a parent",

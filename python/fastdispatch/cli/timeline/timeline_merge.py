@@ -362,6 +362,9 @@ def warnings(
 
 
 def clock_warnings(used: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
+    for row in used:
+        if row["unread"]:
+            yield f"{row['file']}: {row['unread']} is not a whole number: not used"
     files = [row["file"] for row in used if row["align"] == "none"]
     if align != "none" and len(files) < len(used) and files:
         named = ", ".join(files[:3]) + (" ..." if len(files) > 3 else "")

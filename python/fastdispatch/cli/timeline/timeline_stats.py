@@ -21,7 +21,7 @@ from fastdispatch.cli.timeline.timeline_merge import (
     rank_in_name,
 )
 from fastdispatch.files.output import write
-from fastdispatch.text.formats import counted
+from fastdispatch.text.formats import counted, seconds
 
 _TOP = 20
 
@@ -80,5 +80,10 @@ def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
             faults.append(f"{counted(row['unpaired'], 'begin or end event')} without a counterpart")
         if row["timeless"]:
             faults.append(f"{counted(row['timeless'], 'slice')} with an invalid time")
+        if row["strays"]:
+            distance = f"{seconds(abs(row['stray_ns']))} {'before' if row['stray_ns'] < 0 else 'after'}"
+            faults.append(
+                f"{counted(row['strays'], 'slice')} far from all others not counted: {row['stray']}, {distance} them"
+            )
         if faults:
             yield f"{row['file']}: {', '.join(faults)}"

@@ -96,7 +96,7 @@ names_that_are_not_escaped(void)
         EQUAL(result, FD_SCAN_OK);
         SAME(fd_et_text(&et, et.nodes.list[0].name), "say \"hi\", {");
         EQUAL(et.nodes.list[0].parent_id, 2);
-        EQUAL(et.faults.repaired, 1);
+        EQUAL(et.faults.invalid, 1);
     }
 }
 

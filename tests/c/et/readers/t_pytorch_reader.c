@@ -82,4 +82,43 @@ none(void)
     }
 }
 
-RUN(TEST(whole), TEST(cut_short), TEST(damaged), TEST(none))
+/* What json.load refuses is damage, although all nodes are read; NaN is not. */
+static void
+almost_json(void)
+{
+    static const struct {
+        const char *from; /* replaced in a sound file */
+        const char *to;
+        uint64_t lost;
+        uint64_t invalid;
+    } cases[] = {
+        {"", "", 0, 0},
+        {"},", "}", 1, 0},
+        {"]}", ",]}", 1, 0},
+        {"]}", "]}]", 1, 0},
+        {"]}", "]} x", 1, 0},
+        {"]}", "]}  \n", 0, 0},
+        {"\"a\"", "NaN", 0, 0},
+        {"\"a\"", "\"C:\\work\"", 0, 1},
+        {"\"b\"", "-Infinity", 0, 0},
+        {"\"b\"", "nan", 0, 1},
+    };
+    static const char sound[] =
+        "{\"schema\":\"1.1.1\",\"x\":\"a\",\"nodes\":["
+        "{\"id\":1,\"name\":\"n\",\"ctrl_deps\":1,\"y\":\"b\"},"
+        "{\"id\":2,\"name\":\"n\",\"ctrl_deps\":1}]}";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_et_clear) fd_et et;
+        CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+        const char *at = strstr(sound, cases[i].from);
+        fd_buffer_bytes(&text, sound, (size_t)(at - sound));
+        fd_buffer_text(&text, cases[i].to);
+        fd_buffer_text(&text, at + strlen(cases[i].from));
+        OK(traces_load(&et, "x.json", &text, FD_ET_ALL_KINDS, NULL));
+        EQUAL(et.nodes.count, 2);
+        EQUAL(et.faults.lost, cases[i].lost);
+        EQUAL(et.faults.invalid, cases[i].invalid);
+    }
+}
+
+RUN(TEST(whole), TEST(cut_short), TEST(damaged), TEST(almost_json), TEST(none))

@@ -27,7 +27,7 @@ missing_arguments(void)
             event.args = span(texts[i - 1]);
         }
         fd_gpu_facts_read(&event, &facts);
-        EQUAL(facts.correlation, 0);
+        CHECK(facts.correlation == FD_NO_CORRELATION);
         CHECK(facts.device == FD_NO_STREAM && facts.stream == FD_NO_STREAM);
     }
 }

@@ -8,7 +8,8 @@ launch(fd_stream_table *streams, uint64_t correlation, int64_t start,
        int64_t end)
 {
     return fd_stream_table_launch(
-        streams, &(fd_gpu_launch){correlation, start, end, 0});
+        streams, &(fd_gpu_launch){
+                     .correlation = correlation, .start = start, .end = end});
 }
 
 static fd_status
@@ -37,7 +38,7 @@ causes_of_idle_time(void)
     for (uint64_t i = 1; i <= 3; i++) {
         OK(launch(&streams, i, (int64_t)i * 1000 - 1000, (int64_t)i * 1000));
     }
-    OK(fd_stream_table_finish(&streams));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
     EQUAL(streams.rows.count, 1);
     const fd_stream_row *row = &streams.rows.list[0];
     EQUAL(row->stream, 7);
@@ -63,7 +64,7 @@ overlapping_work_is_counted_once(void)
     OK(kernel(&streams, 0, 7, 10, 20));
     OK(kernel(&streams, 0, 7, 90, 120));
     OK(kernel(&streams, 0, 7, 150, 160));
-    OK(fd_stream_table_finish(&streams));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
     const fd_stream_row *row = &streams.rows.list[0];
     EQUAL(row->busy, 130);
     EQUAL(row->kernel_wait, 30);
@@ -82,10 +83,10 @@ streams_are_apart(void)
     OK(fd_stream_table_activity(&streams, &other));
     other.rank = 3;
     OK(fd_stream_table_activity(&streams, &other));
-    OK(fd_stream_table_finish(&streams));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
     EQUAL(streams.rows.count, 5);
     EQUAL(streams.rows.list[4].rank, 3);
-    EQUAL(streams.delays.count, 2);
+    EQUAL(streams.delays.count, 0);
 }
 
 /* A graph launch starts many kernels. */
@@ -97,10 +98,11 @@ many_kernels_of_a_launch(void)
     for (int64_t i = 0; i < 20; i++) {
         OK(kernel(&streams, 9, 7, 200000 + i * 10, 200000 + i * 10 + 10));
     }
-    OK(fd_stream_table_finish(&streams));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
     EQUAL(streams.rows.list[0].launched, 20);
-    EQUAL(streams.delays.list[0].delay.count, 20);
-    EQUAL(streams.delays.list[0].call.least, 60000);
+    EQUAL(streams.delays.list[0].delay.count, 1);
+    EQUAL(streams.delays.list[0].delay.most, 140000);
+    EQUAL(streams.delays.list[0].call.total, 60000);
 }
 
 static void
@@ -109,7 +111,9 @@ launches_are_found(void)
     CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
     OK(launch(&streams, 5, 20, 30));
     OK(launch(&streams, 5, 10, 15));
-    OK(fd_stream_table_launch(&streams, &(fd_gpu_launch){5, 1, 2, 1}));
+    OK(fd_stream_table_launch(
+        &streams,
+        &(fd_gpu_launch){.correlation = 5, .start = 1, .end = 2, .rank = 1}));
     OK(kernel(&streams, 5, 7, 40, 50));
     OK(kernel(&streams, 6, 7, 60, 70));
     OK(kernel(&streams, 0, 7, 80, 90));
@@ -118,12 +122,85 @@ launches_are_found(void)
             &streams,
             &(fd_gpu_activity){.correlation = 5, .start = 40, .rank = rank}));
     }
-    OK(fd_stream_table_finish(&streams));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
     EQUAL(streams.rows.list[0].launched, 1);
     EQUAL(streams.rows.list[1].launched, 1);
     EQUAL(streams.rows.list[2].launched, 0);
-    EQUAL(streams.delays.list[0].delay.total, 40 - 15);
+    EQUAL(streams.delays.list[0].delay.total, 40 - 30);
+    EQUAL(streams.delays.list[0].repeated, 1);
     EQUAL(streams.delays.list[1].delay.total, 40 - 2);
+}
+
+static void
+count_pair(void *context, const fd_gpu_launch *launch,
+           const fd_gpu_activity *activity)
+{
+    *(int64_t *)context += activity->start - launch->start;
+}
+
+/* Runtime calls with driver calls inside, of two processes with the same ids,
+ * work before its launch, and ids 0, which mean no id or the first one. */
+static void
+work_and_launches_of_equal_ids(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    int64_t pairs = 0;
+    for (int64_t i = 0; i < 2; i++) {
+        fd_gpu_launch call = {.correlation = 4,
+                              .start = i * 1000,
+                              .end = i * 1000 + 50,
+                              .thread = (uint32_t)i};
+        OK(fd_stream_table_launch(&streams, &call));
+        call.start += 10;
+        call.end -= 10;
+        OK(fd_stream_table_launch(&streams, &call));
+        OK(kernel(&streams, 4, 7, i * 1000 + 60, i * 1000 + 70));
+        OK(kernel(&streams, 0, 8, i, i + 1));
+        OK(kernel(&streams, FD_NO_CORRELATION, 8, i, i + 1));
+        OK(launch(&streams, 9, i * 500, i * 500 + 1));
+    }
+    OK(launch(&streams, 0, 0, 1));
+    OK(kernel(&streams, 7, 7, 3000, 3010));
+    OK(launch(&streams, 7, 3040, 3050));
+    OK(fd_stream_table_finish(&streams, count_pair, &pairs));
+    const fd_gpu_delays *delays = &streams.delays.list[0];
+    EQUAL(pairs, 60 + 60 - 40 + 0 + 1);
+    EQUAL(delays->delay.count, 4);
+    EQUAL(delays->delay.total, 10 + 10);
+    EQUAL(delays->early, 1);
+    EQUAL(delays->skew, 40);
+    EQUAL(delays->repeated, 2);
+}
+
+/* Two ranks in one, whose launches have the same ids and overlap. */
+static void
+processes_are_paired(void)
+{
+    CLEAN(fd_stream_table_clear) fd_stream_table streams = {.left_out = 0};
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t side = i % 2;
+        int64_t at = i / 2 * 100 + side * 3;
+        fd_gpu_launch call = {.correlation = i / 2 + 1,
+                              .start = at,
+                              .end = at + 5,
+                              .rank = 2,
+                              .process = side * 7,
+                              .thread = side};
+        fd_gpu_activity work = {.correlation = i / 2 + 1,
+                                .start = at + 15,
+                                .end = at + 25,
+                                .rank = 2,
+                                .process = side * 7 + 1};
+        OK(fd_stream_table_launch(&streams, &call));
+        OK(fd_stream_table_activity(&streams, &work));
+    }
+    OK(launch(&streams, 1, 0, 5));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
+    EQUAL(streams.delays.count, 1);
+    EQUAL(streams.delays.list[0].repeated, 3);
+    EQUAL(streams.delays.list[0].delay.count, 6);
+    EQUAL(streams.delays.list[0].delay.least, 10);
+    EQUAL(streams.delays.list[0].delay.most, 10);
 }
 
 static void
@@ -137,10 +214,11 @@ events_are_bounded(void)
     }
     fd_budget_shrink(0);
     EQUAL(streams.left_out, 2);
-    OK(fd_stream_table_finish(&streams));
+    OK(fd_stream_table_finish(&streams, NULL, NULL));
     EQUAL(streams.rows.list[0].count, 2);
 }
 
 RUN(TEST(causes_of_idle_time), TEST(overlapping_work_is_counted_once),
     TEST(streams_are_apart), TEST(many_kernels_of_a_launch),
-    TEST(launches_are_found), TEST(events_are_bounded))
+    TEST(launches_are_found), TEST(work_and_launches_of_equal_ids),
+    TEST(processes_are_paired), TEST(events_are_bounded))

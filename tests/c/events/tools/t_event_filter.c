@@ -92,6 +92,48 @@ ends_go_with_their_begins(void)
     SAME(to.bytes, "ProfilerStep#1 b c b c x x -6");
 }
 
+/* The step on the GPU has one of its kernels; the second step has no end. */
+static void
+work_goes_with_its_launch(void)
+{
+    static const struct {
+        uint64_t first;
+        const char *kept;
+    } cases[] = {{1, "ProfilerStep#1 l1 ProfilerStep#1 k1 k2 f f -4"},
+                 {2, "ProfilerStep#2 l3 ProfilerStep#1 k3 k4 -6"}};
+    OK(WRITE("trace.json", "[", STEP(1, 1, 10, 10), STEP(2, 1, 20, 0),
+             EVENT("X", "l1", 1,
+                   "\"ts\":11,\"dur\":1,\"cat\":\"cuda_runtime\","
+                   "\"args\":{\"correlation\":5}"),
+             EVENT("X", "l3", 1,
+                   "\"ts\":25,\"dur\":1,\"cat\":\"xpu_runtime\","
+                   "\"args\":{\"correlation\":6}"),
+             "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":"
+             "\"ProfilerStep#1\",\"pid\":0,\"ts\":30,\"dur\":5}",
+             EVENT("X", "k1", 0,
+                   "\"ts\":30,\"dur\":5,\"cat\":\"kernel\",\"args\":{"
+                   "\"correlation\":5}"),
+             EVENT("X", "k2", 0,
+                   "\"ts\":50,\"dur\":5,\"cat\":\"gpu_memcpy\",\"args\":{"
+                   "\"correlation\":5}"),
+             EVENT("X", "k3", 0,
+                   "\"ts\":31,\"dur\":5,\"cat\":\"kernel\",\"args\":{"
+                   "\"correlation\":6}"),
+             EVENT("X", "k4", 1,
+                   "\"ts\":70,\"dur\":5,\"cat\":\"kernel\",\"args\":{"
+                   "\"correlation\":7}"),
+             EVENT("s", "f", 1, "\"ts\":11,\"id\":5,\"cat\":\"ac2g\""),
+             EVENT("f", "f", 0, "\"ts\":50,\"id\":5,\"cat\":\"ac2g\"") "]"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+        fd_timeline_request request = {.has_steps = true,
+                                       .first_step = cases[i].first,
+                                       .end_step = cases[i].first + 1};
+        OK(kept(&request, &to));
+        SAME(to.bytes, cases[i].kept);
+    }
+}
+
 #define AT(phase, name, ts, more) \
     "{\"ph\":\"" phase "\",\"name\":\"" name "\",\"tid\":1,\"ts\":" #ts more \
     "}"
@@ -144,6 +186,6 @@ flows_stay_complete(void)
     SAME(to.bytes, "a a -4");
 }
 
-RUN(TEST(events_of_steps), TEST(ends_go_with_their_begins),
-    TEST(events_that_overlap_times), TEST(pairs_stay_complete),
-    TEST(flows_stay_complete))
+RUN(TEST(work_goes_with_its_launch), TEST(events_of_steps),
+    TEST(ends_go_with_their_begins), TEST(events_that_overlap_times),
+    TEST(pairs_stay_complete), TEST(flows_stay_complete))

@@ -41,7 +41,10 @@ contents_of_a_survey(void)
          "-1 of 0; 7"},
         {"{\"baseTimeNanoseconds\":-7,\"distributedInfo\":{\"rank\":-1,"
          "\"world_size\":\"8\"}," EVENTS "}",
-         "-1 of 0; -1"},
+         "-1 of 8; -1"},
+        {"{\"baseTimeNanoseconds\":1.5e+3,\"distributedInfo\":{\"rank\":"
+         "\"3\",\"world_size\":8.0}," EVENTS "}",
+         "3 of 8; 1500"},
         {"[{\"ph\":\"X\"}]", "-1 of 0; -1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -8,6 +8,9 @@
     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":" \
     "{\"name\":\"rank 0\"}}"
 
+#define FAR X(",\"ts\":9e12,\"dur\":0")
+#define FOUR FAR "," FAR "," FAR "," FAR
+
 static fd_status
 judge(const char *text, fd_check *check, fd_error *error)
 {
@@ -28,6 +31,12 @@ each_fault(void)
         {X(",\"ts\":1,\"dur\":NaN"), FD_FAULT_REPAIR},
         {"{\"ph\":\"?\",\"pid\":1}", FD_FAULT_PHASE},
         {"{\"pid\":1}", FD_FAULT_PHASE},
+        {"{ }", FD_FAULT_EMPTY},
+        {X(",\"ts\":1,\"dur\":1,\"x\":\"C:\\work\""), FD_FAULT_BACKSLASH},
+        {X(",\"ts\":1,\"dur\":9,\"cat\":\"kernel\"") "," X(
+             ",\"ts\":5,\"dur\":2,\"cat\":\"kernel\""),
+         FD_FAULT_KERNEL_OVERLAP},
+        {X(",\"ts\":0,\"dur\":0") "," FOUR "," FOUR, FD_FAULT_FAR},
         {"{\"ph\":\"X\",\"pid\":1,\"ts\":1,\"dur\":1}", FD_FAULT_NAME},
         {"{\"ph\":\"i\",\"name\":\"a\",\"ts\":1}", FD_FAULT_PID},
         {"{\"ph\":\"i\",\"name\":\"a\",\"pid\":1,\"tid\":\"x\",\"ts\":1}",

@@ -3,6 +3,7 @@
 
 #include "events/tools/trace_outline.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static fd_status
@@ -101,7 +102,8 @@ files(void)
     EQUAL(o.ranks.list[1].steps.list[0].number, 7);
 }
 
-/* Steps of the streams count if there are any. */
+/* The steps of the host count if their work is known; if it goes on after them,
+ * so do they. Otherwise steps of the streams count. */
 static void
 gpu_steps(void)
 {
@@ -110,9 +112,62 @@ gpu_steps(void)
     OK(event(&o, SLICE(0, "gpu_user_annotation", "ProfilerStep#1", 50, 20)));
     OK(event(&o, SLICE(0, "gpu_user_annotation", "ProfilerStep#1", 55, 30)));
     OK(fd_timeline_outline_finish(&o, 0));
-    EQUAL(o.ranks.list[0].steps.count, 1);
-    EQUAL(o.ranks.list[0].steps.list[0].start, 51000);
-    EQUAL(o.ranks.list[0].steps.list[0].end, 86000);
+    fd_timeline_rank *rank = &o.ranks.list[0];
+    EQUAL(rank->steps.list[0].start, 11000);
+    fd_timeline_outline_settle(rank, true);
+    EQUAL(rank->steps.count, 1);
+    EQUAL(rank->steps.list[0].start, 51000);
+    EQUAL(rank->steps.list[0].end, 86000);
+    fd_timeline_outline_settle(rank, true);
+    fd_timeline_step_widen(&rank->steps.list[0], 12000, 90000);
+    fd_timeline_outline_settle(rank, true);
+    EQUAL(rank->steps.list[0].start, 12000);
+    EQUAL(rank->steps.list[0].end, 90000);
 }
 
-RUN(TEST(ranks), TEST(steps), TEST(files), TEST(gpu_steps))
+/* A last step of length 0, and two steps with one number. */
+static void
+steps_without_an_end(void)
+{
+    CLEAN(fd_timeline_outline_clear) fd_timeline_outline o = {.steps_lost = 0};
+    OK(event(&o, SLICE(1, "user_annotation", "ProfilerStep#1", 10, 20)));
+    OK(event(&o, SLICE(1, "user_annotation", "ProfilerStep#1", 30, 0)));
+    OK(event(&o, SLICE(1, "user_annotation", "ProfilerStep#2", 40, 0)));
+    OK(event(&o, SLICE(1, "cpu_op", "aten::mm", 50, 5)));
+    OK(fd_timeline_outline_finish(&o, 0));
+    const fd_timeline_rank *rank = &o.ranks.list[0];
+    EQUAL(rank->steps.count, 3);
+    EQUAL(rank->open_steps, 2);
+    EQUAL(rank->steps.list[1].end, 41000);
+    EQUAL(rank->steps.list[2].end, 56000);
+}
+
+/* No ProfilerStep, and a kernel at time 0. */
+static void
+ranges_and_a_stray(void)
+{
+    CLEAN(fd_timeline_outline_clear) fd_timeline_outline o = {.steps_lost = 0};
+    for (int again = 0; again < 2; again++) {
+        OK(event(&o, SLICE(1, "kernel", "a", -9000000000, 1)));
+        for (uint64_t i = 0; i < 8; i++) {
+            char text[160];
+            snprintf(text, sizeof text,
+                     "{\"ph\":\"X\",\"pid\":1,\"cat\":\"user_annotation\","
+                     "\"name\":\"batch %d\",\"ts\":1%d0,\"dur\":9}",
+                     (int)i + 4, (int)i);
+            OK(event(&o, text));
+        }
+        EQUAL(fd_timeline_outline_again(&o), again == 0);
+    }
+    OK(fd_timeline_outline_finish(&o, 0));
+    const fd_timeline_rank *rank = fd_timeline_outline_rank(&o, 0);
+    EQUAL(rank->first, 101000);
+    EQUAL(rank->kinds & FD_IS_KERNEL, 0);
+    EQUAL(rank->steps.count, 8);
+    EQUAL(rank->steps.list[7].number, 11);
+    SAME(rank->steps_of_name, "batch");
+    CHECK(!rank->steps_end_there);
+}
+
+RUN(TEST(ranks), TEST(steps), TEST(files), TEST(gpu_steps),
+    TEST(steps_without_an_end), TEST(ranges_and_a_stray))

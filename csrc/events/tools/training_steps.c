@@ -1,0 +1,170 @@
+#include "events/tools/training_steps.h"
+
+#include "base/sums.h"
+
+#include <stdlib.h>
+
+FD_ORDER_BY(by_number, fd_timeline_step, gpu, number, start)
+
+FD_ORDER_BY(by_start, fd_timeline_step, start, number)
+
+FD_ORDER_BY(by_group, fd_timeline_range, rank, name, thread, start)
+
+/* Join steps on several streams of a GPU, and copies of a step on several
+ * threads. Other steps with the same number are different ones. */
+static uint32_t
+join_steps(fd_timeline_step *list, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        fd_timeline_step *last = kept > 0 ? &list[kept - 1] : NULL;
+        if (last != NULL && last->number == list[i].number
+            && (last->gpu || (!last->open && list[i].start < last->end))) {
+            last->end = list[i].end > last->end ? list[i].end : last->end;
+        }
+        else {
+            list[kept++] = list[i];
+        }
+    }
+    return kept;
+}
+
+void
+fd_timeline_steps_tidy(fd_timeline_step_list *steps)
+{
+    fd_timeline_step *list = steps->list;
+    if (steps->count == 0) {
+        return;
+    }
+    qsort(list, steps->count, sizeof *list, by_number);
+    steps->count = join_steps(list, steps->count);
+    qsort(list, steps->count, sizeof *list, by_start);
+    for (uint32_t i = 0; i + 1 < steps->count; i++) {
+        int64_t next = list[i + 1].start;
+        list[i].end = list[i].end > next ? next : list[i].end;
+    }
+}
+
+void
+fd_timeline_step_widen(fd_timeline_step *step, int64_t start, int64_t end)
+{
+    step->first = step->launched && step->first < start ? step->first : start;
+    step->last = step->launched && step->last > end ? step->last : end;
+    step->launched = true;
+}
+
+/* Return whether the host runs ahead of the GPU: work goes on after the steps
+ * in which it was launched, for more than a hundredth of their time. */
+static bool
+runs_ahead(const fd_timeline_step_list *steps)
+{
+    int64_t after = 0;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const fd_timeline_step *step = &steps->list[i];
+        sum = fd_plus(sum, step->end - step->start);
+        if (step->launched && step->last > step->end) {
+            after = fd_plus(after, step->last - step->end);
+        }
+    }
+    return after > sum / 100;
+}
+
+bool
+fd_timeline_steps_launched(fd_timeline_step_list *steps)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        any = any || steps->list[i].launched;
+    }
+    if (!any || !runs_ahead(steps)) {
+        return any;
+    }
+    for (uint32_t i = 0; i < steps->count; i++) {
+        fd_timeline_step *step = &steps->list[i];
+        const fd_timeline_step *next = step + 1;
+        bool follows =
+            i + 1 < steps->count && next->launched
+            && next->start - step->end <= (step->end - step->start) / 10;
+        if (step->launched) {
+            int64_t last = step->last;
+            step->end = follows && next->first > last ? next->first : last;
+            step->start = step->first;
+        }
+    }
+    fd_timeline_steps_tidy(steps);
+    return true;
+}
+
+void
+fd_timeline_ranges_sort(fd_timeline_range *list, uint32_t count)
+{
+    if (count > 0) {
+        qsort(list, count, sizeof *list, by_group);
+    }
+}
+
+/* Return whether ranges follow each other without overlaps, and fill most of
+ * the time. */
+static bool
+are_steps(const fd_timeline_range *list, uint32_t count)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += list[i].end - list[i].start;
+        if (i > 0 && list[i].start < list[i - 1].end) {
+            return false;
+        }
+    }
+    int64_t span = list[count - 1].end - list[0].start;
+    return count > 1
+        && (list->optimizer || (sum > 0 && span - sum <= span / 4));
+}
+
+/* Return whether a group of ranges is better than the best one so far. An
+ * optimizer ends an iteration; with several, the rarest one. */
+static bool
+is_better(const fd_timeline_range *list, uint32_t count,
+          const fd_timeline_range *best, uint32_t best_count)
+{
+    if (best == NULL || list->optimizer != best->optimizer) {
+        return best == NULL || list->optimizer;
+    }
+    int64_t span = list[count - 1].end - list->start;
+    int64_t best_span = best[best_count - 1].end - best->start;
+    return list->optimizer ? count < best_count : span > best_span;
+}
+
+fd_status
+fd_timeline_steps_from_ranges(const fd_timeline_range *list, uint32_t count,
+                              int64_t first, fd_timeline_step_list *steps,
+                              const fd_timeline_range **chosen)
+{
+    uint32_t best_count = 0;
+    fd_status status = FD_OK;
+    *chosen = NULL;
+    for (uint32_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && list[next].name == list[i].name
+                           && list[next].thread == list[i].thread;
+             next++) {
+        }
+        if (are_steps(&list[i], next - i)
+            && is_better(&list[i], next - i, *chosen, best_count)) {
+            *chosen = &list[i];
+            best_count = next - i;
+        }
+    }
+    for (uint32_t i = 0; i < best_count && status == FD_OK; i++) {
+        const fd_timeline_range *at = &(*chosen)[i];
+        fd_timeline_step step = {.number = at->number >= 0 ? at->number : i,
+                                 .start = at->start,
+                                 .end = at->end,
+                                 .process = at->process};
+        if (at->optimizer) {
+            step.start = i > 0 ? at[-1].end : first;
+        }
+        status = fd_vector_push(steps, step);
+    }
+    fd_timeline_steps_tidy(steps);
+    return status;
+}

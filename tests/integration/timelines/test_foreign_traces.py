@@ -1,0 +1,391 @@
+"""Traces of other programs and versions with traits that once gave wrong figures: each trait, and variants of it.
+
+The expected values are computed from the times in ``tests/gold/traces``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import commands, schemas
+from tests.chakra.pairs import node
+from tests.lint.tree import ROOT
+
+TRACES = ROOT / "tests" / "gold" / "traces"
+Event = dict[str, Any]
+Change = Callable[[Event], object]
+
+
+def stats(*paths: Path) -> dict[str, Any]:
+    made: dict[str, Any] = commands.document("timeline", "stats", *paths)
+    schemas.valid(made, "timeline-stats")
+    return made
+
+
+def text(path: Path) -> str:
+    """Tables and warnings, with plain spaces."""
+    _, output, errors = commands.run("timeline", "stats", path)
+    return (errors + output).replace("\u202f", " ")
+
+
+def faults(path: Path) -> dict[str, int]:
+    status, output, _ = commands.run("timeline", "check", path, "--json")
+    (file,) = json.loads(output)["files"]
+    assert status == (not file["whole"])
+    return {row["kind"]: row["count"] for row in file["faults"] if row["kind"] != "unnamed-process"}
+
+
+def at(made: Any, path: str) -> Any:
+    """``steps.0.duration``."""
+    for key in path.split("."):
+        made = made[int(key)] if isinstance(made, list) else made[key]
+    return made
+
+
+def events_of(name: str) -> list[Event]:
+    made: list[Event] = json.loads((TRACES / name).read_text())["traceEvents"]
+    return made
+
+
+def write(path: Path, events: list[Event], **members: Any) -> Path:
+    path.write_text(json.dumps({**members, "traceEvents": events}))
+    return path
+
+
+def variant(name: str, path: Path, change: Change) -> Path:
+    """Write a trace after a change of its events."""
+    events = events_of(name)
+    for event in events:
+        change(event)
+    return write(path, events)
+
+
+FIGURES = {
+    "collective_kernel_without_nccl_in_its_name.json": {
+        "ranks.0.communication": 300_000,
+        "ranks.0.exposed": 0,
+        "ranks.0.compute": 500_000,
+    },
+    "cuda_graph_launches.json": {
+        "launches.0.call.count": 3,
+        "launches.0.call.total": 130_000,
+        "launches.0.delay.min": 10_000,
+        "launches.0.delay.max": 10_000,
+        "launches.0.early": 0,
+    },
+    "gpu_clock_behind.json": {"launches.0.early": 8, "launches.0.skew": 45_000, "launches.0.delay.max": 0},
+    "gpu_step_annotation_of_one_kernel.json": {
+        f"steps.{step}.{key}": value
+        for step in range(3)
+        for key, value in {"duration": 9_900_000, "compute": 6_300_000, "communication": 1_800_000}.items()
+    },
+    "kernel_at_time_0.json": {
+        "ranks.0.duration": 1_000_000,
+        "ranks.0.compute": 540_000,
+        "streams.0.count": 9,
+        "files.0.strays": 1,
+        "files.0.stray": "gemm",
+    },
+    "last_step_of_length_0.json": {"steps.2.duration": 890_000, "ranks.0.open_steps": 1},
+    "negative_dur.json": {"gpus.0.kinds.0.count": 1, "gpus.0.kinds.0.total": 30_000, "files.0.timeless": 1},
+    "steps_numbered_twice.json": {
+        "ranks.0.steps": 4,
+        **{f"stragglers.{step}.duration": 990_000 for step in range(4)},
+        "stragglers.3.step": 1,
+        "stragglers.3.repeat": 1,
+    },
+    "two_ranks_in_one_file_same_correlations.json": {
+        "launches.0.delay.count": 6,
+        "launches.0.delay.max": 10_000,
+        "launches.0.repeated": 3,
+    },
+    "xpu_two_queues.json": {"streams.0.stream": 64, "streams.0.count": 4, "streams.1.stream": 65, "streams.1.count": 2},
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures(name: str) -> None:
+    made = stats(TRACES / name)
+    assert {path: at(made, path) for path in FIGURES[name]} == FIGURES[name]
+
+
+LINES = {
+    "gpu_clock_behind.json": "8 of 8 launches began after their work: the clock of the GPU is at least 45 us behind",
+    "kernel_at_time_0.json": "1 slice far from all others not counted: gemm, 1 700 000 000 s before them",
+    "last_step_of_length_0.json": "1 step of length 0: shown until the next one or the end of the trace",
+    "negative_dur.json": "1 slice with an invalid time",
+    "two_ranks_in_one_file_same_correlations.json": "correlation numbers are not unique (3 repeated)",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines(name: str) -> None:
+    assert LINES[name] in text(TRACES / name)
+
+
+FAULTS = {
+    "jax_last_event_empty.json": {"empty": 1},
+    "kernel_at_time_0.json": {"far": 1},
+    "kernel_longer_than_its_followers_start.json": {"kernel-overlap": 2},
+    "negative_dur.json": {"duration": 1},
+    "steps_numbered_twice.json": {"steps": 1},
+    "windows_backslashes.json": {"backslash": 4},
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(name: str) -> None:
+    assert faults(TRACES / name) == FAULTS[name]
+
+
+HOUR = 3600 * 10**6
+
+
+@pytest.mark.parametrize("shift", [-HOUR, HOUR, -10 * 10**6, 10**6 * 1000])
+@pytest.mark.parametrize("count", [1, 3])
+def test_events_of_another_time(shift: int, count: int, tmp_path: Path) -> None:
+    events = events_of("kernel_at_time_0.json")[:-1]
+    sound = stats(write(tmp_path / "sound.json", events))
+    strays = [events[-1] | {"ts": events[0]["ts"] + shift + 100 * number} for number in range(count)]
+    path = write(tmp_path / "strays.json", [*strays, *events])
+    made = stats(path)
+    assert (made["files"][0]["strays"], faults(path)["far"]) == (count, count)
+    for key in ("gpus", "streams", "steps", "names"):
+        assert made[key] == sound[key], key
+
+
+def test_a_long_pause_of_the_program(tmp_path: Path) -> None:
+    events = events_of("kernel_at_time_0.json")[:-1]
+    later = [event | {"ts": event["ts"] + HOUR} for event in events]
+    path = write(tmp_path / "two.json", [*events, *later])
+    assert stats(path)["files"][0]["strays"] == 0 and "far" not in faults(path)
+
+
+def remove(events: list[Event], name: str) -> list[Event]:
+    return [event for event in events if event.get("cat") != name]
+
+
+@pytest.mark.parametrize("behind", [0, 25_000])
+def test_steps_by_the_work_launched_in_them(behind: int, tmp_path: Path) -> None:
+    """The GPU runs up to 25 ms behind: its steps last from their first kernel to that of the next step."""
+    events = events_of("gpu_step_annotation_of_one_kernel.json")
+    for event in events:
+        event["ts"] += behind if event["cat"] in ("kernel", "gpu_user_annotation") else 0
+    annotated = stats(write(tmp_path / "a.json", events))
+    assert stats(write(tmp_path / "b.json", remove(events, "gpu_user_annotation")))["steps"] == annotated["steps"]
+    lengths = [9_900_000] * 3 if behind == 0 else [10_000_000, 10_000_000, 8_900_000]
+    assert [row["duration"] for row in annotated["steps"]] == lengths
+    assert {(row["compute"], row["communication"]) for row in annotated["steps"]} == {(6_300_000, 1_800_000)}
+    for step in (5, 6, 7):
+        commands.out("timeline", "merge", tmp_path / "a.json", "-o", tmp_path / "part.json", "--steps", step)
+        part = json.loads((tmp_path / "part.json").read_text())["traceEvents"]
+        work = {cat: [event for event in part if event.get("cat") == cat] for cat in ("kernel", "cuda_runtime")}
+        assert [len(rows) for rows in work.values()] == [9, 9]
+        numbers = [{event["args"]["correlation"] for event in rows} for rows in work.values()]
+        assert numbers[0] == numbers[1]
+
+
+def test_a_graph_on_two_streams_is_one_launch(tmp_path: Path) -> None:
+    def change(event: Event) -> None:
+        if event["name"] in ("k1", "k3"):
+            event["args"]["stream"] = event["tid"] = 8
+
+    (row,) = stats(variant("cuda_graph_launches.json", tmp_path / "a.json", change))["launches"]
+    assert (row["delay"]["count"], row["delay"]["max"], row["call"]["total"]) == (3, 10_000, 130_000)
+
+
+@pytest.mark.parametrize("rank", ["1", 1.0, "1.0", 1])
+@pytest.mark.parametrize("base", ["1767189313000000000", 1.767189313e18, "1.767189313e+18", 1767189313000000000])
+def test_numbers_in_any_form(rank: object, base: object, tmp_path: Path) -> None:
+    """The name of the file says another rank; the base is a second after that of the other file."""
+    first, second = tmp_path / "rank5.json", tmp_path / "rank6.json"
+    events = events_of("base_time_as_exponent_r0.json")
+    write(first, events, baseTimeNanoseconds=1767189312000000000, distributedInfo={"rank": 0})
+    write(second, events, baseTimeNanoseconds=base, distributedInfo={"rank": rank})
+    commands.out("timeline", "merge", first, second, "-o", tmp_path / "m.json")
+    merged = json.loads((tmp_path / "m.json").read_text())
+    assert [(row["file"], row["rank"]) for row in merged["ranks"]] == [(str(first), 0), (str(second), 1)]
+    starts = [event["ts"] for event in merged["traceEvents"] if event["name"] == "ProfilerStep#0"]
+    assert starts[1] - starts[0] == 10**6
+
+
+@pytest.mark.parametrize(("member", "value"), [("rank", "one"), ("rank", -1), ("rank", 1.5), ("base", "today")])
+def test_numbers_that_are_not_read(member: str, value: object, tmp_path: Path) -> None:
+    """The rank in the name of the file is used, and a line states it."""
+    members = {"distributedInfo": {"rank": value}} if member == "rank" else {"baseTimeNanoseconds": value}
+    path = write(tmp_path / "rank5.json", events_of("base_time_as_exponent_r0.json"), **members)
+    named = "rank" if member == "rank" else "baseTimeNanoseconds"
+    assert f"rank5.json: {named} is not a whole number: not used" in text(path)
+    errors = commands.error("timeline", "merge", path, "-o", tmp_path / "m.json", status=0)
+    assert f"{named} is not a whole number" in errors
+    assert stats(path)["ranks"][0]["rank"] == 5
+
+
+@pytest.mark.parametrize("apart", [3, 50, 5000])
+def test_ranks_joined_without_unique_numbers(apart: int, tmp_path: Path) -> None:
+    """Two ranks that run at the same time, whose processes have other pids."""
+    events = events_of("two_ranks_in_one_file_same_correlations.json")
+    for event in events:
+        event["ts"] += apart - 5000 if event["pid"] in (1001, 2001) else 0
+    for order in (events, sorted(events, key=lambda event: event["ts"])):
+        (row,) = stats(write(tmp_path / "a.json", order))["launches"]
+        assert (row["delay"]["count"], row["delay"]["min"], row["delay"]["max"]) == (6, 10_000, 10_000)
+        assert (row["early"], row["repeated"]) == (0, 3)
+
+
+def test_work_of_unknown_devices(tmp_path: Path) -> None:
+    def change(event: Event) -> None:
+        event["cat"] = "mtia_ccp_events" if event["cat"] == "kernel" else event["cat"].replace("cuda", "mtia")
+
+    path = variant("cuda_graph_launches.json", tmp_path / "a.json", change)
+    assert "work of the category mtia_ccp_events is not read" in text(path)
+    assert "is not read" not in text(TRACES / "cuda_graph_launches.json")
+
+
+def test_files_of_the_trials(tmp_path: Path) -> None:
+    names = ["rank_as_text_alpha.json", "rank_as_text_beta.json"]
+    commands.out("timeline", "merge", *(TRACES / name for name in names), "-o", tmp_path / "m.json")
+    rows = json.loads((tmp_path / "m.json").read_text())["ranks"]
+    assert [(Path(row["file"]).name, row["rank"]) for row in rows] == [(names[1], 0), (names[0], 1)]
+    bases = [TRACES / f"base_time_as_exponent_r{rank}.json" for rank in range(2)]
+    assert [row["start"] for row in stats(*bases)["steps"][:2]] == [1_000_000, 1_001_000_000]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "oneccl_allreduce_small",
+        "void hccl::AllGatherKernel<float>(int)",
+        "mscclpp::allreduce7<half>",
+        "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>",
+        "two_shot_all_reduce_kernel",
+        "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    ],
+)
+def test_collectives_of_libraries(name: str, tmp_path: Path) -> None:
+    def rename(event: Event) -> None:
+        if event["cat"] == "kernel" and event["tid"] == 20:
+            event["name"] = name
+            event["args"] = {"device": 0, "stream": 20}
+
+    path = variant("collective_kernel_without_nccl_in_its_name.json", tmp_path / "a.json", rename)
+    assert stats(path)["ranks"][0]["communication"] == 300_000
+
+
+def test_collectives_of_xla(tmp_path: Path) -> None:
+    events = [{"ph": "X", "name": "fusion.1", "pid": 1, "tid": 1, "ts": 0, "dur": 50}]
+    events += [{"ph": "X", "name": "all-reduce-start.1", "pid": 1, "tid": 1, "ts": 50, "dur": 30}]
+    (row,) = stats(write(tmp_path / "a.json", events))["ranks"]
+    assert (row["compute"], row["communication"]) == (50_000, 30_000)
+
+
+def test_kernels_of_an_ascend_npu(tmp_path: Path) -> None:
+    def task(name: str, stream: int, ts: int, dur: int, kind: str = "") -> Event:
+        args = {"Task Type": kind, "Stream Id": stream, "Device Id": 0} if kind else {"data_type": "BFP16"}
+        return {"ph": "X", "name": name, "pid": 8, "tid": stream, "ts": str(ts), "dur": dur, "args": args}
+
+    tasks = [
+        task("MatMulV2", 2, 0, 40, "AI_CORE"),
+        task("EVENT_WAIT", 2, 40, 60, "EVENT_WAIT"),
+        task("hcom_allReduce__558_0", 9, 30, 50),
+        task("MEMCPY_ASYNC", 3, 90, 10, "MEMCPY_ASYNC"),
+    ]
+    made = stats(write(tmp_path / "trace_view.json", tasks))
+    (row,) = made["ranks"]
+    assert (row["basis"], row["compute"], row["communication"], row["copies"]) == ("gpu", 40_000, 50_000, 10_000)
+    assert {row["stream"] for row in made["streams"]} == {2, 3, None}
+
+
+RANGES = {
+    "iteration 7": ({"iteration"}, "steps are the ranges `iteration`", 990_000),
+    "train_step": ({"train_step"}, "steps are the ranges `train_step`", 990_000),
+    "Optimizer.step#AdamW.step": (
+        {"Optimizer.step#AdamW.step"},
+        "a step ends with each `Optimizer.step#AdamW.step`",
+        1_000_000,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_steps_without_a_profiler_step(name: str, tmp_path: Path) -> None:
+    """Steps of 0.99 ms every millisecond, or iterations that end with an optimizer."""
+    events = events_of("last_step_of_length_0.json")
+    steps = [event for event in events if event["name"].startswith("ProfilerStep#")]
+    for number, event in enumerate(steps):
+        event |= {"name": name.replace("7", str(number + 7)), "dur": 990}
+    path = write(tmp_path / "a.json", events)
+    made = stats(path)
+    names, line, length = RANGES[name]
+    assert {row["steps_of"] for row in made["ranks"]} == names and line in text(path)
+    assert [row["step"] for row in made["steps"]] == ([7, 8, 9] if "7" in name else [0, 1, 2])
+    assert [row["duration"] for row in made["steps"]][1:] == [length, length]
+
+
+def test_short_annotations(tmp_path: Path) -> None:
+    events = [event | {"dur": 300, "name": "data"} for event in events_of("last_step_of_length_0.json")[::10]]
+    assert stats(write(tmp_path / "a.json", events))["steps"] == []
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_steps_of_length_0(place: int, tmp_path: Path) -> None:
+    """In the middle they last until the next one."""
+    events = events_of("last_step_of_length_0.json")
+    steps = [event for event in events if event["name"].startswith("ProfilerStep#")]
+    for number, event in enumerate(steps):
+        event["dur"] = 0 if number >= place else 990
+    made = stats(write(tmp_path / "a.json", events))
+    lengths = [1_000_000 if number >= place else 990_000 for number in range(2)]
+    assert [row["duration"] for row in made["steps"]] == [*lengths, 890_000]
+    assert made["ranks"][0]["open_steps"] == 3 - place
+
+
+ET = (TRACES / "execution_trace_missing_comma.json").read_text()
+SOUND = ET[:4518].rstrip() + "," + ET[4518:]
+
+
+@pytest.mark.parametrize(
+    ("content", "whole"),
+    [
+        (ET, False),
+        (SOUND, True),
+        (SOUND[: SOUND.rindex("]")] + "," + SOUND[SOUND.rindex("]") :], False),
+        (SOUND + "]", False),
+        (SOUND + "{}", False),
+        (SOUND + " \n", True),
+        (SOUND.replace('"nodes"', '"x": "C:\\work", "nodes"', 1), False),
+        (SOUND.replace('"nodes"', '"x": "a\tb", "nodes"', 1), False),
+        (SOUND.replace('"nodes"', '"x": [NaN, -Infinity], "nodes"', 1), True),
+        (SOUND.replace('"nodes"', '"x": nan, "nodes"', 1), False),
+    ],
+)
+def test_execution_traces_are_json(content: str, whole: bool, tmp_path: Path) -> None:
+    """``et check`` refuses what ``json.load`` refuses."""
+    path = tmp_path / "et.json"
+    path.write_text(content)
+    status, output, _ = commands.run("et", "check", path)
+    try:
+        json.loads(content)
+    except ValueError:
+        assert not whole
+    else:
+        assert whole
+    assert (status, "broken" in output) == (0 if whole else 1, not whole)
+
+
+def test_queues_of_sycl_are_streams(tmp_path: Path) -> None:
+    """Three kernels or copies follow another one on queue 64, one on queue 65."""
+    et = {
+        "schema": "1.1.1-chakra.0.0.4",
+        "pid": 100,
+        "nodes": [node(2, 1, "[pytorch|profiler|execution_trace|thread]", 0)],
+    }
+    et["nodes"] += [node(number, 2, "aten::mm", number, "mm(Tensor x) -> Tensor") for number in range(3, 7)]
+    (tmp_path / "et.json").write_text(json.dumps(et))
+    commands.out("et", "link", tmp_path / "et.json", TRACES / "xpu_two_queues.json", "-o", tmp_path / "x.json")
+    (row,) = commands.document("et", "info", tmp_path / "x.json")["files"]
+    assert (row["gpu"], row["streams"], row["edges"]["launch"], row["edges"]["stream"]) == (6, 2, 4, 4)
