@@ -12,7 +12,8 @@
 enum {
     READ_EACH_MS = 100, /* while kernels are expected */
     PATIENCE_S = 2,     /* for kernels of a window that has ended */
-    CLOSING_S = 1
+    CLOSING_S = 1,
+    FIRST_STEPS = 3 /* in which it is not measured when the GPU is busy */
 };
 
 static const int kinds[] = {FD_CUPTI_KERNEL, FD_CUPTI_COPY, FD_CUPTI_FILL};
@@ -191,6 +192,7 @@ fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
     collector->cupti = cupti;
     collector->running = running;
     collector->unknown = 0;
+    collector->steps = 0;
     collector->problem[0] = '\0';
     status = start_thread(collector);
     if (status != FD_OK) {
@@ -324,6 +326,14 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken)
 }
 
 void
+fd_kernels_step(fd_kernel_collector *collector)
+{
+    if (++collector->steps == FIRST_STEPS) {
+        fd_kernel_figures_warm(collector->figures);
+    }
+}
+
+void
 fd_kernels_pause(fd_kernel_collector *collector, bool taken)
 {
     if (collector->state == FD_KERNELS_ON) {
@@ -418,6 +428,9 @@ note_collected(const fd_kernel_collector *collector)
     fd_json_put_u64(&w, "kernels", figures->count);
     fd_json_put_u64(&w, "ns", figures->ns);
     fd_json_put_u64(&w, "unknown", collector->unknown);
+    fd_json_put_u64(
+        &w, "busy_steps",
+        collector->steps > FIRST_STEPS ? collector->steps - FIRST_STEPS : 0);
     fd_json_put_u64(
         &w, "busy_ns",
         (uint64_t)((double)figures->busy.busy / figures->ticks_per_ns));

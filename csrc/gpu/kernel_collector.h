@@ -43,6 +43,7 @@ typedef struct fd_kernel_collector {
     fd_kernel_figures *figures; /* owned; NULL between recordings */
     char problem[FD_PROBLEM];   /* why there are no kernels; "": none */
     uint64_t unknown;           /* kernels of windows without a launch */
+    uint64_t steps;             /* that were collected */
     /* The own thread, and what others have asked it for. */
     pthread_t thread;
     pthread_mutex_t reading; /* held while it uses the figures */
@@ -66,6 +67,9 @@ fd_status fd_kernels_probe(fd_cupti *cupti, fd_error *error);
 /* Begin to collect, unless another tool uses CUPTI: then return false and set
  * `problem`. `taken` states that torch.profiler uses it. */
 bool fd_kernels_start(fd_kernel_collector *collector, bool taken);
+
+/* Count the end of a collected step. */
+void fd_kernels_step(fd_kernel_collector *collector);
 
 /* End the window. If CUPTI is `taken`, nothing is collected any more. */
 void fd_kernels_pause(fd_kernel_collector *collector, bool taken);

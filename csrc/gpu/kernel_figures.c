@@ -59,7 +59,7 @@ fd_kernel_figures_begin(fd_kernel_figures *figures)
     fd_kernel_figures_settle(figures);
     pthread_mutex_lock(&figures->lock);
     fd_busy_time_begin(&figures->busy);
-    figures->began = fd_clock_ticks();
+    figures->began = figures->warm ? fd_clock_ticks() : 0;
     figures->anchor = fd_clock_anchor();
     figures->ticks_per_ns = fd_clock_hertz() / 1e9;
     pthread_mutex_unlock(&figures->lock);
@@ -194,6 +194,16 @@ record_of(fd_kernel_figures *figures, const fd_cupti_record *kernel,
     return record;
 }
 
+void
+fd_kernel_figures_warm(fd_kernel_figures *figures)
+{
+    pthread_mutex_lock(&figures->lock);
+    figures->warm = true;
+    figures->warmed = fd_clock_ticks();
+    figures->began = figures->warmed;
+    pthread_mutex_unlock(&figures->lock);
+}
+
 /* Convert a time of CUPTI. */
 static uint64_t
 tick_of(const fd_kernel_figures *figures, uint64_t ns)
@@ -233,7 +243,10 @@ add_busy(fd_kernel_figures *figures, const fd_kernel_sample *kernel,
         .device = record->device,
         .id = fd_file_id(&figures->recording->file, record),
     };
-    if (fd_busy_time_add(&figures->busy, &busy)) {
+    bool counts = figures->warm
+               && (busy.launched != 0 ? busy.launched : busy.start)
+                      >= figures->warmed;
+    if (counts && fd_busy_time_add(&figures->busy, &busy)) {
         fd_busy_time_settle(&figures->busy, add_starved, figures);
     }
 }

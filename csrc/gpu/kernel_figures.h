@@ -24,7 +24,9 @@ typedef struct fd_kernel_figures {
     uint64_t ns;
     fd_gpu_events events; /* of the timeline */
     fd_busy_time busy;    /* ticks; ids are those of records */
-    uint64_t window;      /* ticks of the windows */
+    bool warm;            /* after the first steps: busy time is measured */
+    uint64_t warmed;      /* tick at which that began */
+    uint64_t window;      /* ticks of the windows since then */
     uint64_t began;       /* tick; 0: no window is open */
     fd_anchor anchor;     /* converts times of CUPTI to ticks */
     double ticks_per_ns;
@@ -37,6 +39,10 @@ void fd_kernel_figures_clear(fd_kernel_figures *figures);
 /* Begin a window: take the anchor of its times. End it. */
 void fd_kernel_figures_begin(fd_kernel_figures *figures);
 void fd_kernel_figures_end(fd_kernel_figures *figures);
+
+/* Measure from now on when the GPU is busy: the first steps of a training load
+ * libraries, and are not like the others. */
+void fd_kernel_figures_warm(fd_kernel_figures *figures);
 
 /* Settle when the GPU was idle, after the last kernel of a window. */
 void fd_kernel_figures_settle(fd_kernel_figures *figures);

@@ -73,7 +73,7 @@ BUDGET: dict[str, int] = {
     "tests/gpu": 450,
     "tests/integration": 16100,
     "tests/isolated": 3600,
-    "tests/lint": 1100,
+    "tests/lint": 850,
     "tests/matrix": 350,
     "tests/oracle": 750,
     "tests/programs": 1550,

@@ -88,6 +88,16 @@ fd_kernel_windows_begin(fd_session *session, fd_thread *thread)
     begin_window(session, thread);
 }
 
+/* Count the step that ends, if its kernels are collected. */
+static void
+count_step(fd_timer_plan *plan)
+{
+    if (plan->collecting) {
+        plan->collected++;
+        fd_kernels_step(plan->collector);
+    }
+}
+
 void
 fd_kernel_windows_step(fd_session *session, fd_thread *thread)
 {
@@ -101,7 +111,7 @@ fd_kernel_windows_step(fd_session *session, fd_thread *thread)
         plan->collecting = plan->collector->state == FD_KERNELS_ON;
     }
     if (session->running && next) {
-        plan->collected += plan->collecting;
+        count_step(plan);
         plan->last_collected = session->steps.number;
         if (!plan->collecting) {
             begin_window(session, thread);
@@ -115,7 +125,9 @@ fd_kernel_windows_end(fd_session *session)
     fd_timer_plan *plan = &session->timers;
     if (plan->collecting) {
         /* Do not count it at the start of a step. */
-        plan->collected += session->steps.number != plan->last_collected;
+        if (session->steps.number != plan->last_collected) {
+            count_step(plan);
+        }
         plan->collecting = false;
         fd_kernels_pause(plan->collector, is_taken(session, fd_thread_self));
     }

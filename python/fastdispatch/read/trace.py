@@ -24,7 +24,7 @@ Columns = dict[str, list[Any]]
 
 PathLike = str | os.PathLike[str]
 
-Group = Literal["node", "function", "operator", "module", "package"]
+Group = Literal["node", "function", "operator", "module", "package", "kernel"]
 
 Steps = Literal["settled"] | tuple[int, int] | None
 
@@ -165,7 +165,7 @@ class Trace(Views):
         return self.ranks[0]["meta"] if self.ranks else {}
 
     def table(self, by: Group = "function", rank: int | None = None) -> Columns:
-        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row per group.
+        """Sums by ``function``, ``operator``, ``module``, ``package``, ``kernel`` or ``node``: one row per group.
 
         where (text), node (row of one of its nodes), instances, calls, resumes, ops, self, total, backward, async (ns),
         hidden (calls without a hook), gpu_calls, gpu_self, gpu_total, gpu_backward, gpu_starved (of

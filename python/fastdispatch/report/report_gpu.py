@@ -15,9 +15,10 @@ class GpuFacts:
 
     kernels: int
     time: int  # sum over kernels
-    busy: int  # at least one of them ran, summed over GPUs
-    window: int  # of the recorded steps, summed over GPUs
+    busy: int  # at least one of them ran, from the fourth recorded step on; summed over GPUs, like the next
+    window: int  # of the same steps
     steps: int  # recorded steps, the largest number of a rank
+    busy_steps: int  # those from the fourth on
 
     @property
     def share(self) -> float:
@@ -27,7 +28,7 @@ class GpuFacts:
 
 def gpu_facts(entries: Sequence[Mapping[str, Any]]) -> GpuFacts | None:
     """Return the facts of ranks; None if no kernel was recorded."""
-    found = GpuFacts(0, 0, 0, 0, 0)
+    found = GpuFacts(0, 0, 0, 0, 0, 0)
     for entry in entries:
         known = entry["meta"].get("gpu_kernels")
         if isinstance(known, dict) and known.get("kernels"):
@@ -37,15 +38,18 @@ def gpu_facts(entries: Sequence[Mapping[str, Any]]) -> GpuFacts | None:
             found.busy += known["busy_ns"]
             found.window += known["window_ns"] * max(len(devices), 1)
             found.steps = max(found.steps, int(entry["meta"].get("gpu_steps", 0)))
+            found.busy_steps = max(found.busy_steps, known["busy_steps"])
     return found if found.kernels else None
 
 
 def gpu_line(facts: GpuFacts) -> str:
-    steps = f"{grouped(facts.steps)} recorded step{'s' * (facts.steps != 1)}"
-    return (
-        f"GPU busy {100 * facts.share:.0f} % of {steps}: {grouped(facts.kernels)} kernels, copies and fills,"
-        f" {seconds(facts.time)}"
-    )
+    busy = f"GPU busy {100 * facts.share:.0f} % of {_steps(facts.busy_steps)}; " if facts.busy_steps else "GPU: "
+    kernels = f"{grouped(facts.kernels)} kernels, copies and fills"
+    return f"{busy}{kernels} in {_steps(facts.steps)}, {seconds(facts.time)}"
+
+
+def _steps(count: int) -> str:
+    return f"{grouped(count)} recorded step{'s' * (count != 1)}"
 
 
 def why_incomplete(entries: Sequence[Mapping[str, Any]]) -> str:
