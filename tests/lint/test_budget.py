@@ -70,7 +70,7 @@ BUDGET: dict[str, int] = {
     "tests/consumers": 400,
     "tests/cpython": 700,
     "tests/frameworks": 1450,
-    "tests/gpu": 450,
+    "tests/gpu": 550,
     "tests/integration": 16100,
     "tests/isolated": 3600,
     "tests/lint": 850,
