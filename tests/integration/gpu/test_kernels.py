@@ -177,7 +177,7 @@ def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
     assert run.losses == {}
 
 
-def test_kernels_are_in_the_timeline(runs: Runs) -> None:
+def test_kernels_are_in_the_timeline(runs: Runs, tmp_path: Path) -> None:
     run = runs("timeline")
     assert run.kernels() == of_steps(3)
     assert run.rank["counters"]["gpu_events_lost"] == 0
@@ -186,6 +186,11 @@ def test_kernels_are_in_the_timeline(runs: Runs) -> None:
     tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     slices = [event for event in events if event["ph"] == "X" and tracks.get(event["tid"]) == "GPU 0 stream 7"]
     assert Counter(event["name"] for event in slices) == {name: 3 * count for name, (count, _) in STEP.items()}
+    assert Counter(event["cat"] for event in slices) == {"kernel": 12, "gpu_memcpy": 3}
+    path = tmp_path / "timeline.json"
+    path.write_bytes(trace.export("chrome"))
+    (gpu,) = commands.document("timeline", "stats", path)["gpus"]
+    assert {row["kind"]: row["count"] for row in gpu["kinds"] if row["count"]} == {"compute": 12, "memory": 3}
 
 
 def test_kernels_are_in_execution_traces(runs: Runs, tmp_path: Path) -> None:
