@@ -11,7 +11,6 @@
 
 enum {
     READ_EACH_MS = 100, /* while kernels are expected */
-    PATIENCE_S = 2,     /* for kernels of a window that has ended */
     CLOSING_S = 1,
     FIRST_STEPS = 3 /* in which it is not measured when the GPU is busy */
 };
@@ -139,8 +138,11 @@ run_thread(void *argument)
         if (collector->state != FD_KERNELS_OFF && !collector->ends) {
             collector->cupti.flush(0);
         }
-        collector->flushes++;
+        uint64_t before = collector->launches.seen;
         read_buffers(collector);
+        if (collector->launches.seen != before) {
+            collector->heard = fd_clock_ticks();
+        }
     }
     if (collector->state != FD_KERNELS_OFF) {
         collector->cupti.flush(1); /* also of kernels that still run */
@@ -340,6 +342,7 @@ fd_kernels_pause(fd_kernel_collector *collector, bool taken)
         drop_subscription(collector);
         fd_kernel_figures_end(collector->figures);
         collector->paused = fd_clock_ticks();
+        collector->heard = collector->paused;
         collector->state = taken ? FD_KERNELS_OFF : FD_KERNELS_DRAINING;
         sem_post(&collector->asked);
     }
@@ -362,13 +365,25 @@ give_back(fd_kernel_collector *collector, bool taken)
     collector->subscriber = NULL;
 }
 
+static bool
+is_past(uint64_t tick, double seconds)
+{
+    return (double)(int64_t)(fd_clock_ticks() - tick)
+         > seconds * fd_clock_hertz();
+}
+
+/* Launches that were captured into a graph have no kernel. They are what is
+ * missing if the latest launch has run and no kernel came for a while. */
 bool
 fd_kernels_expected(const fd_kernel_collector *collector)
 {
-    double waited = (double)(fd_clock_ticks() - collector->paused);
+    static const double patience = 2;
+    static const double silence = 0.05;
     return collector->state == FD_KERNELS_DRAINING
         && fd_launches_pending(&collector->launches) > 0
-        && waited < PATIENCE_S * fd_clock_hertz();
+        && !is_past(collector->paused, patience)
+        && !(fd_launches_reached(&collector->launches)
+             && is_past(collector->heard, silence));
 }
 
 bool
@@ -465,8 +480,8 @@ count_dropped(fd_kernel_collector *collector)
 void
 fd_kernels_close(fd_kernel_collector *collector, bool taken)
 {
-    fd_kernels_pause(collector, taken);
     if (collector->process == getpid()) {
+        fd_kernels_pause(collector, taken);
         end_thread(collector);
         if (collector->state == FD_KERNELS_DRAINING) {
             give_back(collector, taken);

@@ -6,7 +6,8 @@
  *
  * Only the own thread reads buffers, and asks CUPTI to return them. At the end
  * of a window, launches are no longer noted, but kernels are still collected
- * until all that were noted have run, or for two seconds.
+ * until all that were noted have run, or only those are missing that were
+ * captured into a graph, or for two seconds.
  *
  * CUPTI has one user at a time. The collector takes it only if a subscription
  * succeeds, and never changes what another tool has taken meanwhile.
@@ -48,7 +49,8 @@ typedef struct fd_kernel_collector {
     pthread_t thread;
     pthread_mutex_t reading; /* held while it uses the figures */
     sem_t asked;
-    _Atomic uint32_t flushes; /* of CUPTI, so far */
+    _Atomic uint64_t heard; /* tick of the last new kernel, or of the end of
+                               the window */
     _Atomic bool ends;
     _Atomic bool stuck; /* it did not end: never used again */
 } fd_kernel_collector;

@@ -17,6 +17,7 @@ fd_launches_begin(fd_launch_ring *ring, bool keeps)
     ring->earlier_last = keeps ? ring->last : 0;
     ring->first = 0;
     ring->last = 0;
+    ring->latest_seen = 0;
     if (!keeps) {
         ring->seen = ring->written - ring->overwritten;
         for (uint32_t i = 0; i < FD_LAUNCHES; i++) {
@@ -71,6 +72,10 @@ fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
             && atomic_compare_exchange_strong(&launch->word, &word,
                                               word | SEEN)) {
             ring->seen++;
+            if (ring->latest_seen == 0
+                || is_later(correlation, ring->latest_seen)) {
+                ring->latest_seen = correlation;
+            }
         }
         return FD_LAUNCH_FOUND;
     }
@@ -80,6 +85,12 @@ fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
         is_between(ring->first, correlation, ring->last)
         || is_between(ring->earlier_first, correlation, ring->earlier_last);
     return inside ? FD_LAUNCH_UNKNOWN : FD_LAUNCH_OUTSIDE;
+}
+
+bool
+fd_launches_reached(const fd_launch_ring *ring)
+{
+    return ring->latest_seen == ring->last;
 }
 
 uint64_t

@@ -36,6 +36,7 @@ typedef struct fd_launch_ring {
     _Atomic uint32_t last;
     _Atomic uint32_t earlier_first;
     _Atomic uint32_t earlier_last;
+    _Atomic uint32_t latest_seen; /* highest id of a record that was found */
     _Atomic uint64_t seen; /* launches whose kernel was seen; only the reader
                               adds to it */
     fd_launch list[FD_LAUNCHES];
@@ -60,6 +61,9 @@ typedef enum fd_launch_state {
  * become 0. */
 fd_launch_state fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
                                  fd_launcher *launcher, uint64_t *tick);
+
+/* Return whether a kernel of the latest launch was seen. */
+bool fd_launches_reached(const fd_launch_ring *ring);
 
 /* Return the number of launches of which no kernel was seen. */
 uint64_t fd_launches_pending(const fd_launch_ring *ring);

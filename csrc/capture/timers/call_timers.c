@@ -124,7 +124,7 @@ wait_for_gpu(fd_timer_plan *plan, int patience_ms)
 {
     bool waits = plan->gpu != NULL && fd_gpu_wait(plan->gpu, patience_ms);
     return (plan->collector != NULL
-            && fd_kernels_wait(plan->collector, patience_ms))
+            && fd_kernels_wait(plan->collector, waits ? 1 : patience_ms))
         || waits;
 }
 

@@ -111,6 +111,23 @@ collects_late_records(void)
     EQUAL(header_of(&f)->counters[FD_COUNT_GPU_UNFINISHED], 0);
 }
 
+/* Launches that were captured are not waited for, once the latest has run. */
+static void
+does_not_wait_for_captured_launches(void)
+{
+    COLLECTOR(collector, f);
+    CHECK(fd_kernels_start(collector, false));
+    standin_cupti_call(FD_CUPTI_DRIVER, 307, 1);
+    standin_cupti_next(2);
+    standin_cupti_launch("last", 30, 0);
+    fd_kernels_pause(collector, false);
+    CHECK(!fd_kernels_wait(collector, 1000));
+    EQUAL(fd_launches_pending(&collector->launches), 1);
+    fd_kernels_close(collector, false);
+    EQUAL(record(&f, 0)->ns, 30);
+    EQUAL(header_of(&f)->counters[FD_COUNT_GPU_UNFINISHED], 1);
+}
+
 /* At the end, a forced flush returns what has run; a launch without a kernel
  * (captured into a graph) is counted. */
 static void
@@ -263,7 +280,8 @@ probes_the_library(void)
 }
 
 RUN(ONCE(collects_a_window), ONCE(collects_late_records),
-    ONCE(counts_what_is_missing), ONCE(survives_damage),
-    ONCE(leaves_other_tools_alone), ONCE(gives_way_to_a_profiler),
-    ONCE(late_calls_are_harmless), ONCE(errors_are_described),
-    ONCE(probes_the_library), ONCE(a_child_closes_nothing))
+    ONCE(counts_what_is_missing), ONCE(does_not_wait_for_captured_launches),
+    ONCE(survives_damage), ONCE(leaves_other_tools_alone),
+    ONCE(gives_way_to_a_profiler), ONCE(late_calls_are_harmless),
+    ONCE(errors_are_described), ONCE(probes_the_library),
+    ONCE(a_child_closes_nothing))

@@ -39,6 +39,7 @@ finds_launches(void)
     EQUAL(launcher.call, 10);
     EQUAL(tick, 1000);
     EQUAL(fd_launches_pending(&ring), 1);
+    CHECK(!fd_launches_reached(&ring));
     EQUAL(find(100, &context), FD_LAUNCH_FOUND); /* of a graph */
     EQUAL(context, 5);
     EQUAL(fd_launches_pending(&ring), 1);
