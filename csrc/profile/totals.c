@@ -42,15 +42,9 @@ add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
     total->steps = figure->steps > total->steps ? figure->steps : total->steps;
 }
 
-/* Kernels are called as often as they run. */
 static void
-add_gpu(fd_totals *totals, const fd_trace *trace, const fd_gpu_figure *figure)
+add_gpu(fd_total *total, const fd_gpu_figure *figure)
 {
-    fd_total *total = &totals->list[figure->context];
-    uint32_t node = trace->contexts.list[figure->context].node;
-    if (trace->nodes.list[node].kind == FD_NODE_KERNEL) {
-        total->calls += figure->calls;
-    }
     total->gpu_calls += figure->calls;
     total->gpu_self += figure->self;
     total->gpu_starved += figure->starved;
@@ -110,7 +104,8 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
             take_late_steps(totals, trace, from);
         }
         for (uint32_t k = 0; k < from->gpu.count; k++) {
-            add_gpu(totals, trace, &from->gpu.list[k]);
+            add_gpu(&totals->list[from->gpu.list[k].context],
+                    &from->gpu.list[k]);
         }
         for (uint32_t k = 0; k < from->measures.count; k++) {
             add_measure(&totals->list[from->measures.list[k].context],

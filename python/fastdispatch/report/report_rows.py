@@ -149,8 +149,10 @@ def _sums(trace: Trace, by: Group, found: Measured, rows: int) -> Columns:
 def row(trace: Trace, table: Columns, index: int) -> ReportRow:
     node = table["node"][index]
     nodes = trace.nodes
+    is_kernel = nodes["kind"][node] == "kernel"
     return ReportRow(
-        **{name: table[name][index] for name in ("where", "instances", "calls", "resumes", "ops", "self", "total")},
+        **{name: table[name][index] for name in ("where", "instances", "resumes", "ops", "self", "total")},
+        calls=table["gpu_calls" if is_kernel else "calls"][index],
         kind=nodes["kind"][node],
         package=nodes["package"][node],
         source=nodes["from"][node],

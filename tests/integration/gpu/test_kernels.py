@@ -77,9 +77,7 @@ def test_kernels_are_below_the_functions_that_launch_them(runs: Runs) -> None:
     assert run.total(":[]:train_step") == sum(run.contexts["gpu_self"]) == 16400
     for row, kind in enumerate(run.kinds):
         assert (run.contexts["gpu_self"][row] > 0) == (kind == "kernel")
-        if kind == "kernel":
-            assert run.contexts["calls"][row] == run.contexts["gpu_calls"][row]
-            assert run.contexts["self"][row] == 0
+        assert kind != "kernel" or run.contexts["calls"][row] == run.contexts["self"][row] == 0
     figures = run.rank["gpu"]
     assert sorted(figures["bytes"]) == [0, 0, 40960]
     assert set(figures["device"]) == {0}
