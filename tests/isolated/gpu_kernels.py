@@ -1,6 +1,7 @@
 """Trainings on the CPU with a simulated GPU: the stand-in CUPTI of tests/standin, and records of a real one.
 
-Arguments: folder of the libraries, folder for the recordings, and optionally the names of runs. Prints one JSON object by the names of RUNS.
+Arguments: folder of the libraries, folder for the recordings, and optionally the names of runs. Prints one JSON object
+by the names of RUNS.
 """
 
 import ctypes

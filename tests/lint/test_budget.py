@@ -72,7 +72,7 @@ BUDGET: dict[str, int] = {
     "tests/frameworks": 1450,
     "tests/gpu": 550,
     "tests/integration": 16100,
-    "tests/isolated": 3600,
+    "tests/isolated": 3650,
     "tests/lint": 850,
     "tests/matrix": 350,
     "tests/oracle": 750,

@@ -175,6 +175,17 @@ def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
     assert run.losses == {}
 
 
+@pytest.mark.parametrize(("end", "status"), [("exit", 0), ("raise", 1), ("kill", -9)])
+def test_a_process_that_ends_loses_no_kernel(tmp_path: Path, end: str, status: int) -> None:
+    process = processes.start("gpu_exit.py", standin.build(tmp_path), tmp_path / "out", end)
+    process.communicate(timeout=60)
+    assert process.returncode == status
+    run = Run({}, tmp_path / "out")
+    assert run.kernels() == {"kernel": (5, 500)}
+    assert run.losses == {}
+    assert run.rank["state"] == ("killed" if end == "kill" else "stopped")
+
+
 def test_kernels_are_in_the_timeline(runs: Runs, tmp_path: Path) -> None:
     run = runs("timeline")
     assert run.kernels() == of_steps(3)
