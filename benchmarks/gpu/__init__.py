@@ -1,4 +1,4 @@
-"""Cost of marks on CUDA streams and accuracy of their intervals, on a small training on a GPU.
+"""Cost of kernels and of marks on CUDA streams, on a small training on a GPU.
 
 Unlike the other subjects it is timed by the clock on the wall, from one synchronisation to the next: the GPU's time
 counts too. Without a GPU it measures nothing and prints the reason.
@@ -30,4 +30,3 @@ def measure_on(device: str, effort: Effort, result: Result) -> None:
     marks.cost(result, step, effort)
     marks.drain(result, step, effort)
     kernels.calls_added(result, step, effort)
-    kernels.agreement(result, step, effort)

@@ -1,4 +1,4 @@
-"""Recorded intervals beside those of torch.profiler for the same GPU: kernels, and calls of CUDA's runtime."""
+"""Calls of CUDA's runtime that marks add to a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-import fastdispatch
 from benchmarks.figures import Result
 from benchmarks.gpu.marks import recorded
 from benchmarks.measure import Effort
@@ -59,7 +58,7 @@ Count = Callable[[Callable[[], None], str | None, int], Counter[str]]
 
 def calls_added(result: Result, step: Callable[[], None], effort: Effort, count: Count = runtime_calls) -> None:
     steps = 2 if effort.quick else _STEPS
-    plain, marked = count(step, None, steps), count(step, "ops", steps)
+    plain, marked = count(step, None, steps), count(step, "functions", steps)
     if not plain and not marked:
         result.skip("calls of CUDA's runtime", "torch.profiler saw none")
         return
@@ -67,24 +66,3 @@ def calls_added(result: Result, step: Callable[[], None], effort: Effort, count:
         if marked[name] != plain[name] or name in WAITING:
             bar = 0 if name in WAITING else None
             result.add(f"calls added to a step: {name}", [(marked[name] - plain[name]) / steps], "count", bar)
-
-
-def agreement(result: Result, step: Callable[[], None], effort: Effort) -> None:
-    """Intervals hold their kernels and the gaps between them: the ratio is 1 where the stream never waits."""
-    values = []
-    for _ in range(effort.rounds):
-        events: Events = []
-        with recorded("ops") as graph, profiled(events):
-            for _ in range(2 if effort.quick else _STEPS):
-                step()
-                torch.cuda.synchronize()
-                graph.step()
-        assert graph._session is not None
-        ours = sum(fastdispatch.Trace(graph._session.trace()).contexts["gpu_self"])
-        theirs = sum(event["dur"] * 1000 for event in events if event.get("cat") == "kernel")
-        if theirs > 0:
-            values.append(ours / theirs)
-    if values:
-        result.add("intervals / kernels of torch.profiler", values, "x")
-    else:
-        result.skip("intervals beside kernels", "torch.profiler saw no kernel")

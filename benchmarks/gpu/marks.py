@@ -1,4 +1,4 @@
-"""What marks add to a step, and what taking them in adds between two."""
+"""What kernels and marks add to a step, and what taking marks in adds between two."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def recorded(gpu: str, always: bool = True) -> fastdispatch.CallGraph:
 
 _SIDES: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "untraced": nullcontext,
-    "no marks": lambda: recorded("off"),
-    "operators, sampled steps": lambda: recorded("ops", always=False),
+    "off": lambda: recorded("off"),
+    "kernels": lambda: recorded("kernels"),
     "modules, every step": lambda: recorded("modules"),
-    "operators, every step": lambda: recorded("ops"),
+    "functions, every step": lambda: recorded("functions"),
 }
 
 
@@ -66,7 +66,7 @@ def drain(result: Result, step: Callable[[], None], effort: Effort) -> None:
     """step() behind a synchronised step takes in all of its marks; that of a recording without marks takes in none."""
     values = []
     for _ in range(effort.rounds):
-        with_marks, marks = _ends(step, "ops", effort)
+        with_marks, marks = _ends(step, "functions", effort)
         without, _ = _ends(step, "off", effort)
         if marks > 0:
             values.append((with_marks - without) / marks)

@@ -37,7 +37,6 @@ add_device(fd_gpu *gpu, int number)
     }
     if (device != NULL && gpu->devices[number] == NULL) {
         fd_gpu_device_init(device, &gpu->runtime, &gpu->figures, number);
-        device->starves = gpu->starves;
         gpu->devices[number] = device;
     }
     return device;

@@ -10,7 +10,6 @@ enum { FD_GPU_DEVICES = 32 };
 typedef struct fd_gpu {
     fd_gpu_runtime runtime;
     fd_gpu_figures figures;
-    bool starves;         /* option of the devices */
     int process;          /* pid; a forked child must not call CUDA */
     pthread_mutex_t lock; /* protects the addition of devices */
     _Atomic(fd_gpu_device *) devices[FD_GPU_DEVICES]; /* owned */

@@ -115,7 +115,7 @@ is_capturing(fd_gpu_device *device, void *stream)
 /* Record and queue an event. Return false if the timestamp is lost. */
 static bool
 add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
-              bool ends, bool first)
+              bool ends)
 {
     void *event = fd_gpu_stream_reserve(stream) == FD_OK
                     ? fd_gpu_pool_take(&device->pool)
@@ -140,31 +140,13 @@ add_timestamp(fd_gpu_device *device, fd_gpu_stream *stream, uint32_t slot,
     fd_gpu_stream_put(stream, (fd_gpu_timestamp){.event = event,
                                                  .host = host,
                                                  .interval = slot,
-                                                 .ends = ends,
-                                                 .first = first});
+                                                 .ends = ends});
     device->timestamps++;
     return true;
 }
 
-/* Add the time that the stream was idle and waited for the host: at most from
- * the previous timestamp to the recording of this one, if nothing was launched
- * in between. */
-static void
-starve_interval(fd_gpu_device *device, const fd_gpu_stream *stream,
-                const fd_gpu_timestamp *from, const fd_gpu_interval *interval)
-{
-    int64_t until = (int64_t)from->host < interval->start ? (int64_t)from->host
-                                                          : interval->start;
-    if (device->starves && stream->reached && !from->first
-        && until > stream->latest) {
-        double ns = (double)(until - stream->latest) / device->ticks_per_ns;
-        fd_gpu_figures_starve(device->figures, interval->caller, (uint64_t)ns);
-    }
-}
-
 static int
-pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
-           const fd_gpu_timestamp *passed)
+pass_begin(fd_gpu_device *device, const fd_gpu_timestamp *passed)
 {
     fd_gpu_interval *interval =
         fd_gpu_interval_at(&device->intervals, passed->interval);
@@ -177,15 +159,11 @@ pass_begin(fd_gpu_device *device, fd_gpu_stream *stream,
         interval->start = (int64_t)passed->host;
         count_loss(device, FD_COUNT_GPU_SHIFTED);
     }
-    starve_interval(device, stream, passed, interval);
-    stream->latest = interval->start;
-    stream->reached = true;
     return result;
 }
 
 static int
-pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
-         const fd_gpu_timestamp *passed)
+pass_end(fd_gpu_device *device, const fd_gpu_timestamp *passed)
 {
     fd_gpu_intervals *intervals = &device->intervals;
     const fd_gpu_interval *interval =
@@ -207,7 +185,6 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
                   .thread = interval->thread,
                   .device = (uint16_t)device->number,
                   .stream = interval->stream},
-        .call = interval->call,
         .total = total,
         .self = total > interval->nested ? total - interval->nested : 0,
         .launch_bound =
@@ -218,7 +195,6 @@ pass_end(fd_gpu_device *device, fd_gpu_stream *stream,
     if (interval->parent != 0) {
         fd_gpu_interval_at(intervals, interval->parent)->nested += total;
     }
-    stream->latest = interval->start + (int64_t)ticks;
     fd_gpu_pool_return(&device->pool, passed->event);
     return result;
 }
@@ -238,8 +214,8 @@ drain_stream(fd_gpu_device *device, fd_gpu_stream *stream)
             return;
         }
         fd_gpu_timestamp passed = fd_gpu_stream_pop(stream);
-        result = passed.ends ? pass_end(device, stream, &passed)
-                             : pass_begin(device, stream, &passed);
+        result = passed.ends ? pass_end(device, &passed)
+                             : pass_begin(device, &passed);
         if (result != FD_GPU_SUCCESS) {
             fail_device(device, result, "EventElapsedTime");
             return;
@@ -342,12 +318,8 @@ begin_interval(fd_gpu_device *device, const fd_gpu_call *call)
     }
     fd_gpu_interval *interval = fd_gpu_interval_at(&device->intervals, slot);
     interval->stream = (uint16_t)(stream - device->streams.list);
-    interval->caller = call->caller;
     interval->thread = call->thread;
-    interval->call = call->call;
-    bool first = stream->window != call->window;
-    stream->window = call->window;
-    if (!add_timestamp(device, stream, slot, false, first)) {
+    if (!add_timestamp(device, stream, slot, false)) {
         release_call(device, slot);
         return 0;
     }
@@ -393,7 +365,7 @@ fd_gpu_device_end(fd_gpu_device *device, uint32_t slot, uint32_t context)
     if (interval->open) { /* closed by fd_gpu_device_close */
         interval->context = context;
         if (is_capturing(device, stream->handle) || device->failed
-            || !add_timestamp(device, stream, slot, true, false)) {
+            || !add_timestamp(device, stream, slot, true)) {
             count_loss(device, FD_COUNT_GPU_DROPPED);
         }
         release_call(device, slot);

@@ -24,8 +24,6 @@ typedef struct fd_gpu_device {
     uint64_t (*now)(void);
     double ticks_per_ns;
     int number;
-    bool starves; /* measure idle time: every launch is timed; see
-                     docs/guides/gpu.md */
     pthread_mutex_t lock;
     _Atomic bool failed;
     bool open; /* whether it has a pool and an anchor */
@@ -44,11 +42,7 @@ typedef struct fd_gpu_device {
 /* Description of a call that begins, from the hook. */
 typedef struct fd_gpu_call {
     void *stream;
-    uint32_t caller;
     uint32_t thread;
-    uint32_t call;          /* call of an execution trace; 0: none */
-    uint32_t window;        /* equal numbers of two calls mean that every
-                               launch in between is timed */
     const uint32_t *around; /* open intervals of this thread on this device,
                                outermost first */
     uint32_t depth;

@@ -9,15 +9,14 @@ fd_gpu_figures_init(fd_gpu_figures *figures, fd_recording *recording)
     pthread_mutex_init(&figures->lock, NULL);
     figures->pool = fd_pool_of(&recording->file, FD_CHUNK_GPU,
                                sizeof(fd_gpu_record), FIRST_CHUNK);
-    figures->events = (fd_event_ring){.kind = FD_CHUNK_GPU_EVENTS,
-                                      .record_bytes = sizeof(fd_gpu_event)};
+    fd_gpu_events_init(&figures->events, recording, FD_CHUNK_GPU_EVENTS);
 }
 
 void
 fd_gpu_figures_clear(fd_gpu_figures *figures)
 {
     pthread_mutex_destroy(&figures->lock);
-    fd_event_ring_clear(&figures->events);
+    fd_gpu_events_clear(&figures->events);
     fd_map_clear(&figures->records);
 }
 
@@ -57,59 +56,6 @@ record_of(fd_gpu_figures *figures, uint32_t context)
     return record;
 }
 
-/* Return space for an event; intervals and calls share the limit of the
- * timeline. The caller holds the recording's lock. */
-static fd_gpu_event *
-room_for_event(fd_gpu_figures *figures)
-{
-    fd_recording *recording = figures->recording;
-    const fd_chunk *chunk = figures->chunk;
-    uint32_t lost = 0;
-    if (!figures->full && (chunk == NULL || chunk->used == chunk->capacity)) {
-        figures->chunk =
-            fd_event_ring_next(&figures->events, &recording->timeline,
-                               &recording->file, figures->ended, &lost);
-        figures->full = figures->chunk == NULL;
-    }
-    fd_file_add(&recording->file, FD_COUNT_GPU_EVENTS_LOST, lost);
-    return figures->full ? NULL
-                         : (fd_gpu_event *)fd_chunk_records(figures->chunk)
-                               + figures->chunk->used;
-}
-
-static void
-add_event(fd_gpu_figures *figures, const fd_gpu_event *event)
-{
-    fd_recording *recording = figures->recording;
-    pthread_mutex_lock(&recording->lock);
-    fd_gpu_event *to = room_for_event(figures);
-    figures->ended++;
-    if (to != NULL) {
-        *to = *event;
-        atomic_store_explicit(&figures->chunk->used, figures->chunk->used + 1,
-                              memory_order_release);
-    }
-    pthread_mutex_unlock(&recording->lock);
-    if (to == NULL) {
-        fd_file_count(&recording->file, FD_COUNT_GPU_EVENTS_LOST);
-    }
-}
-
-/* Set the GPU time of a call. No other thread writes these fields, even if the
- * call ended long ago. */
-static void
-set_call(const fd_gpu_figures *figures, const fd_gpu_sample *sample)
-{
-    const fd_gpu_event *event = &sample->event;
-    fd_op_call *call = fd_file_record(&figures->recording->file, sample->call);
-    call->gpu_launch = event->host;
-    call->gpu_start = event->start;
-    call->gpu_ticks = event->ticks;
-    call->gpu_device = event->device;
-    atomic_store_explicit(&call->gpu_stream, (uint16_t)(event->stream + 1),
-                          memory_order_release);
-}
-
 void
 fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample)
 {
@@ -121,22 +67,6 @@ fd_gpu_figures_add(fd_gpu_figures *figures, const fd_gpu_sample *sample)
         record->self += sample->self;
         record->launch_bound += sample->launch_bound;
     }
-    if (figures->recording->timeline.on) {
-        add_event(figures, &sample->event);
-    }
-    if (sample->call != 0) {
-        set_call(figures, sample);
-    }
-    pthread_mutex_unlock(&figures->lock);
-}
-
-void
-fd_gpu_figures_starve(fd_gpu_figures *figures, uint32_t context, uint64_t ns)
-{
-    pthread_mutex_lock(&figures->lock);
-    fd_gpu_record *record = record_of(figures, context);
-    if (record != NULL) {
-        record->starved += ns;
-    }
+    fd_gpu_events_add(&figures->events, &sample->event);
     pthread_mutex_unlock(&figures->lock);
 }

@@ -22,9 +22,7 @@ typedef struct fd_gpu_interval {
     int64_t start;   /* tick at which the GPU reached it */
     uint64_t nested; /* ns of the intervals inside it on the same stream */
     uint32_t context;
-    uint32_t caller; /* context that made the call */
     uint32_t thread; /* id of the thread record */
-    uint32_t call;   /* call of an execution trace; 0: none */
     uint32_t parent; /* enclosing interval on the same stream; 0: none */
     uint32_t next;   /* next free slot */
     uint16_t holders;

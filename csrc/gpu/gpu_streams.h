@@ -19,7 +19,6 @@ typedef struct fd_gpu_timestamp {
     uint64_t host;     /* tick at which it was recorded */
     uint32_t interval; /* slot of the interval */
     bool ends;
-    bool first; /* launches before it may be untimed */
 } fd_gpu_timestamp;
 
 typedef struct fd_gpu_stream {
@@ -28,9 +27,6 @@ typedef struct fd_gpu_stream {
     uint32_t capacity;      /* capacity, a power of two */
     uint32_t head;
     uint32_t tail;
-    uint32_t window; /* window of the latest start; see fd_gpu_call */
-    bool reached;    /* whether `latest` is set */
-    int64_t latest;  /* host tick of the last timestamp that the GPU reached */
 } fd_gpu_stream;
 
 /* Reserve space for one more timestamp. FD_ENOMEM leaves the queue

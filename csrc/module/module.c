@@ -11,6 +11,7 @@
 #include "capture/session/session.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu_runtime.h"
+#include "gpu/kernel_collector.h"
 #include "module/errors.h"
 #include "module/et/et_binding.h"
 #include "module/events/timeline_binding.h"
@@ -104,6 +105,17 @@ gpu_runtime(PyObject *module, PyObject *unused)
 }
 
 static PyObject *
+kernel_library(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    fd_cupti cupti;
+    fd_error error = {""};
+    fd_status status = fd_kernels_probe(&cupti, &error);
+    return status == FD_OK ? PyUnicode_FromString(cupti.library)
+                           : fd_raise(module, status, &error);
+}
+
+static PyObject *
 finds_gpu_stream(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -139,6 +151,9 @@ static PyMethodDef functions[] = {
     {"gpu_runtime", gpu_runtime, METH_NOARGS,
      PyDoc_STR("gpu_runtime($module, /)\n--\n\n"
                "The library of CUDA or HIP that this process has loaded.")},
+    {"kernel_library", kernel_library, METH_NOARGS,
+     PyDoc_STR("kernel_library($module, /)\n--\n\n"
+               "The library of CUPTI that kernels can be read from now.")},
     {"finds_gpu_stream", finds_gpu_stream, METH_NOARGS,
      PyDoc_STR(
          "finds_gpu_stream($module, /)\n--\n\n"

@@ -19,6 +19,8 @@ takes_part(fd_grouping grouping, const fd_trace_node *node, uint32_t module)
         return node->kind == FD_NODE_OP || node->kind == FD_NODE_AUTOGRAD;
     case FD_BY_MODULE:
         return module != 0;
+    case FD_BY_KERNEL:
+        return node->kind == FD_NODE_KERNEL;
     }
     return false;
 }
@@ -68,8 +70,8 @@ package_label(const fd_trace *trace, const fd_trace_node *node, fd_buffer *to)
     }
     else {
         static const char *const names[FD_NODE_KINDS] = {
-            "",     "",        "operators", "autograd", "ranges",
-            "jobs", "modules", "threads",   "<folded>", ""};
+            "",        "",        "operators", "autograd", "ranges", "jobs",
+            "modules", "threads", "<folded>",  "",         "kernels"};
         fd_buffer_text(to, names[node->kind]);
     }
 }
@@ -88,6 +90,7 @@ label_of(const fd_trace *trace, fd_grouping grouping,
     case FD_BY_NODE:
     case FD_BY_FUNCTION:
     case FD_BY_OPERATOR:
+    case FD_BY_KERNEL:
         fd_trace_node_key(trace, context->node, to);
         break;
     }

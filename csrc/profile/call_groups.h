@@ -1,4 +1,5 @@
-/* Assignment of contexts to groups: by function, operator, module or package.
+/* Assignment of contexts to groups: by function, operator, module, package or
+ * kernel.
  * Every table and graph is a sum over such groups. */
 #ifndef FD_CALL_GROUPS_H
 #define FD_CALL_GROUPS_H
@@ -10,7 +11,8 @@ typedef enum fd_grouping {
     FD_BY_FUNCTION, /* Python functions and ranges */
     FD_BY_OPERATOR, /* operators and autograd nodes */
     FD_BY_MODULE,   /* module instances, repeats folded: "blocks.*.attn" */
-    FD_BY_PACKAGE   /* packages; operators by their namespace */
+    FD_BY_PACKAGE,  /* packages; operators by their namespace */
+    FD_BY_KERNEL    /* kernels, copies and fills of GPUs */
 } fd_grouping;
 
 typedef struct fd_group {

@@ -14,6 +14,7 @@ static const fd_column row_columns[] = {
     FD_COLUMN(fd_row, "gpu_calls", U64, gpu_calls),
     FD_COLUMN_IN("ns", fd_row, "gpu_self", U64, gpu_self),
     FD_COLUMN_IN("ns", fd_row, "gpu_total", U64, gpu_total),
+    FD_COLUMN_IN("ns", fd_row, "gpu_backward", I64, gpu_backward),
     FD_COLUMN(fd_row, "gpu_starved", U64, gpu_starved),
     FD_COLUMN_IN("ns", fd_row, "step_mean", DOUBLE, step_mean),
     FD_COLUMN_IN("ns", fd_row, "step_deviation", DOUBLE, step_deviation),
@@ -48,6 +49,8 @@ add_outermost(fd_row *row, const fd_total *total, uint64_t steps)
     row->gpu_starved += total->gpu_starved;
     row->backward =
         (int64_t)((uint64_t)row->backward + (uint64_t)total->backward);
+    row->gpu_backward =
+        (int64_t)((uint64_t)row->gpu_backward + (uint64_t)total->gpu_backward);
     if (steps > 0) {
         row->step_mean += (double)total->total_stepped / (double)steps;
         row->step_deviation +=

@@ -22,6 +22,7 @@ typedef struct fd_row {
     uint64_t gpu_self;
     uint64_t gpu_total; /* this and the next: outermost calls only, like
                          * total */
+    int64_t gpu_backward;
     uint64_t gpu_starved;
     double step_mean;      /* mean of the total over all steps of the ranks */
     double step_deviation; /* standard deviation; for several contexts the sum,

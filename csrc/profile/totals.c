@@ -193,6 +193,14 @@ add_wrapping(int64_t *sum, int64_t more)
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
 }
 
+/* Add times of a backward pass, or subtract them. */
+static void
+add_backward(fd_total *to, int64_t time, int64_t gpu)
+{
+    add_wrapping(&to->backward, time);
+    add_wrapping(&to->gpu_backward, gpu);
+}
+
 /* Credit one autograd context to its origin. If it ran inside another one
  * (checkpointing recomputes a forward and runs its backward), both are in the
  * backward time of any context that encloses both origins: count it once
@@ -202,6 +210,7 @@ credit_origin(fd_totals *totals, const fd_trace *trace, uint32_t id)
 {
     const fd_trace_context *context = &trace->contexts.list[id];
     int64_t time = (int64_t)totals->list[id].total;
+    int64_t gpu = (int64_t)totals->list[id].gpu_total;
     uint32_t outer = enclosing_autograd(trace, id);
     if (outer == 0) {
         totals->coverage.autograd += (uint64_t)time;
@@ -215,13 +224,13 @@ credit_origin(fd_totals *totals, const fd_trace *trace, uint32_t id)
     if (context->origin == 0) {
         return;
     }
-    add_wrapping(&totals->list[context->origin].backward, time);
+    add_backward(&totals->list[context->origin], time, gpu);
     uint32_t outer_origin =
         outer == 0 ? 0 : trace->contexts.list[outer].origin;
     if (outer_origin != 0) {
         uint32_t both = common_ancestor(trace, context->origin, outer_origin);
-        add_wrapping(&totals->list[both].backward,
-                     (int64_t)(0 - (uint64_t)time));
+        add_backward(&totals->list[both], (int64_t)(0 - (uint64_t)time),
+                     (int64_t)(0 - (uint64_t)gpu));
     }
 }
 
@@ -236,7 +245,8 @@ attribute_backward(fd_totals *totals, const fd_trace *trace)
     }
     for (uint32_t i = trace->contexts.count; i-- > 1;) {
         uint32_t parent = trace->contexts.list[i].parent;
-        add_wrapping(&totals->list[parent].backward, totals->list[i].backward);
+        add_backward(&totals->list[parent], totals->list[i].backward,
+                     totals->list[i].gpu_backward);
     }
 }
 

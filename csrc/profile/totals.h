@@ -16,10 +16,11 @@ typedef struct fd_total {
     int64_t backward;
     uint64_t async;       /* duration of asynchronous records; not included in
                            * `total` */
-    uint64_t gpu_calls;   /* calls with an interval on a GPU, in sampled
-                           * steps */
-    uint64_t gpu_self;    /* ns on streams, without children */
+    uint64_t gpu_calls;   /* kernels, or calls with an interval on a GPU, in
+                           * sampled steps */
+    uint64_t gpu_self;    /* ns of kernels or on streams, without children */
     uint64_t gpu_total;   /* self and everything below */
+    int64_t gpu_backward; /* `backward` in time of the GPU */
     uint64_t gpu_starved; /* ns of idle streams before calls */
     uint64_t gpu_launch_bound; /* number of launch-bound intervals */
     uint64_t communicated;     /* the larger of bytes sent and bytes

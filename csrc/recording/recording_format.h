@@ -59,6 +59,8 @@ enum {
     FD_CHUNK_SNAPSHOT_FIGURES = 18, /* of those: figures of contexts */
     FD_CHUNK_SNAPSHOT_THREADS = 19, /* of those: threads */
     FD_CHUNK_MEASURES = 20,         /* cold: measured figures of contexts */
+    FD_CHUNK_KERNELS = 21,          /* cold: kernels of contexts */
+    FD_CHUNK_KERNEL_EVENTS = 22,    /* as FD_CHUNK_GPU_EVENTS */
     FD_CHUNK_LINES = 23             /* of threads that stand still */
 };
 
@@ -73,7 +75,8 @@ enum {
     FD_NODE_THREAD = 7,
     FD_NODE_OVERFLOW = 8, /* <overflow>, <folded>, <lost> */
     FD_NODE_C = 9,        /* a C function called by Python code */
-    FD_NODE_KINDS = 10
+    FD_NODE_KERNEL = 10,  /* readers: a kernel, copy or fill on a GPU */
+    FD_NODE_KINDS = 11
 };
 
 /* Phases of a training step. A context keeps the phase of its parent unless
@@ -487,30 +490,6 @@ typedef struct fd_schema {
     uint32_t text; /* "aten::relu(Tensor self) -> Tensor" */
 } fd_schema;
 
-/* The GPU figures of one context, in ns, of the sampled steps. */
-typedef struct fd_gpu_record {
-    uint32_t context;
-    uint32_t unused;
-    uint64_t calls;   /* calls with an interval */
-    uint64_t total;   /* sum of the intervals */
-    uint64_t self;    /* total minus intervals inside on the same stream */
-    uint64_t starved; /* the stream was idle before its calls */
-    uint64_t launch_bound; /* intervals that ended with the host */
-    uint64_t unused2[2];
-} fd_gpu_record;
-
-/* One interval: a line of the timeline of a stream. */
-typedef struct fd_gpu_event {
-    uint64_t host;  /* tick at which the first timestamp was recorded */
-    uint64_t start; /* tick at which the GPU reached it */
-    uint64_t ticks; /* ticks until the GPU reached the second */
-    uint32_t context;
-    uint32_t thread; /* id of the record of the launching thread */
-    uint16_t device;
-    uint16_t stream; /* numbered in the order of first use */
-    uint32_t unused;
-} fd_gpu_event;
-
 typedef struct fd_step_top {
     uint32_t context;
     float self; /* ticks in this step */
@@ -589,8 +568,6 @@ static_assert(sizeof(fd_spread) == 64, "spread record");
 static_assert(sizeof(fd_thread_record) == 128, "thread record");
 static_assert(sizeof(fd_entry) == 24, "stack entry");
 static_assert(sizeof(fd_event) == 24, "event record");
-static_assert(sizeof(fd_gpu_record) == 64, "GPU figure record");
-static_assert(sizeof(fd_gpu_event) == 40, "GPU event record");
 static_assert(sizeof(fd_step) == 144, "step record");
 static_assert(sizeof(fd_snapshot) == 128, "snapshot record");
 static_assert(sizeof(fd_snapshot_figure) == 48, "figures of a snapshot");

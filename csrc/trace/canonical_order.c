@@ -246,6 +246,7 @@ renumber_rank(fd_trace_rank *rank, const uint32_t *index)
     RENUMBER_ROWS(&rank->window.figures_to, index);
     RENUMBER_ROWS(&rank->gpu, index);
     RENUMBER_MEMBERS(&rank->gpu_events, context, index);
+    RENUMBER_MEMBERS(&rank->gpu_events, launcher, index);
     RENUMBER_MEMBERS(&rank->threads, root, index);
     RENUMBER_MEMBERS(&rank->open, context, index);
     RENUMBER_MEMBERS(&rank->tops, context, index);

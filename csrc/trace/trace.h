@@ -93,14 +93,19 @@ typedef struct fd_rank_spread {
     double late_squares; /* ... and squares */
 } fd_rank_spread;
 
-/* The GPU figures of one context, in sampled steps (docs/guides/gpu.md). */
+/* The GPU figures of one context, in sampled steps (docs/guides/gpu.md): of
+ * kernels, or without those of intervals. */
 typedef struct fd_gpu_figure {
     uint32_t context;
-    uint64_t calls; /* calls with an interval */
-    uint64_t total; /* ns of the intervals */
+    uint64_t calls; /* kernels, or calls with an interval */
+    uint64_t total; /* ns of them */
     uint64_t self;  /* total minus inner intervals on the same stream */
     uint64_t starved;
     uint64_t launch_bound; /* number of launch-bound intervals */
+    /* Of kernels, copies and fills: */
+    uint64_t bytes;
+    uint32_t device; /* number + 1, like the next; 0: several, or intervals */
+    uint32_t stream;
 } fd_gpu_figure;
 
 /* A measured figure of one context; sorted by context, kind, flags and the
@@ -126,8 +131,9 @@ typedef struct fd_trace_gpu_event {
     uint64_t host;  /* ns since the start of the recording: its launch ... */
     uint64_t start; /* ... and when the GPU began */
     uint64_t duration;
-    uint32_t context;
-    uint16_t thread; /* thread that launched it */
+    uint32_t context;  /* of the call of an interval, or of the kernel */
+    uint32_t launcher; /* the context that launched it */
+    uint16_t thread;   /* thread that launched it */
     uint16_t device;
     uint16_t stream;
 } fd_trace_gpu_event;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 const char *const fd_kind_names[] = {
-    "none",   "python", "op",       "autograd", "range", "job",
-    "module", "thread", "overflow", "c",        NULL};
+    "none",   "python", "op",       "autograd", "range",  "job",
+    "module", "thread", "overflow", "c",        "kernel", NULL};
 const char *const fd_from_names[] = {"project", "site", "stdlib", "generated",
                                      NULL};
 const char *const fd_phase_names[] = {"other",     "forward", "backward",
@@ -82,6 +82,9 @@ static const fd_column gpu[] = {
     FD_COLUMN_IN("ns", fd_gpu_figure, "self", U64, self),
     FD_COLUMN(fd_gpu_figure, "starved", U64, starved),
     FD_COLUMN(fd_gpu_figure, "launch_bound", U64, launch_bound),
+    FD_COLUMN_IN("bytes", fd_gpu_figure, "bytes", U64, bytes),
+    FD_COLUMN(fd_gpu_figure, "device", INDEX, device),
+    FD_COLUMN(fd_gpu_figure, "stream", INDEX, stream),
 };
 
 static const fd_column measures[] = {

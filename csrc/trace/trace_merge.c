@@ -221,6 +221,7 @@ renumber_rank(fd_trace_rank *rank, const maps *m)
     for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
         fd_trace_gpu_event *event = &rank->gpu_events.list[i];
         event->context = m->contexts[event->context];
+        event->launcher = m->contexts[event->launcher];
     }
     for (uint32_t i = 0; i < rank->threads.count; i++) {
         fd_trace_thread *thread = &rank->threads.list[i];

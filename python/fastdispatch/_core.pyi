@@ -38,6 +38,10 @@ def after_fork(function: Callable[[], object], /) -> None:
 def gpu_runtime() -> str:
     """Return the name of the library of CUDA or HIP that this process has loaded. Raises :class:`Error` without one."""
 
+def kernel_library() -> str:
+    """Return the library of CUPTI that kernels can be read from now, ``libcupti.so.13``. Raises :class:`Error` without
+    one, if its version is unknown, or while another tool uses it."""
+
 def finds_gpu_stream() -> bool:
     """Return whether PyTorch has a known function for its current stream of CUDA or HIP."""
 
@@ -366,10 +370,12 @@ class Session:
         kinds: tuple[bool, bool, bool, bool],
         globs: list[str],
         in_use: Callable[[], bool],
+        is_profiled: Callable[[], bool],
         /,
     ) -> None:
-        """Time calls on the GPU, as soon as ``in_use()`` is true: operators, modules, functions, jobs, and matches of
-        ``globs``. In the 9th recorded step and then in one of 32; ``always``: in every recorded step."""
+        """Record kernels, and time calls on the GPU: modules, functions, jobs, and matches of ``globs``; as soon as
+        ``in_use()`` is true. Calls in the 9th recorded step and then in one of 32; ``always``: in every recorded step.
+        Kernels in all recorded steps, but not while ``is_profiled()`` is true."""
 
     def trace(self, *, timeline: bool = False) -> Trace:
         """Return the recording so far."""
@@ -412,7 +418,7 @@ class Trace:
 
     def contexts(self, rank: SupportsIndex = -1, steady: bool = False, /) -> _Columns:
         """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, gpu_calls,
-        gpu_self, gpu_total, gpu_starved, gpu_launch_bound, steps.
+        gpu_self, gpu_total, gpu_backward, gpu_starved, gpu_launch_bound, steps.
 
         ``steady``: the slowest step of each path counts like the mean of its others in self, total and backward.
         ``RangeError`` for a missing rank, here and below.
@@ -458,7 +464,7 @@ class Trace:
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
-        ops, self, total, backward, async, hidden, gpu_calls, gpu_self, gpu_total, gpu_starved,
+        ops, self, total, backward, async, hidden, gpu_calls, gpu_self, gpu_total, gpu_backward, gpu_starved,
         step_mean, step_deviation. ``ArgumentError`` for another ``by``."""
 
     def groups(self, by: str = "function", /) -> list[int]:

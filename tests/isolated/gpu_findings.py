@@ -11,11 +11,11 @@ import torch
 import fastdispatch
 
 folder, out = sys.argv[1:]
-cuda = ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
-cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+cupti = ctypes.CDLL(f"{folder}/libcupti.so.13", mode=ctypes.RTLD_GLOBAL)
+cupti.standin_cupti_launch.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 1
-torch._C._cuda_getCurrentRawStream = lambda device: 0
 
 STEPS = 12
 retries = 0  # of the simulated allocator
@@ -24,7 +24,7 @@ kernel_ns = 0
 
 @torch.library.custom_op("standin::work", mutates_args=())
 def _work(x: torch.Tensor) -> torch.Tensor:
-    cuda.standin_launch(None, kernel_ns)
+    cupti.standin_cupti_launch(b"work", kernel_ns, 0)
     return x.clone()
 
 
@@ -44,7 +44,7 @@ def train_step(weight: torch.Tensor) -> None:
 
 def run(name: str, kernel: int, *, retrying: bool) -> None:
     global kernel_ns, retries
-    cuda.standin_reset()
+    cupti.standin_cupti_reset()
     kernel_ns = kernel
     weight = torch.ones(4, requires_grad=True)
     with fastdispatch.CallGraph(f"{out}/{name}", gpu="require") as graph:

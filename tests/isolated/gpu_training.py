@@ -24,15 +24,13 @@ cuda.standin_launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 
 RUNS = {  # contexts, additional events
-    "old": ("ops", ""),  # first, before libc10_cuda is loaded: the stream is read from Python
-    "sampled": ("ops", ""),
-    "all": ("ops", "timeline"),
+    "old": ("functions", ""),  # first, before libc10_cuda is loaded: the stream is read from Python
+    "sampled": ("functions", ""),
+    "all": ("functions", "timeline"),
     "jobs": ("jobs", "timeline"),
     "named": ("modules,*:train_step", ""),
-    "dispatch": ("ops", "dispatch"),
-    "raise": ("ops,functions", "raise"),
-    "error": ("ops", "error"),
-    "traces": ("ops", "traces"),
+    "raise": ("functions", "raise"),
+    "error": ("functions", "error"),
 }
 SAMPLED = {"sampled": 42, "jobs": 56}  # the others have 10 steps, all with marks
 trouble = ""
@@ -42,7 +40,7 @@ asked: list[int] = []
 
 @torch.library.custom_op("standin::work", mutates_args=())
 def _work(x: torch.Tensor) -> torch.Tensor:
-    cuda.standin_launch(side if trouble == "traces" else None, 300_000)
+    cuda.standin_launch(None, 300_000)
     if trouble == "raise" and len(losses) == 4:
         raise ValueError("in the middle")
     return x.clone()
@@ -59,13 +57,7 @@ class Net(torch.nn.Module):
         self.first, self.second = torch.nn.Linear(8, 8), torch.nn.Linear(8, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        hidden = torch.relu(self.first(x))
-        if trouble == "traces":
-            streams.standin_use_stream(side)
-        hidden = work(hidden)
-        if trouble == "traces":
-            streams.standin_use_stream(None)
-        return self.second(hidden)
+        return self.second(work(torch.relu(self.first(x))))
 
 
 def train_step(net: Net, x: torch.Tensor) -> None:
@@ -82,9 +74,6 @@ def train_step(net: Net, x: torch.Tensor) -> None:
 
 def train(graph: fastdispatch.CallGraph, net: Net, x: torch.Tensor, steps: int) -> None:
     for _ in range(steps):
-        if trouble == "traces":  # the last steps use another device and its default stream
-            cuda.cudaSetDevice(len(losses) // 5)
-            side.value = None if len(losses) // 5 else made.value
         if trouble == "error" and len(losses) == 4:
             cuda.standin_fail(b"cudaEventRecord", 5, 700, 1)
         try:
@@ -104,11 +93,10 @@ def run(name: str) -> dict[str, object]:
     torch.manual_seed(0)
     net = Net()
     x = torch.randn(4, 8)
-    ops = "dispatch" if trouble == "dispatch" else "record"
     gpu = fastdispatch.Gpu(contexts, require=True)
-    more = {"timeline": trouble == "timeline", "et": trouble == "traces"}
+    more = {"timeline": trouble == "timeline"}
     more |= {"schedule": lambda step: 2 * (step % 4 > 0)} if name == "jobs" else {"steps": "all"}
-    graph = fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, ops=ops, **more)
+    graph = fastdispatch.CallGraph(f"{out}/{name}", gpu=gpu, **more)
     graph._gpu_always = name not in SAMPLED
     with graph:
         train(graph, net, x, SAMPLED.get(name, 10))
@@ -124,11 +112,7 @@ def run(name: str) -> dict[str, object]:
 
 torch._C._cuda_getCurrentRawStream = lambda device: asked.append(device) or 0
 printed = {"old": run("old")} if not only else {}
-streams = ctypes.CDLL(f"{folder}/{streams_library}", mode=ctypes.RTLD_GLOBAL)
-streams.standin_use_stream.argtypes = [ctypes.c_void_p]
-made, side = ctypes.c_void_p(), ctypes.c_void_p()
-if library.startswith("libcudart"):
-    cuda.cudaStreamCreateWithFlags(ctypes.byref(made), 1)
+ctypes.CDLL(f"{folder}/{streams_library}", mode=ctypes.RTLD_GLOBAL)
 asked.clear()
 printed |= {name: run(name) for name in RUNS if (name == only if only else name != "old")}
 print(json.dumps(printed))

@@ -59,27 +59,17 @@ def slept() -> int:
 
 
 def timed(graph: fastdispatch.CallGraph) -> dict[str, int]:
-    """The number of calls of work() with an interval, by calling function."""
+    """The number of calls with an interval, by function."""
     trace = fastdispatch.Trace(graph._session.trace())
-    found: dict[str, int] = {}
-    for row, node in enumerate(trace.contexts["node"]):
-        if trace.nodes["name"][node] == "standin::work":
-            at = row
-            while trace.nodes["kind"][trace.contexts["node"][at]] != "python" or caller_of(trace, at) not in FUNCTIONS:
-                at = trace.contexts["parent"][at]
-            found[caller_of(trace, at)] = trace.contexts["gpu_calls"][row]
-    return found
-
-
-def caller_of(trace: fastdispatch.Trace, row: int) -> str:
-    return trace.nodes["name"][trace.contexts["node"][row]]
+    names = [trace.nodes["name"][node] for node in trace.contexts["node"]]
+    return {name: trace.contexts["gpu_calls"][row] for row, name in enumerate(names) if name in FUNCTIONS}
 
 
 FUNCTIONS = ("first", "second", "third")
 
 
 def marked(name: str, **options: object) -> fastdispatch.CallGraph:
-    graph = fastdispatch.CallGraph(f"{out}/{name}", gpu="require", **options)
+    graph = fastdispatch.CallGraph(f"{out}/{name}", gpu="require:*:first,*:second,*:third", **options)
     graph._gpu_always = True
     return graph
 

@@ -25,6 +25,7 @@ MUTABLE = {
     "csrc/base/clock.c": {"fd_clock_is_tsc", "first"},
     "csrc/base/sections.c": {"fd_sections_asymmetric", "sections", "lock"},
     "csrc/clocks/ping_thread.c": {"lock", "threads", "prepared", "refusal"},
+    "csrc/gpu/kernel_collector.c": {"of_process"},
     "csrc/capture/frames/constructor_codes.c": {"constructors", "tool", "events"},
     "csrc/capture/frames/constructors.c": {"tool", "watcher", "events"},
     "csrc/capture/hooks/c_calls.c": {"tool", "events"},

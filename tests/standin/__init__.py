@@ -1,4 +1,4 @@
-"""Stand-in libraries: the CUDA runtime and libc10_cuda, an unknown libtorch_cpu, and another user of
+"""Stand-in libraries: the CUDA runtime, libc10_cuda and CUPTI, an unknown libtorch_cpu, and another user of
 PEP 523."""
 
 import os
@@ -15,8 +15,9 @@ needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a 
 
 
 def build(folder: Path) -> Path:
-    """Both libraries, with the names of the real ones."""
-    for source, name in (("cudart.c", "libcudart.so.13"), ("c10_cuda.c", "libc10_cuda.so")):
+    """All three libraries, with the names of the real ones."""
+    names = {"cudart.c": "libcudart.so.13", "c10_cuda.c": "libc10_cuda.so", "cupti.c": "libcupti.so.13"}
+    for source, name in names.items():
         build_as(folder, source, name, {})
     return folder
 

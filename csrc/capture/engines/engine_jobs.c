@@ -24,7 +24,7 @@ fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
         const fd_job *made = fd_jobs_begin(tree, &job);
         fd_stack_push_range(tree, job.node, made != NULL ? made : object);
         if (thread->session->timers.sampling) {
-            fd_timers_begin(thread, 0);
+            fd_timers_begin(thread);
         }
         thread->generation = 0; /* make the next event settle the range */
     }

@@ -118,7 +118,7 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
     thread->frame = frame;
     if (depth != FD_NO_ENTRY && fd_timers_frames(&thread->session->timers)) {
         fd_timers_update_stream(thread);
-        fd_timers_begin(thread, 0);
+        fd_timers_begin(thread);
     }
     PyObject *result = (known->special & FD_CODE_JOB) == 0
                          ? evaluate_frame(state, frame, throwing)

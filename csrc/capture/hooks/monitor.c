@@ -79,7 +79,7 @@ enter_frame(fd_thread *thread, PyCodeObject *code, fd_frame *frame,
         if (depth != FD_NO_ENTRY
             && fd_timers_frames(&thread->session->timers)) {
             fd_timers_update_stream(thread);
-            fd_timers_begin(thread, 0);
+            fd_timers_begin(thread);
         }
     }
     thread->frame = frame;

@@ -7,7 +7,6 @@
 #include "capture/operators/text_nodes.h"
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"
-#include "capture/timers/call_timers.h"
 #include "capture/torch/libtorch.h"
 
 #include <string.h>
@@ -330,7 +329,6 @@ leave_call(fd_thread *thread, uint32_t generation, const void *owner,
         at--; /* the entry of the autograd node */
     }
     if (at >= 0) {
-        fd_thread_end_timers(thread, (uint32_t)at, true);
         fd_stack_close(tree, (uint32_t)at);
     }
 }
@@ -352,9 +350,6 @@ record_call(fd_dispatch *dispatch, fd_dispatched *known, fd_thread *thread,
         return run_call(call, args, kwargs);
     }
     fd_node_push(tree, fd_node_enter(tree, node, 0), owner, FD_ENTRY_OP);
-    if (thread->session->timers.sampling) {
-        fd_timers_begin(thread, 0);
-    }
     note_number(dispatch, thread);
     PyObject *result = run_call(call, args, kwargs);
     leave_call(thread, generation, owner, timed);

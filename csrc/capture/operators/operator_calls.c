@@ -69,7 +69,7 @@ flags_of(const void *record)
     return fd_torch.record_is_async(record) ? flags | FD_OP_CALL_ASYNC : flags;
 }
 
-uint32_t
+void
 fd_op_call_start(fd_thread *thread, const void *record)
 {
     fd_session *session = thread->session;
@@ -105,7 +105,6 @@ fd_op_call_start(fd_thread *thread, const void *record)
     if (made != NULL && (made->flags & FD_OP_CALL_ASYNC) != 0) {
         fd_asyncs_note(&session->asyncs, record, made);
     }
-    return made == NULL ? 0 : fd_file_id(&tree->recording->file, made);
 }
 
 void

@@ -5,9 +5,8 @@
 
 #include "capture/state/session_state.h"
 
-/* Begin a call, after the entry of `record` was pushed. Return the id of its
- * fd_op_call, or 0 if there is no space. */
-uint32_t fd_op_call_start(fd_thread *thread, const void *record);
+/* Begin a call, after the entry of `record` was pushed. */
+void fd_op_call_start(fd_thread *thread, const void *record);
 
 /* End a call before its entry ends. On any thread. */
 void fd_op_call_end(fd_thread *thread, const void *record);

@@ -15,7 +15,7 @@ fd_range_start(fd_thread *thread, const char *name, const void *owner,
     if (node != 0 && fd_stack_make_room(thread->tree)) {
         fd_stack_push_range(thread->tree, node, owner);
         if (thread->session->timers.sampling) {
-            fd_timers_begin(thread, 0);
+            fd_timers_begin(thread);
         }
         thread->generation = 0; /* make the next event settle the range */
     }

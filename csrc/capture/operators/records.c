@@ -8,7 +8,6 @@
 #include "capture/operators/ranges.h"
 #include "capture/operators/shape_calls.h"
 #include "capture/operators/text_nodes.h"
-#include "capture/timers/call_timers.h"
 #include "capture/torch/record_layout.h"
 
 /* Handle of the registered callbacks; 0: none. Changed under the lock of the
@@ -152,7 +151,7 @@ identify_call(fd_tree *tree, const fd_entry *ended, uint64_t id)
 /* End a record. Requires the section of the thread. Return false if the record
  * is unknown. */
 static inline bool
-end_record(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
+end_record(fd_thread *thread, const void *record, bool timed)
 {
     fd_tree *tree = thread->tree;
     uint32_t depth = fd_tree_depth(tree);
@@ -161,9 +160,6 @@ end_record(fd_thread *thread, const void *record, bool timed, bool gpu_timed)
                 || tree->stack[depth - 1].flags != FD_ENTRY_OP,
             false)) {
         return end_other(thread, record, timed);
-    }
-    if (gpu_timed) {
-        fd_thread_end_timers(thread, depth - 1, false);
     }
     fd_thread_tick(thread, timed);
     fd_tree_close(tree, depth - 1);
@@ -184,11 +180,11 @@ start_plain(void **result, const void *record, bool timed)
 }
 
 static inline void
-end_plain(const void *record, bool timed, bool gpu_timed)
+end_plain(const void *record, bool timed)
 {
     fd_thread *thread = fd_native_reenter();
     if (thread != NULL) {
-        if (!end_record(thread, record, timed, gpu_timed)) {
+        if (!end_record(thread, record, timed)) {
             count_unknown(thread);
         }
         fd_native_leave(thread);
@@ -205,44 +201,7 @@ static void
 timed_end(const void *record, void *context)
 {
     (void)context;
-    end_plain(record, true, false);
-}
-
-/* Start the GPU timer of a record. The entry of an autograd node belongs to
- * its announcement. */
-static void
-start_timer(fd_thread *thread, const void *record, uint32_t call)
-{
-    const fd_tree *tree = thread->tree;
-    uint32_t depth = fd_tree_depth(tree);
-    const fd_entry *top = depth > 0 ? &tree->stack[depth - 1] : NULL;
-    if (top != NULL && top->flags == FD_ENTRY_OP
-        && (top->owner == (uintptr_t)record
-            || fd_record_byte(record, FD_RECORD_SCOPE) == FD_SCOPE_BACKWARD)) {
-        fd_timers_begin(thread, call);
-    }
-}
-
-/* Registered in all steps, sampled or not, because an exchange of callbacks
- * would lose operators of other threads. */
-static void *
-gpu_timed_start(void **result, const void *record)
-{
-    fd_thread *thread = start_record(result, record, true);
-    if (thread != NULL) {
-        if (thread->session->timers.sampling) {
-            start_timer(thread, record, 0);
-        }
-        fd_native_leave(thread);
-    }
-    return result;
-}
-
-static void
-gpu_timed_end(const void *record, void *context)
-{
-    (void)context;
-    end_plain(record, true, true);
+    end_plain(record, true);
 }
 
 /* End an asynchronous record on a thread without a tree. */
@@ -270,7 +229,7 @@ measure_record(fd_thread *thread, const void *record)
 }
 
 /* Begin a record in a session that reads operands, for measures or execution
- * traces, with or without GPU timers. */
+ * traces. */
 static void *
 operands_start(void **result, const void *record)
 {
@@ -281,11 +240,10 @@ operands_start(void **result, const void *record)
     }
     const fd_session *session = thread->session;
     begin_record(thread, record, session->timed);
-    uint32_t call = session->operands ? fd_op_call_start(thread, record) : 0;
-    measure_record(thread, record);
-    if (session->timers.sampling) {
-        start_timer(thread, record, call);
+    if (session->operands) {
+        fd_op_call_start(thread, record);
     }
+    measure_record(thread, record);
     fd_native_leave(thread);
     return result;
 }
@@ -302,7 +260,7 @@ traced_end(const void *record, void *context)
     thread = fd_native_reenter();
     if (thread != NULL) {
         fd_op_call_end(thread, record);
-        if (!end_record(thread, record, true, true)) {
+        if (!end_record(thread, record, true)) {
             count_unknown(thread);
         }
         fd_native_leave(thread);
@@ -315,7 +273,7 @@ measured_end(const void *record, void *context)
     (void)context;
     fd_thread *thread = fd_native_reenter();
     if (thread != NULL) {
-        if (!end_record(thread, record, thread->session->timed, true)) {
+        if (!end_record(thread, record, thread->session->timed)) {
             count_unknown(thread);
         }
         fd_native_leave(thread);
@@ -332,7 +290,7 @@ static void
 counted_end(const void *record, void *context)
 {
     (void)context;
-    end_plain(record, false, false);
+    end_plain(record, false);
 }
 
 fd_status
@@ -365,14 +323,9 @@ static fd_record_callback
 callback_of(const fd_session *session)
 {
     bool timed = session->timed;
-    bool gpu_timed = session->timers.gpu != NULL;
     fd_record_callback callback = {
-        .start = gpu_timed ? gpu_timed_start
-               : timed     ? timed_start
-                           : counted_start,
-        .end = gpu_timed ? gpu_timed_end
-             : timed     ? timed_end
-                         : counted_end,
+        .start = timed ? timed_start : counted_start,
+        .end = timed ? timed_end : counted_end,
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };

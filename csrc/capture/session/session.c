@@ -325,20 +325,14 @@ hold_changed(fd_session *session)
     return changed;
 }
 
-/* Decide whether to sample the next step. Callbacks are replaced only once
- * CUDA is found, because operators that other threads start at that instant
- * are lost. Evaluators change under the GIL. */
+/* Decide whether to sample the next step. Evaluators change under the GIL.
+ */
 static void
 sample_step(fd_session *session, fd_thread *thread)
 {
-    bool gpu_timed = session->timers.gpu != NULL;
-    if (!is_active(session) || !fd_timers_step(session, thread)
-        || !is_active(session) || !session->running) {
-        return;
-    }
-    fd_window_hook(session, false);
-    if (session->ops == FD_OPS_RECORD && !gpu_timed) {
-        fd_records_listen(session);
+    if (is_active(session) && fd_timers_step(session, thread)
+        && is_active(session) && session->running) {
+        fd_window_hook(session, false);
     }
 }
 
@@ -419,6 +413,7 @@ fd_session_drop_objects(fd_session *session)
     Py_CLEAR(session->on_model);
     Py_CLEAR(session->error);
     Py_CLEAR(session->timers.in_use);
+    Py_CLEAR(session->timers.is_profiled);
     if (session->pipeline != NULL) {
         Py_CLEAR(session->pipeline->on_pipeline);
     }

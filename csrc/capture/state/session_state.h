@@ -14,15 +14,17 @@
 #include "capture/state/origins.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu.h"
+#include "gpu/kernel_collector.h"
 #include "recording/steps/step_rounds.h"
 #include "recording/steps/step_table.h"
 #include "recording/thread_watch.h"
 
 /* Options and state of GPU timers in a session: timers/call_timers.h. */
 typedef struct fd_timer_plan {
-    bool wanted; /* enabled, if CUDA is in use */
-    bool always; /* mark every recorded step */
-    bool ops;    /* time operators and autograd nodes */
+    bool wanted;  /* enabled, if CUDA is in use */
+    bool kernels; /* collect kernels in every recorded step; if that is not
+                     possible, mark modules */
+    bool always;  /* mark every recorded step */
     bool modules;
     bool functions;
     bool jobs;
@@ -35,8 +37,15 @@ typedef struct fd_timer_plan {
     uint64_t last;         /* latest step for which sampling was decided */
     uint64_t recorded;     /* number of recorded steps that have begun */
     uint64_t sampled;      /* number of sampled steps */
-    uint32_t windows;      /* number of times that sampling began */
     bool closed;           /* whether fd_timers_close was called */
+    /* Of kernels: timers/kernel_windows.h. */
+    fd_kernel_collector *collector; /* of the process; NULL: none yet */
+    PyObject *is_profiled;    /* owned; is_profiled() -> whether torch.profiler
+                                 uses CUPTI; NULL: never */
+    bool collecting;          /* whether kernels of this step are collected */
+    uint64_t last_collected;  /* latest step for which that was decided */
+    uint64_t collected;       /* number of steps whose kernels were */
+    char why_no_kernels[160]; /* "": they can be collected */
 } fd_timer_plan;
 
 /* How the ends of steps are found: hooks/step_calls.h. */

@@ -1,6 +1,7 @@
 #include "capture/timers/call_timers.h"
 
 #include "base/glob.h"
+#include "capture/timers/kernel_windows.h"
 
 enum {
     SAMPLED_FIRST = 8, /* the 9th recorded step is sampled, ... */
@@ -19,6 +20,10 @@ fd_timer_plan_clear(fd_timer_plan *plan)
     if (plan->gpu != NULL) {
         fd_gpu_free(plan->gpu);
     }
+    if (plan->collector != NULL) {
+        fd_kernels_close(plan->collector, true);
+    }
+    plan->collector = NULL;
     plan->gpu = NULL;
 }
 
@@ -36,14 +41,23 @@ is_in_use(fd_session *session, fd_thread *thread)
     return yes;
 }
 
+/* Return whether calls are marked: selected ones, or modules because there are
+ * no kernels. */
+static bool
+marks_calls(const fd_timer_plan *plan)
+{
+    return plan->modules || plan->functions || plan->jobs
+        || plan->globs.count > 0 || !plan->collecting;
+}
+
 static bool
 find_gpu(fd_session *session, fd_thread *thread)
 {
     fd_timer_plan *plan = &session->timers;
-    if (plan->gpu == NULL && is_in_use(session, thread)
+    if (plan->gpu == NULL && marks_calls(plan) && is_in_use(session, thread)
         && fd_current_stream_find(&plan->stream)
-        && fd_gpu_open(&plan->gpu, session->recording, NULL) == FD_OK) {
-        plan->gpu->starves = plan->ops;
+        && fd_gpu_open(&plan->gpu, session->recording, NULL) != FD_OK) {
+        plan->gpu = NULL;
     }
     return plan->gpu != NULL;
 }
@@ -61,9 +75,8 @@ decide_step(fd_session *session, fd_thread *thread)
     plan->sampled += plan->sampling; /* count the step that ends */
     bool sampled =
         (plan->always || plan->recorded++ % SAMPLED_EACH == SAMPLED_FIRST)
-        && find_gpu(session, thread);
+        && find_gpu(session, thread) && marks_calls(plan);
     bool changed = sampled != plan->sampling || before != plan->gpu;
-    plan->windows += sampled && !plan->sampling;
     plan->sampling = sampled;
     return changed;
 }
@@ -74,6 +87,7 @@ fd_timers_window(fd_session *session, fd_thread *thread)
     if (session->timers.gpu != NULL) {
         fd_gpu_drain(session->timers.gpu, false);
     }
+    fd_kernel_windows_begin(session, thread);
     return decide_step(session, thread);
 }
 
@@ -84,6 +98,7 @@ fd_timers_step(fd_session *session, fd_thread *thread)
     if (plan->gpu != NULL) {
         fd_gpu_drain(plan->gpu, session->running);
     }
+    fd_kernel_windows_step(session, thread);
     return session->running && session->steps.number != plan->last
         && decide_step(session, thread);
 }
@@ -99,16 +114,28 @@ fd_timers_pause(fd_session *session)
     if (plan->gpu != NULL) {
         fd_gpu_drain(plan->gpu, false);
     }
+    fd_kernel_windows_end(session);
+}
+
+/* Wait for intervals and kernels, for at most `patience_ms`. Return whether
+ * some remain. */
+static bool
+wait_for_gpu(fd_timer_plan *plan, int patience_ms)
+{
+    bool waits = plan->gpu != NULL && fd_gpu_wait(plan->gpu, patience_ms);
+    return (plan->collector != NULL
+            && fd_kernels_wait(plan->collector, waits ? 1 : patience_ms))
+        || waits;
 }
 
 int
 fd_timers_wait(fd_session *session, int patience_ms)
 {
-    fd_gpu *gpu = session->timers.closed ? NULL : session->timers.gpu;
-    bool waits = gpu != NULL;
+    fd_timer_plan *plan = &session->timers;
+    bool waits = !plan->closed;
     for (int left = patience_ms; waits && left > 0; left -= SLICE_MS) {
         Py_BEGIN_ALLOW_THREADS
-            waits = fd_gpu_wait(gpu, left < SLICE_MS ? left : SLICE_MS);
+            waits = wait_for_gpu(plan, left < SLICE_MS ? left : SLICE_MS);
         Py_END_ALLOW_THREADS
         if (PyErr_CheckSignals() < 0) {
             return -1;
@@ -121,15 +148,22 @@ void
 fd_timers_close(fd_session *session)
 {
     fd_timer_plan *plan = &session->timers;
-    if (plan->gpu == NULL || plan->closed) {
+    if (plan->closed) {
         return;
     }
     plan->closed = true;
-    fd_gpu_drain(plan->gpu, false);
-    fd_gpu_close(plan->gpu);
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)plan->sampled);
-    fd_recording_note(session->recording, "gpu_steps", text);
+    uint64_t steps = plan->collected > 0 ? plan->collected : plan->sampled;
+    bool used = plan->gpu != NULL || plan->collector != NULL;
+    fd_kernel_windows_close(session);
+    if (plan->gpu != NULL) {
+        fd_gpu_drain(plan->gpu, false);
+        fd_gpu_close(plan->gpu);
+    }
+    if (used) {
+        char text[32];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)steps);
+        fd_recording_note(session->recording, "gpu_steps", text);
+    }
 }
 
 /* Return the timers of this thread in this session, or NULL if there is no
@@ -234,11 +268,9 @@ is_wanted(const fd_session *session, fd_thread_timers *timers,
         || (context->flags & FD_CONTEXT_ABSORBS) != 0) {
         return false;
     }
-    if ((entry->flags & FD_ENTRY_OP) != 0 && plan->ops) {
-        return true;
-    }
     if ((entry->flags & FD_ENTRY_FRAME) != 0
-        && (plan->functions || (plan->modules && context->module != 0))) {
+        && (plan->functions
+            || (fd_timers_modules(plan) && context->module != 0))) {
         return true;
     }
     if (node != 0 && record->kind == FD_NODE_JOB && plan->jobs) {
@@ -266,16 +298,13 @@ open_timers(const fd_thread_timers *timers, const fd_gpu_device *device,
 
 static bool
 begin_timer(const fd_thread *thread, fd_thread_timers *timers,
-            const fd_entry *entry, uint32_t caller, uint32_t traced)
+            const fd_entry *entry)
 {
     const fd_timer_plan *plan = &thread->session->timers;
     uint32_t open[MOST_AROUND];
     fd_gpu_call call = {
-        .caller = caller,
         .thread = fd_file_id(&thread->session->recording->file,
                              thread->tree->record),
-        .call = traced,
-        .window = plan->windows,
         .around = open,
     };
     fd_gpu_device *device = fd_gpu_current(plan->gpu);
@@ -294,7 +323,7 @@ begin_timer(const fd_thread *thread, fd_thread_timers *timers,
 }
 
 void
-fd_timers_begin(fd_thread *thread, uint32_t call)
+fd_timers_begin(fd_thread *thread)
 {
     const fd_session *session = thread->session;
     const fd_tree *tree = thread->tree;
@@ -305,11 +334,9 @@ fd_timers_begin(fd_thread *thread, uint32_t call)
         return;
     }
     const fd_entry *entry = &tree->stack[depth - 1];
-    uint32_t caller = depth > 1 ? tree->stack[depth - 2].context
-                                : fd_tree_id(tree, tree->root);
     reconcile_timers(timers, tree);
     if (is_wanted(session, timers, tree, entry)
-        && !begin_timer(thread, timers, entry, caller, call)) {
+        && !begin_timer(thread, timers, entry)) {
         fd_file_count(&session->recording->file, FD_COUNT_GPU_LOST);
     }
 }

@@ -2,8 +2,8 @@
  * thread. In a sampled step, each selected call is enclosed by two timestamps
  * on the stream that is current when it begins.
  *
- *     open stack   train │ forward │ aten::linear │ aten::addmm
- *     open timers                   [ linear     ,  addmm ]
+ *     open stack   train │ [Block]:forward │ [Linear]:forward │ aten::linear
+ *     open timers         [ Block         ,  Linear ]
  *
  * Timers end with their entries. A timer whose entry was closed otherwise (a
  * new generation, a frame whose end no hook reported) is found at the start of
@@ -15,13 +15,21 @@
 
 void fd_timer_plan_clear(fd_timer_plan *plan);
 
+/* Return whether forwards of modules are timed: also in place of kernels that
+ * cannot be collected. */
+static inline bool
+fd_timers_modules(const fd_timer_plan *plan)
+{
+    return plan->modules || (plan->kernels && !plan->collecting);
+}
+
 /* Return whether Python calls matter in this step: they are timed, or the
  * current stream is read at their start and end. */
 static inline bool
 fd_timers_frames(const fd_timer_plan *plan)
 {
     return plan->sampling
-        && (plan->functions || plan->modules || plan->globs.count > 0
+        && (plan->functions || fd_timers_modules(plan) || plan->globs.count > 0
             || plan->stream.function != NULL);
 }
 
@@ -48,9 +56,8 @@ int fd_timers_wait(fd_session *session, int patience_ms);
 /* Count the remaining intervals as unfinished, and close the GPU. */
 void fd_timers_close(fd_session *session);
 
-/* Start the timer of the topmost entry, in a sampled step. `call` is its
- * execution-trace call; 0: none. */
-void fd_timers_begin(fd_thread *thread, uint32_t call);
+/* Start the timer of the topmost entry, in a sampled step. */
+void fd_timers_begin(fd_thread *thread);
 
 /* End the timer of the entry at index `at`, before the entry ends; with
  * `above`, also the timers above it except those of ranges. Requires open

@@ -50,7 +50,7 @@ call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
         if (at->thread != event->thread) {
             break;
         }
-        if (fd_event_is_call(at) && context_of(rank, at) == event->context) {
+        if (fd_event_is_call(at) && context_of(rank, at) == event->launcher) {
             return at->start <= event->host ? low : FD_NO_SLICE;
         }
     }

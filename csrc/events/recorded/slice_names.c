@@ -12,7 +12,7 @@ write_name(const fd_trace *trace, const fd_trace_context *context,
 {
     const fd_trace_node *node = &trace->nodes.list[context->node];
     to->size = 0;
-    if (context->module != 0) {
+    if (context->module != 0 && node->kind != FD_NODE_KERNEL) {
         fd_trace_module_name(trace, context->module, to);
         fd_buffer_text(to, to->size > 0 ? " " : "");
     }
@@ -22,15 +22,29 @@ write_name(const fd_trace *trace, const fd_trace_context *context,
     fd_buffer_text(to, fd_trace_text(trace, node->name));
 }
 
+/* Return the category of a node; of GPU work, as torch.profiler names it. */
+static const char *
+category_of(const fd_trace *trace, const fd_trace_node *node)
+{
+    const char *name = fd_trace_text(trace, node->name);
+    if (node->kind == FD_NODE_KERNEL && strncmp(name, "Memcpy ", 7) == 0) {
+        return "gpu_memcpy";
+    }
+    if (node->kind == FD_NODE_KERNEL && strcmp(name, "Memset") == 0) {
+        return "gpu_memset";
+    }
+    return fd_kind_is_function(node->kind) && node->file != 0
+             ? fd_trace_text(trace, node->file)
+             : fd_kind_names[node->kind];
+}
+
 static fd_status
 name_context(fd_slice_names *names, const fd_trace *trace,
              const fd_trace_context *context, fd_buffer *scratch,
              fd_slice_name *name)
 {
     const fd_trace_node *node = &trace->nodes.list[context->node];
-    const char *category = fd_kind_is_function(node->kind) && node->file != 0
-                             ? fd_trace_text(trace, node->file)
-                             : fd_kind_names[node->kind];
+    const char *category = category_of(trace, node);
     write_name(trace, context, scratch);
     fd_status status = scratch->status;
     fd_then(status, fd_text_pool_add(&names->names, scratch->bytes,

@@ -164,6 +164,7 @@ session_traverse(PyObject *self, visitproc visit, void *arg)
         Py_VISIT(session->tensor);
         Py_VISIT(session->error);
         Py_VISIT(session->timers.in_use);
+        Py_VISIT(session->timers.is_profiled);
         if (session->pipeline != NULL) {
             Py_VISIT(session->pipeline->on_pipeline);
         }
@@ -341,25 +342,27 @@ static PyObject *
 session_sample_gpu(PyObject *self, PyObject *args)
 {
     int always;
-    int ops;
+    int kernels;
     int modules;
     int functions;
     int jobs;
     fd_timer_plan *plan = &fd_session_of(self)->timers;
     PyObject *globs;
     PyObject *in_use;
-    if (!PyArg_ParseTuple(args, "p(pppp)O!O:sample_gpu", &always, &ops,
+    PyObject *is_profiled;
+    if (!PyArg_ParseTuple(args, "p(pppp)O!OO:sample_gpu", &always, &kernels,
                           &modules, &functions, &jobs, &PyList_Type, &globs,
-                          &in_use)
+                          &in_use, &is_profiled)
         || fd_session_globs(plan, globs) < 0) {
         return NULL;
     }
     plan->always = always;
-    plan->ops = ops;
+    plan->kernels = kernels;
     plan->modules = modules;
     plan->functions = functions;
     plan->jobs = jobs;
     Py_XSETREF(plan->in_use, Py_NewRef(in_use));
+    Py_XSETREF(plan->is_profiled, Py_NewRef(is_profiled));
     plan->wanted = true;
     Py_RETURN_NONE;
 }
@@ -507,8 +510,9 @@ static PyMethodDef methods[] = {
      PyDoc_STR("name_group($self, address, text, /)\n"
                "--\n\nThe process group at an address.")},
     {"sample_gpu", session_sample_gpu, METH_VARARGS,
-     PyDoc_STR("sample_gpu($self, always, kinds, globs, in_use, /)\n"
-               "--\n\nTime calls on the GPU, in some steps.")},
+     PyDoc_STR(
+         "sample_gpu($self, always, kinds, globs, in_use, is_profiled, /)\n"
+         "--\n\nTime calls on the GPU, in some steps.")},
     {"attach_pipeline", fd_pipeline_attach, METH_O,
      PyDoc_STR("attach_pipeline($self, on_pipeline, /)\n--\n\n"
                "Record calls of pipeline engines as jobs.")},

@@ -22,8 +22,8 @@ static const fd_column coverage_columns[] = {
 static const fd_table coverage_table =
     FD_TABLE("coverage", coverage_columns, fd_coverage, false);
 
-static const char *const grouping_names[] = {"node",   "function", "operator",
-                                             "module", "package",  NULL};
+static const char *const grouping_names[] = {
+    "node", "function", "operator", "module", "package", "kernel", NULL};
 
 bool
 fd_take_grouping(const char *name, fd_grouping *grouping)

@@ -1,5 +1,6 @@
 #include "trace/reader/chunk_scan.h"
 
+#include "recording/gpu_format.h"
 #include "recording/measures/measure_format.h"
 #include "recording/wait_kinds.h"
 
@@ -55,6 +56,8 @@ static const uint32_t record_bytes[] = {
     [FD_CHUNK_GPU] = sizeof(fd_gpu_record),
     [FD_CHUNK_GPU_EVENTS] = sizeof(fd_gpu_event),
     [FD_CHUNK_MEASURES] = sizeof(fd_measure),
+    [FD_CHUNK_KERNELS] = sizeof(fd_kernel_record),
+    [FD_CHUNK_KERNEL_EVENTS] = sizeof(fd_gpu_event),
     [FD_CHUNK_LINES] = sizeof(fd_open_line),
 };
 
@@ -83,6 +86,7 @@ is_read(const fd_chunks *chunks, uint32_t kind)
     switch (kind) {
     case FD_CHUNK_EVENTS:
     case FD_CHUNK_GPU_EVENTS:
+    case FD_CHUNK_KERNEL_EVENTS:
         return false;
     case FD_CHUNK_OP_CALLS:
     case FD_CHUNK_OPERANDS:
@@ -95,6 +99,7 @@ is_read(const fd_chunks *chunks, uint32_t kind)
     case FD_CHUNK_SNAPSHOT_FIGURES:
     case FD_CHUNK_SNAPSHOT_THREADS:
     case FD_CHUNK_GPU:
+    case FD_CHUNK_KERNELS:
         return chunks->part != FD_CHUNKS_TOTALS;
     default:
         return true;

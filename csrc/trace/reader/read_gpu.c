@@ -1,3 +1,4 @@
+#include "recording/gpu_format.h"
 #include "trace/reader/recording_reading.h"
 
 static void
@@ -64,11 +65,18 @@ read_event(fd_reading *r, const fd_gpu_event *event)
     uint64_t host = event->host > origin ? event->host - origin : 0;
     uint64_t start = event->start > origin ? event->start - origin : 0;
     uint64_t end = start + event->ticks;
+    uint32_t context = event->name != 0
+                         ? fd_reading_kernel(r, event->context, event->name)
+                         : fd_reading_context(r, event->context);
     fd_trace_gpu_event made = {
         .host = fd_reading_ns(r, host),
         .start = fd_reading_ns(r, start),
-        .context = fd_reading_context(r, event->context),
-        .thread = thread_of(r, event->thread),
+        .context = context,
+        .launcher = fd_reading_context(r, event->context),
+        .thread = thread_of(
+            r, event->thread != 0
+                   ? event->thread
+                   : r->owners.list[fd_reading_raw(r, event->context)]),
         .device = event->device,
         .stream = event->stream,
     };
@@ -96,11 +104,11 @@ read_run(fd_reading *r, const fd_chunk_view *one)
     return status;
 }
 
-static fd_status
-read_events(fd_reading *r)
+fd_status
+fd_read_gpu_events(fd_reading *r, uint32_t kind)
 {
     fd_run_list runs = {NULL, 0, 0};
-    fd_status status = fd_reading_runs(r, FD_CHUNK_GPU_EVENTS, 0, &runs);
+    fd_status status = fd_reading_runs(r, kind, 0, &runs);
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
         status = read_run(r, runs.list[i]);
     }
@@ -146,9 +154,9 @@ give_to_jobs(fd_reading *r)
 fd_status
 fd_read_gpu(fd_reading *r)
 {
-    fd_status status = read_figures(r);
+    fd_status status = r->kernels.count > 0 ? FD_OK : read_figures(r);
     if (status == FD_OK && r->part == FD_PART_TIMELINE) {
-        status = read_events(r);
+        status = fd_read_gpu_events(r, FD_CHUNK_GPU_EVENTS);
         give_to_jobs(r);
     }
     return status;

@@ -241,19 +241,13 @@ read_duration(fd_reading *r)
 typedef fd_status (*part_reader)(fd_reading *r);
 
 static const part_reader ALL_PARTS[] = {
-    fd_read_shared,
-    fd_read_contexts,
-    fd_read_threads,
-    fd_read_snapshots,
-    fd_read_jobs,
-    fd_read_events,
-    fd_read_flows,
-    fd_read_gpu,
-    fd_read_measures,
-    read_steps,
-    read_meta,
-    note_damage,
-    NULL,
+    fd_read_shared,  fd_read_contexts,
+    fd_read_threads, fd_read_snapshots,
+    fd_read_jobs,    fd_read_events,
+    fd_read_flows,   fd_read_kernels,
+    fd_read_gpu,     fd_read_measures,
+    read_steps,      read_meta,
+    note_damage,     NULL,
 };
 static const part_reader TOTALS_PARTS[] = {
     fd_read_shared, fd_read_contexts, fd_read_threads,
@@ -286,6 +280,7 @@ clear_reading(fd_reading *r)
     fd_map_clear(&r->nodes);
     fd_map_clear(&r->modules);
     fd_map_clear(&r->jobs);
+    fd_map_clear(&r->kernels);
     fd_map_clear(&r->threads);
     fd_vector_clear(&r->flows);
     fd_vector_clear(&r->raw);

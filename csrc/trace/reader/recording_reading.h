@@ -36,6 +36,8 @@ typedef struct fd_reading {
     uint32_t lost;  /* raw index of <lost>; 0 before it is needed */
     fd_map threads; /* id of the file -> index of the thread + 1 */
     fd_map jobs;    /* id of the file -> index into rank->jobs + 1 */
+    fd_map
+        kernels; /* context << 32 | string of the file -> context of the trace */
     FD_VECTOR(fd_raw_flow) flows; /* flows found among the events */
     bool *open; /* owned; by raw index: needed for the open calls; NULL: read
                  * all parts */
@@ -117,6 +119,14 @@ fd_reading_context(const fd_reading *r, uint32_t id)
     return r->map[fd_reading_raw(r, id)];
 }
 
+/* Return the context of kernels with this name, ids of the file, below the
+ * context that launches them. */
+static inline uint32_t
+fd_reading_kernel(const fd_reading *r, uint32_t context, uint32_t name)
+{
+    return fd_map_get(&r->kernels, (uint64_t)context << 32 | name);
+}
+
 /* Return the open stack of a running thread; depth 0 if it is inconsistent. */
 const fd_entry *fd_reading_stack(const fd_reading *r,
                                  const fd_thread_record *record,
@@ -162,8 +172,11 @@ fd_status fd_read_jobs(fd_reading *r);
 fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
 fd_status fd_read_flows(fd_reading *r);  /* flows, after all events */
 fd_status fd_read_events(fd_reading *r); /* the timeline, if requested */
-/* GPU figures and, if requested, intervals */
+/* kernels: nodes, contexts, GPU figures, and if requested events */
+fd_status fd_read_kernels(fd_reading *r);
+/* without kernels, GPU figures of intervals; if requested, intervals */
 fd_status fd_read_gpu(fd_reading *r);
+fd_status fd_read_gpu_events(fd_reading *r, uint32_t kind);
 
 fd_status fd_read_measures(fd_reading *r);
 

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 _TOP, _LEAST = 20, 1.0
 
-_DESCRIPTION = """Print a recording as a table of functions, operators, modules, packages or phases, as the tree of call
-paths, or as the callers and callees of one function. Shares are fractions of the time of the main threads in the steps
-that the first lines of the report name."""
+_DESCRIPTION = """Print a recording as a table of functions, operators, modules, packages, kernels or phases, as the
+tree of call paths, or as the callers and callees of one function. Shares are fractions of the time of the main threads
+in the steps that the first lines of the report name."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("report", help="print a table or tree of a recording", description=_DESCRIPTION)
     add_input(parser)
     parser.add_argument(
-        "--by", choices=("function", "operator", "module", "package", "phase"), help="group rows by this"
+        "--by", choices=("function", "operator", "module", "package", "kernel", "phase"), help="group rows by this"
     )
     parser.add_argument(
         "--sort",

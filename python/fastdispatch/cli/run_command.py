@@ -81,7 +81,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--gpu",
         default="auto",
         metavar="WHAT",
-        help="measure GPU time: auto (default), off, require, or kinds of calls, e.g. ops+modules",
+        help="record kernels and GPU time: auto (default), off, require, or kinds, e.g. kernels+modules",
     )
     parser.add_argument(
         "--keep",

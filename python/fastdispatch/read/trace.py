@@ -24,7 +24,7 @@ Columns = dict[str, list[Any]]
 
 PathLike = str | os.PathLike[str]
 
-Group = Literal["node", "function", "operator", "module", "package"]
+Group = Literal["node", "function", "operator", "module", "package", "kernel"]
 
 Steps = Literal["settled"] | tuple[int, int] | None
 
@@ -80,9 +80,9 @@ class Trace(Views):
 
         parent, node, module, origin (rows), flags (docs/formats/recording.md); calls and resumes (of generators);
         self, and total with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this
-        and all below caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_starved,
-        gpu_launch_bound (of sampled steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which it was
-        active.
+        and all below caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_backward,
+        gpu_starved, gpu_launch_bound (of sampled steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which
+        it was active.
         """
         return self.core.contexts()
 
@@ -165,11 +165,11 @@ class Trace(Views):
         return self.ranks[0]["meta"] if self.ranks else {}
 
     def table(self, by: Group = "function", rank: int | None = None) -> Columns:
-        """Sums by ``function``, ``operator``, ``module``, ``package`` or ``node``: one row per group.
+        """Sums by ``function``, ``operator``, ``module``, ``package``, ``kernel`` or ``node``: one row per group.
 
         where (text), node (row of one of its nodes), instances, calls, resumes, ops, self, total, backward, async (ns),
-        hidden (calls without a hook), gpu_calls, gpu_self, gpu_total, gpu_starved (of sampled
-        steps), step_mean and step_deviation of the total (ns). Any other ``by`` raises
+        hidden (calls without a hook), gpu_calls, gpu_self, gpu_total, gpu_backward, gpu_starved (of
+        sampled steps), step_mean and step_deviation of the total (ns). Any other ``by`` raises
         ``ArgumentError``.
         """
         return self.core.table(by, self.index(rank))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fastdispatch.report.report_model import Report
     from fastdispatch.report.run_summary import Summary
 
-By = Literal["function", "operator", "module", "package", "phase"]
+By = Literal["function", "operator", "module", "package", "kernel", "phase"]
 Sort = Literal["calls", "ops", "self", "total", "backward", "spread", "gpu", "flops", "bytes", "comm", "allocated"]
 
 _TOP = 20

@@ -100,9 +100,9 @@ class CallGraph(Recorded):
         ``"c_calls"``: also record the C functions that Python code calls (Python 3.12 and later;
         docs/concepts/calls.md).
     gpu:
-        Measure GPU time in the 9th recorded step and then in one of 32, with ``et`` in every step: ``"auto"`` if
-        PyTorch uses CUDA, ``"off"`` never, ``"require"`` raises an error without a GPU. A :class:`fastdispatch.Gpu` or
-        its contexts (``"ops,modules"``) select calls.
+        Record the kernels of recorded steps, or without CUPTI times of modules in the 9th recorded step and then in one
+        of 32: ``"auto"`` if PyTorch uses CUDA, ``"off"`` never, ``"require"`` raises an error without a GPU. A
+        :class:`fastdispatch.Gpu` or its contexts (``"kernels,modules"``) select calls to time.
     keep:
         Python functions that become nodes: a predicate of the key ``file:[Class]:function``, or globs of which one must
         match (``"!glob"`` excludes). The predicate is called once per function. A dropped function is merged into its

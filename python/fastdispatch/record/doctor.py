@@ -133,7 +133,10 @@ def _gpu(folder: Path) -> Check:
     if "torch" in sys.modules and not _core.finds_gpu_stream():
         problem = "PyTorch has no known function for its current stream: no GPU times"
         return Check("gpu", "missing", f"{library} is loaded, but {problem}")
-    return Check("gpu", "ok", f"{library} is loaded: GPU times are recorded")
+    try:
+        return Check("gpu", "ok", f"{library} and {_core.kernel_library()} are loaded: kernels are recorded")
+    except Error as error:
+        return Check("gpu", "limited", f"{library} is loaded, but {error}: GPU times of modules, no kernels")
 
 
 def _graphviz(folder: Path) -> Check:

@@ -1,4 +1,4 @@
-"""GPU timing: selected calls; devices without timers."""
+"""Kernels of GPUs and GPU times of selected calls; devices without either."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 PATIENCE_MS = 2000
 
 _MODES = {"off": 0, "auto": 1, "require": 2}
-_KINDS = ("ops", "modules", "functions", "jobs")
+_KINDS = ("kernels", "modules", "functions", "jobs")
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """GPU intervals: time of a stream of CUDA or HIP from the start of a call to its end (docs/guides/gpu.md). They are
-    measured in the 9th recorded step and then in one of 32.
+    """Kernels of the GPU, and GPU intervals: time of a stream of CUDA or HIP from the start of a call to its end
+    (docs/guides/gpu.md). Kernels are recorded in every recorded step, intervals in the 9th and then in one of 32.
 
     Parameters
     ----------
     contexts:
-        Calls to time, separated by commas (or ``+``): ``ops`` (operators and autograd nodes), ``modules`` (forward of
-        ``nn.Module``), ``functions`` (all Python calls), ``jobs``, or globs of keys and names (``*:[Block]:*``).
+        What to record, separated by commas (or ``+``): ``kernels`` (also copies and fills), and intervals of calls:
+        ``modules`` (forward of ``nn.Module``), ``functions`` (all Python calls), ``jobs``, or globs of keys and names
+        (``*:[Block]:*``). Where kernels cannot be recorded, intervals of modules are.
     require:
         Refuse to start without a usable GPU, as ``gpu="require"`` does.
 
     Raises :class:`fastdispatch.Error` for other values.
     """
 
-    contexts: str = "ops"
+    contexts: str = "kernels"
     require: bool = False
 
     def __post_init__(self) -> None:
@@ -69,11 +70,11 @@ class Gpu:
             raise Error("gpu='require': PyTorch has no GPU to use (torch.cuda.is_available() is false): use gpu='auto'")
 
     def attach(self, session: Session, always: bool) -> None:
-        """Configure a session before its start; ``always``: measure in every recorded step."""
+        """Configure a session before its start; ``always``: intervals in every recorded step."""
         parts = self.parts()
         globs = [part for part in parts if part not in _KINDS]
-        ops, modules, functions, jobs = (kind in parts for kind in _KINDS)
-        session.sample_gpu(always, (ops, modules, functions, jobs), globs, is_in_use)
+        kernels, modules, functions, jobs = (kind in parts for kind in _KINDS)
+        session.sample_gpu(always, (kernels, modules, functions, jobs), globs, is_in_use, is_profiled)
 
 
 def gpu_of(value: str | Gpu) -> Gpu | None:
@@ -90,6 +91,15 @@ def is_in_use() -> bool:
     """Return whether the program has initialised CUDA through PyTorch, without initialising it."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda is not None and bool(cuda.is_initialized())
+
+
+def is_profiled() -> bool:
+    """Return whether torch.profiler uses CUPTI, or is about to: from the creation of a profiler to its end."""
+    profiler: Any = sys.modules.get("torch.autograd.profiler")
+    tracker = getattr(profiler, "KinetoStepTracker", None)
+    return bool(getattr(profiler, "_is_profiler_enabled", False)) or "ProfilerStep" in getattr(
+        tracker, "_step_dict", ()
+    )
 
 
 def why_missing() -> str:

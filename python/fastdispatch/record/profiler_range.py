@@ -33,7 +33,7 @@ class job_schedule_profiler_range:
     :class:`CallGraph`), so that the training continues.
 
     ``gpu`` is that of :class:`CallGraph`, for a recording started here, in every iteration of the range:
-    ``"ops+jobs"`` times operators and jobs on the GPU.
+    ``"kernels+jobs"`` records kernels and times jobs on the GPU.
 
     ``start_step`` and ``stop_step`` are other names of ``start`` and ``end``. Raises ``TypeError`` if one is missing,
     given twice or not an integer.

@@ -23,6 +23,7 @@ from fastdispatch.read.steps import (
 )
 from fastdispatch.read.summary import in_role, mapping
 from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.report_gpu import GpuFacts, gpu_facts, why_incomplete
 
 #: Counters of backward time without a forward call.
 MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")
@@ -162,6 +163,7 @@ class Facts:
     reduced: dict[str, Any] | None = None  # the ranks of a sum of ranks (Trace.reduced)
     missing: str = ""  # ranks without a recording, a sentence
     gpu_missing: str = ""  # why GPU times are missing, a sentence for each reason
+    gpu: GpuFacts | None = None  # None: no kernel was recorded
 
 
 def facts(trace: Trace, rank: int | None) -> Facts:
@@ -191,9 +193,8 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         special=_special(trace, nodes),
         reduced=trace.reduced if rank is None else None,
         missing=missing_ranks(entries) if rank is None else "",
-        gpu_missing="; ".join(
-            sorted({entry["meta"]["gpu_missing"] for entry in entries if "gpu_missing" in entry["meta"]})
-        ),
+        gpu_missing=why_incomplete(entries),
+        gpu=gpu_facts(entries),
         open=[call for entry in entries for call in _open(trace, entry)],
     )
 

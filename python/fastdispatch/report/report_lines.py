@@ -10,6 +10,7 @@ from typing import Any
 
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
+from fastdispatch.report.report_gpu import gpu_line
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
@@ -31,11 +32,11 @@ _DROPPED = {
     "jobs_full": "jobs without room for a record",
     "events_lost": "events without room in the timeline",
     "gpu_captured": "calls without GPU time, because their stream was being captured",
-    "gpu_lost": "calls without GPU time, because of no room, another thread or a CUDA error",
+    "gpu_lost": "calls without GPU time, because of no room, another thread or a CUDA error, or lost kernels",
     "gpu_dropped": "GPU intervals whose end was not seen",
     "gpu_shifted": "GPU intervals that seemed to start before their launch, moved to it",
-    "gpu_unfinished": "GPU intervals that were unfinished at the end",
-    "gpu_events_lost": "GPU intervals without room in the timeline",
+    "gpu_unfinished": "GPU intervals that were unfinished at the end, or launches without a kernel",
+    "gpu_events_lost": "GPU intervals and kernels without room in the timeline",
     "op_calls_full": "calls or operands without room in the execution trace",
     "operands_cut": "operands of execution traces that were too long, cut",
     "measures_full": "measurements without room for a record",
@@ -78,6 +79,8 @@ def head(report: Report) -> Iterator[str]:
     yield from _window(facts)
     if report.timing:
         yield _whole(facts)
+        if facts.gpu is not None:
+            yield gpu_line(facts.gpu)
         yield from _phases(facts)
         yield from _run(facts)
         yield from _activities(report)

@@ -142,7 +142,8 @@ def report(trace: Trace, options: ReportOptions, path: str | None = None) -> Rep
             all_=not options.hide,
         )
     else:
-        sort = options.sort if made.timing or options.sort in _UNTIMED else "calls"
+        wanted = "gpu" if options.by == "kernel" and options.sort == "total" else options.sort  # kernels have no total
+        sort = wanted if made.timing or wanted in _UNTIMED else "calls"
         options.sort = sort
         if options.by == "phase":
             if SORTS[sort] in FIGURES:

@@ -63,5 +63,6 @@ def _row(trace: Trace, rank: int | None, phase: str, per_step: int, sums: Counte
         gpu_calls=sums["gpu_calls"],
         gpu_self=sums["gpu_self"],
         gpu_total=sums["gpu_self"],
+        gpu_backward=0,
         gpu_starved=sums["gpu_starved"],
     )

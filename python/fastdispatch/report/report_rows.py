@@ -64,6 +64,7 @@ class ReportRow:
     gpu_calls: int  # of sampled steps, like the next three
     gpu_self: int
     gpu_total: int
+    gpu_backward: int
     gpu_starved: int
     parameters: int = 0  # elements, for modules of all instances and their children
     parameter_bytes: int = 0
@@ -148,8 +149,10 @@ def _sums(trace: Trace, by: Group, found: Measured, rows: int) -> Columns:
 def row(trace: Trace, table: Columns, index: int) -> ReportRow:
     node = table["node"][index]
     nodes = trace.nodes
+    is_kernel = nodes["kind"][node] == "kernel"
     return ReportRow(
-        **{name: table[name][index] for name in ("where", "instances", "calls", "resumes", "ops", "self", "total")},
+        **{name: table[name][index] for name in ("where", "instances", "resumes", "ops", "self", "total")},
+        calls=table["gpu_calls" if is_kernel else "calls"][index],
         kind=nodes["kind"][node],
         package=nodes["package"][node],
         source=nodes["from"][node],
@@ -161,6 +164,7 @@ def row(trace: Trace, table: Columns, index: int) -> ReportRow:
         gpu_calls=table["gpu_calls"][index],
         gpu_self=table["gpu_self"][index],
         gpu_total=table["gpu_total"][index],
+        gpu_backward=table["gpu_backward"][index],
         gpu_starved=table["gpu_starved"][index],
     )
 

@@ -19,6 +19,7 @@ from fastdispatch.report.report_rows import ReportRow
 from fastdispatch.report.report_tree import Branch
 from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, table, width_of
 from fastdispatch.text.formats import grouped, in_flop, printable, seconds, size
+from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 from fastdispatch.text.notebook_html import html_of
 
 _NARROWEST = 24
@@ -77,8 +78,9 @@ class _Drawing:
     def listing(self, rows: Sequence[ReportRow]) -> Table:
         options = self.report.options
         figures = self.calls(rows)
-        figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
-        if self.report.timing:
+        if options.by != "kernel":
+            figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
+        if self.report.timing and options.by != "kernel":
             figures.append(("self", [self.time(row.self) for row in rows]))
             if options.by != "phase":
                 figures.append(("total", [self.time(row.total) for row in rows]))
@@ -89,7 +91,13 @@ class _Drawing:
                 figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
             if self.steps and (self.wide or of_steps):
                 figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
-        for name, column in (("GPU self", "gpu_self"), ("GPU total", "gpu_total"), ("starved", "gpu_starved")):
+        names = {
+            "gpu_self": "GPU self",
+            "gpu_total": "GPU total",
+            "gpu_backward": "GPU backward",
+            "gpu_starved": "starved",
+        }
+        for column, name in names.items():
             if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps
                 figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
         figures += self.measured(rows)
@@ -98,7 +106,10 @@ class _Drawing:
             figures.append(("bytes", [size(row.parameter_bytes) if row.parameters else "" for row in rows]))
         if any(row.unseen_calls for row in rows):
             figures.append(("unseen", [grouped(row.unseen_calls) if row.unseen_calls else "" for row in rows]))
-        return self.table(figures, [self.where(row.where, self.suffix(row)) for row in rows])
+        wheres = [row.where for row in rows]
+        if options.by == "kernel":
+            wheres = short_kernel_names(wheres)
+        return self.table(figures, [self.where(text, self.suffix(row)) for text, row in zip(wheres, rows, strict=True)])
 
     def measured(self, rows: Sequence[ReportRow]) -> list[tuple[str, list[str]]]:
         """Return the measured figures: FLOPs and bytes of a step and rank, and in wide terminals, or sorted by them,
@@ -118,9 +129,12 @@ class _Drawing:
             figures.append(("total", [self.time(row.total) for row in rows]))
             if any(row.backward > 0 for row in rows):
                 figures.append(("backward", [self.time(row.backward) for row in rows]))
+        if any(row.gpu_total for row in rows):
+            figures.append(("GPU total", [seconds(row.gpu_total) if row.gpu_total else "" for row in rows]))
         labels = []
         for guide, row in zip(_guides(rows), rows, strict=True):
-            labels.append((guide, self.where(row.where, _instances(row.module, row.instances))))
+            where = short_kernel_name(row.where) if row.kind == "kernel" else row.where
+            labels.append((guide, self.where(where, _instances(row.module, row.instances))))
         return self.table(figures, [where for _, where in labels], [guide for guide, _ in labels])
 
     def neighbours(self, found: Neighbours) -> Table:

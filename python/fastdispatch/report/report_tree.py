@@ -26,6 +26,8 @@ class Branch:
     total: int
     ops: int
     backward: int
+    gpu_calls: int  # kernels, or calls with an interval
+    gpu_total: int
     passed: int  # hidden forwarding library calls between it and its parent
     small: int  # hidden callees
     small_time: int
@@ -37,6 +39,7 @@ class _Cut:
 
     figure: str
     minimum: float
+    gpu_minimum: float  # of GPU time: not hidden
     depth: int | None
     whole: int
     pass_on: bool
@@ -89,7 +92,7 @@ class _Forest:
             return None
         callees = self.below(contexts)
         heaviest = max(callees, key=lambda group: self.sum(group, "total"), default=None)
-        if heaviest is None or self.kind(heaviest) == "overflow":
+        if heaviest is None or self.kind(heaviest) == "overflow" or "kernel" in map(self.kind, callees):
             return None
         return heaviest if self.sum(heaviest, "total") >= PASSED_ON * total else None
 
@@ -104,8 +107,9 @@ def tree(
         forest.add_calls_below()
     figure = "calls_below" if by_calls else "total"
     everything = sum(forest.figures["calls"]) if by_calls else whole
-    cut = _Cut(figure, min_share * everything, depth, whole, not all_)
     roots = forest.below([-1])
+    of_gpus = max(sum(forest.sum(group, "gpu_total") for group in roots), 1)
+    cut = _Cut(figure, min_share * everything, min_share * of_gpus, depth, whole, not all_)
     keys = trace.nodes["key"]
     roots.sort(
         key=lambda group: (keys[forest.figures["node"][group[0]]] != trace.main_role, -forest.sum(group, figure))
@@ -119,10 +123,11 @@ def tree(
         kept: list[list[int]] = []
         small: list[list[int]] = []
         for callee in callees:
-            (kept if inside and forest.sum(callee, figure) >= cut.minimum else small).append(callee)
+            large = forest.sum(callee, figure) >= cut.minimum or forest.sum(callee, "gpu_total") >= cut.gpu_minimum
+            (kept if inside and large else small).append(callee)
         rows.append(_branch(forest, group, level, passed, small))
         shown = _joined(forest, [_skip(forest, callee, cut) for callee in kept])
-        shown.sort(key=lambda callee: forest.sum(callee[0], figure))
+        shown.sort(key=lambda callee: (forest.sum(callee[0], figure), forest.sum(callee[0], "gpu_total")))
         waiting += [(callee, level + 1, passed) for callee, passed in shown]
     return rows
 
@@ -157,7 +162,10 @@ def _branch(forest: _Forest, group: list[int], level: int, passed: int, small: l
         kind=forest.trace.nodes["kind"][node],
         module=forest.pattern(group[0]),
         instances=len(modules),
-        **{name: forest.sum(group, name) for name in ("calls", "resumes", "self", "total", "ops", "backward")},
+        calls=forest.sum(group, "gpu_calls" if forest.kind(group) == "kernel" else "calls"),
+        **{name: forest.sum(group, name) for name in ("resumes", "self", "total", "ops", "backward")},
+        gpu_calls=forest.sum(group, "gpu_calls"),
+        gpu_total=forest.sum(group, "gpu_total"),
         passed=passed,
         small=len(small),
         small_time=sum(forest.sum(callee, "total") for callee in small),

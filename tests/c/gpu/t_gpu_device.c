@@ -28,7 +28,6 @@ bench_open(bench *b)
     fd_gpu_device_init(&b->device, &b->runtime, &b->figures, 0);
     b->device.now = standin_now;
     b->device.ticks_per_ns = 1;
-    b->device.starves = true;
     return status;
 }
 
@@ -63,9 +62,9 @@ figure(const bench *b, uint32_t context)
 }
 
 static uint32_t
-begin(bench *b, void *stream, uint32_t caller)
+begin(bench *b, void *stream)
 {
-    fd_gpu_call call = {.stream = stream, .caller = caller};
+    fd_gpu_call call = {.stream = stream};
     return fd_gpu_device_begin(&b->device, &call);
 }
 
@@ -80,7 +79,7 @@ begin_inside(bench *b, void *stream, uint32_t outer)
 static void
 run(bench *b, void *stream, uint32_t context, uint64_t ns)
 {
-    uint32_t slot = begin(b, stream, 0);
+    uint32_t slot = begin(b, stream);
     standin_launch(stream, ns);
     if (slot != 0) {
         fd_gpu_device_end(&b->device, slot, context);
@@ -107,7 +106,7 @@ static void
 measures(void)
 {
     BENCH(b);
-    uint32_t outer = begin(&b, NULL, 0);
+    uint32_t outer = begin(&b, NULL);
     standin_launch(NULL, 10000);
     uint32_t inner = begin_inside(&b, NULL, outer);
     standin_launch(NULL, 70000);
@@ -138,7 +137,7 @@ streams_are_apart(void)
     BENCH(b);
     void *side;
     EQUAL(cudaStreamCreateWithFlags(&side, 1), 0);
-    uint32_t outer = begin(&b, NULL, 0);
+    uint32_t outer = begin(&b, NULL);
     uint32_t inner = outer == 0 ? 0 : begin_inside(&b, side, outer);
     if (inner != 0) {
         standin_launch(NULL, 5000);
@@ -152,65 +151,6 @@ streams_are_apart(void)
     EQUAL(figure(&b, 16).self, 5000);
     EQUAL(figure(&b, 32).total, 50000);
     EQUAL(b.device.streams.count, 2);
-}
-
-/* The stream is idle for 90 us while the host does something else, which is
- * charged to the caller, and ends with the host, so it is launch-bound. */
-static void
-starves(void)
-{
-    BENCH(b);
-    run(&b, NULL, 16, 10000);
-    standin_pass(101000); /* the mark is passed 11 us from now */
-    uint32_t slot = begin(&b, NULL, 48);
-    standin_pass(5000);
-    CHECK(slot != 0 || check_refused());
-    if (slot == 0) {
-        return;
-    }
-    fd_gpu_device_end(&b.device, slot, 32);
-    settle(&b);
-    /* The uncertainty of an anchor is half its duration. */
-    CHECK(check_refused()
-          || (figure(&b, 48).starved >= 89000
-              && figure(&b, 48).starved <= 91000));
-    EQUAL(figure(&b, 48).calls, 0);
-    EQUAL(figure(&b, 32).launch_bound, 1);
-    EQUAL(figure(&b, 32).total, 5000);
-    EQUAL(figure(&b, 16).launch_bound, 0);
-}
-
-/* Idle time of a stream without timestamps is unknown. */
-static void
-gaps_do_not_starve(void)
-{
-    BENCH(b);
-    run(&b, NULL, 16, 10000);
-    standin_pass(101000);
-    fd_gpu_call call = {.stream = NULL, .caller = 48, .window = 1};
-    uint32_t slot = fd_gpu_device_begin(&b.device, &call);
-    if (slot != 0) {
-        fd_gpu_device_end(&b.device, slot, 32);
-    }
-    settle(&b);
-    EQUAL(figure(&b, 32).calls, 1);
-    EQUAL(figure(&b, 48).starved, 0);
-}
-
-/* A stream with queued work is not idle. */
-static void
-busy_streams_do_not_starve(void)
-{
-    BENCH(b);
-    for (int i = 0; i < 100; i++) {
-        run(&b, NULL, 16, 50000);
-        standin_pass(10000);
-    }
-    settle(&b);
-    EQUAL(figure(&b, 16).calls, 100);
-    EQUAL(figure(&b, 16).total, 100 * 50000);
-    EQUAL(figure(&b, 0).starved, 0);
-    EQUAL(figure(&b, 16).launch_bound, 0);
 }
 
 /* A million timestamps: a bounded pool, after warm-up no event created within
@@ -268,8 +208,8 @@ captured_streams_are_left_alone(void)
     void *side;
     EQUAL(cudaStreamCreateWithFlags(&side, 1), 0);
     standin_capture(side, 1);
-    EQUAL(begin(&b, side, 0), 0);
-    EQUAL(begin(&b, NULL, 0), 0); /* the capture forbids the legacy stream */
+    EQUAL(begin(&b, side), 0);
+    EQUAL(begin(&b, NULL), 0); /* the capture forbids the legacy stream */
     EQUAL(standin_calls("cudaEventRecord"), recorded);
     EQUAL(cudaPeekAtLastError(), 0);
     settle(&b); /* queries must not end the capture */
@@ -286,7 +226,7 @@ static void
 capture_in_between(void)
 {
     BENCH(b);
-    uint32_t slot = begin(&b, NULL, 0);
+    uint32_t slot = begin(&b, NULL);
     if (slot == 0) {
         CHECK(check_refused());
         return;
@@ -308,7 +248,7 @@ user_errors_stay(void)
     BENCH(b);
     run(&b, NULL, 16, 100);
     standin_leave_error(9);
-    EQUAL(begin(&b, NULL, 0), 0);
+    EQUAL(begin(&b, NULL), 0);
     settle(&b);
     EQUAL(figure(&b, 16).calls, 0); /* not queried */
     EQUAL(cudaGetLastError(), 9);
@@ -324,10 +264,10 @@ sticky_errors_end_it(void)
     BENCH(b);
     run(&b, NULL, 16, 100);
     standin_fail("cudaEventRecord", 1, 700, 1);
-    EQUAL(begin(&b, NULL, 0), 0);
+    EQUAL(begin(&b, NULL), 0);
     CHECK(b.device.failed || check_refused());
     uint64_t recorded = standin_calls("cudaEventRecord");
-    EQUAL(begin(&b, NULL, 0), 0);
+    EQUAL(begin(&b, NULL), 0);
     settle(&b);
     EQUAL(standin_calls("cudaEventRecord"), recorded);
     CHECK(b.device.error == 700 || check_refused());
@@ -344,14 +284,14 @@ lost_gpu(void)
     settle(&b);
     run(&b, NULL, 16, 100);
     run(&b, NULL, 16, 100);
-    uint32_t open = begin(&b, NULL, 0);
+    uint32_t open = begin(&b, NULL);
     standin_fail("cudaEventQuery", 1, 719, 1);
     settle(&b);
     CHECK((b.device.failed && b.device.error == 719) || check_refused());
     if (open != 0) {
         fd_gpu_device_end(&b.device, open, 16);
     }
-    EQUAL(begin(&b, NULL, 0), 0);
+    EQUAL(begin(&b, NULL), 0);
     CHECK(!fd_gpu_device_is_busy(&b.device) || check_refused());
     uint64_t asked = standin_calls("cudaEventQuery");
     settle(&b);
@@ -432,7 +372,7 @@ static void
 drops_unfinished_anchors(void)
 {
     BENCH(b);
-    uint32_t outer = begin(&b, NULL, 0);
+    uint32_t outer = begin(&b, NULL);
     uint32_t inner = outer == 0 ? 0 : begin_inside(&b, NULL, outer);
     if (inner == 0) {
         CHECK(check_refused());
@@ -442,9 +382,9 @@ drops_unfinished_anchors(void)
     standin_launch(NULL, 100);
     fd_gpu_device_end(&b.device, inner, 32);
     pthread_mutex_lock(&b.device.lock); /* as another thread would */
-    EQUAL(begin(&b, NULL, 0), 0);
+    EQUAL(begin(&b, NULL), 0);
     pthread_mutex_unlock(&b.device.lock);
-    uint32_t third = begin(&b, NULL, 0);
+    uint32_t third = begin(&b, NULL);
     pthread_mutex_lock(&b.device.lock);
     fd_gpu_device_end(&b.device, third, 16);
     pthread_mutex_unlock(&b.device.lock);
@@ -475,10 +415,9 @@ no_start_before_its_launch(void)
     EQUAL(figure(&b, 16).total, 200);
 }
 
-RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ABSORBS(starves),
-    ABSORBS(gaps_do_not_starve), ABSORBS(busy_streams_do_not_starve),
-    ONCE(a_million_timestamps), ABSORBS(lost_gpu),
-    ONCE(several_threads_at_once), ABSORBS(a_dry_pool_loses),
-    ABSORBS(captured_streams_are_left_alone), ABSORBS(capture_in_between),
-    ABSORBS(user_errors_stay), ABSORBS(sticky_errors_end_it),
-    ABSORBS(drops_unfinished_anchors), ABSORBS(no_start_before_its_launch))
+RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ONCE(a_million_timestamps),
+    ABSORBS(lost_gpu), ONCE(several_threads_at_once),
+    ABSORBS(a_dry_pool_loses), ABSORBS(captured_streams_are_left_alone),
+    ABSORBS(capture_in_between), ABSORBS(user_errors_stay),
+    ABSORBS(sticky_errors_end_it), ABSORBS(drops_unfinished_anchors),
+    ABSORBS(no_start_before_its_launch))

@@ -1,7 +1,6 @@
 #include "fixtures.h"
 
 #include "gpu/gpu_figures.h"
-#include "recording/operator_log.h"
 
 static const fd_gpu_record *
 record(const fd_gpu_figures *figures, uint32_t at)
@@ -20,7 +19,6 @@ adds_up(void)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
-    fd_gpu_figures_starve(&figures, 200, 40);
     fd_gpu_sample sample = {.event = {.context = 100},
                             .total = 30,
                             .self = 10,
@@ -28,41 +26,12 @@ adds_up(void)
     fd_gpu_figures_add(&figures, &sample);
     sample.launch_bound = false;
     fd_gpu_figures_add(&figures, &sample);
-    fd_gpu_figures_starve(&figures, 200, 2);
-    EQUAL(figures.pool.count, 2);
-    EQUAL(record(&figures, 0)->context, 200);
-    EQUAL(record(&figures, 0)->starved, 42);
-    EQUAL(record(&figures, 0)->calls, 0);
-    EQUAL(record(&figures, 1)->calls, 2);
-    EQUAL(record(&figures, 1)->total, 60);
-    EQUAL(record(&figures, 1)->self, 20);
-    EQUAL(record(&figures, 1)->launch_bound, 1);
-    EQUAL(figures.ended, 0);
-}
-
-/* An interval of a call for execution traces is stored in the call, also on
- * stream 0. */
-static void
-stores_the_call(void)
-{
-    FIXTURE(f, NULL, 4);
-    FIGURES(figures, f);
-    const fd_op_call what = {.start = 5};
-    const fd_op_call *call = fd_op_calls_begin(f.main, &what, &f, 1);
-    CHECK(call != NULL || check_refused());
-    fd_gpu_sample sample = {
-        .event =
-            {.context = 100, .host = 6, .start = 7, .ticks = 8, .device = 1},
-        .call = call == NULL ? 0 : fd_file_id(&f.recording->file, call),
-    };
-    fd_gpu_figures_add(&figures, &sample);
-    if (call != NULL) {
-        EQUAL(call->gpu_launch, 6);
-        EQUAL(call->gpu_start, 7);
-        EQUAL(call->gpu_ticks, 8);
-        EQUAL(call->gpu_device, 1);
-        EQUAL(call->gpu_stream, 1);
-    }
+    EQUAL(figures.pool.count, 1);
+    EQUAL(record(&figures, 0)->calls, 2);
+    EQUAL(record(&figures, 0)->total, 60);
+    EQUAL(record(&figures, 0)->self, 20);
+    EQUAL(record(&figures, 0)->launch_bound, 1);
+    EQUAL(figures.events.ended, 0);
 }
 
 /* Events of the timeline until its share of the file is full. */
@@ -77,9 +46,9 @@ events_are_bounded(void)
         fd_gpu_figures_add(&figures, &sample);
     }
     uint32_t capacity = (8192 - sizeof(fd_chunk)) / sizeof(fd_gpu_event);
-    EQUAL(figures.events.chunks.count, 1);
-    EQUAL(figures.ended, 1000);
-    const fd_chunk *chunk = figures.events.chunks.list[0];
+    EQUAL(figures.events.ring.chunks.count, 1);
+    EQUAL(figures.events.ended, 1000);
+    const fd_chunk *chunk = figures.events.ring.chunks.list[0];
     EQUAL(chunk->used, capacity);
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 1000 - capacity);
@@ -97,14 +66,14 @@ or_the_oldest_are_overwritten(void)
         fd_gpu_sample sample = {.event = {.context = 100, .start = i}};
         fd_gpu_figures_add(&figures, &sample);
     }
-    CHECK(figures.chunk != NULL);
-    const fd_gpu_event *events = fd_chunk_records(figures.chunk);
-    EQUAL(figures.chunk->used, 5);
-    EQUAL(figures.chunk->first, 3 * capacity);
+    CHECK(figures.events.chunk != NULL);
+    const fd_gpu_event *events = fd_chunk_records(figures.events.chunk);
+    EQUAL(figures.events.chunk->used, 5);
+    EQUAL(figures.events.chunk->first, 3 * capacity);
     EQUAL(events[4].start, 3 * capacity + 4);
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * capacity);
 }
 
-RUN(ABSORBS(adds_up), ABSORBS(stores_the_call), ABSORBS(events_are_bounded),
+RUN(ABSORBS(adds_up), ABSORBS(events_are_bounded),
     ABSORBS(or_the_oldest_are_overwritten))

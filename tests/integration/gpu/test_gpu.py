@@ -4,7 +4,6 @@ None of it needs a GPU."""
 
 import ctypes
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch._core import et_info
 from tests import commands, processes, standin
-from tests.oracle.chakra_nodes import Node, read
 
 pytestmark = [pytest.mark.torch, standin.needs_compiler]
 
@@ -70,16 +67,16 @@ def check_sums(run: Run) -> None:
             assert abs(total - contexts["gpu_total"][row]) <= 20 + contexts["gpu_calls"][row], run.names[row]
 
 
-def test_operators_of_sampled_steps(runs: Runs) -> None:
+def test_functions_of_sampled_steps(runs: Runs) -> None:
     run = runs("sampled")  # the 9th and the 41st of 42 steps
     assert run.printed["waits"] == 0
     assert run.counters == dict.fromkeys(COUNTERS, 0)
     assert run.rank["meta"]["gpu_steps"] == 2
     calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
-    assert len(run.rows("op", "autograd")) > 80
-    for row in run.rows("op", "autograd"):
-        assert calls[row] == 21 * timed[row], run.names[row]
-    assert not any(timed[row] for row in run.rows("python", "thread", "range"))
+    assert sum(1 for count in timed if count) > 30
+    for row, count in enumerate(timed):
+        assert calls[row] == 21 * count or not count or run.contexts["resumes"][row], run.names[row]
+    assert not any(timed[row] for row in run.rows("op", "autograd", "thread", "range"))
     (device,) = run.rank["meta"]["gpu_devices"]["devices"]
     assert (device["device"], device["streams"], device["marks"]) == (0, 1, 2 * sum(timed))
     check_sums(run)
@@ -95,7 +92,7 @@ def test_kernels_are_timed_where_they_are_launched(runs: Runs) -> None:
     function = run.trace.table("function")
     row = function["where"].index(next(key for key in function["where"] if key.endswith("[Net]:forward")))
     assert function["gpu_total"][row] == contexts["gpu_total"][forward]
-    assert function["gpu_calls"][row] == 0
+    assert function["gpu_calls"][row] == 10
     assert run.rank["meta"]["gpu_steps"] == 10
 
 
@@ -153,27 +150,17 @@ def test_jobs_have_gpu_intervals(runs: Runs, tmp_path: Path) -> None:
     assert max(row["count"] for row in commands.document("timeline", "stats", path)["jobs"]) == 42
 
 
-def test_the_dispatch_back_end(runs: Runs) -> None:
-    run = runs("dispatch")
-    calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
-    counts = {run.names[row]: (calls[row], timed[row]) for row in run.rows("op") if "profiler::" not in run.names[row]}
-    assert len(counts) > 10
-    assert {name for name, (all_of, some) in counts.items() if some != all_of} == set()
-    assert run.counters == dict.fromkeys(COUNTERS, 0)
-
-
 def test_streams_selected_in_python(runs: Runs) -> None:
     """A PyTorch without the C++ function: the stream is queried with the GIL."""
     run = runs("old")
     calls, timed = run.contexts["calls"], run.contexts["gpu_calls"]
     assert run.printed["asked"] > 100
-    for row in run.rows("op", "autograd"):
-        assert timed[row] == calls[row], run.names[row]
+    assert sum(1 for row, count in enumerate(timed) if count == calls[row]) > 30
 
 
 def test_an_exception_in_the_middle(runs: Runs) -> None:
     run = runs("raise")
-    work = run.row("standin::work")
+    work = run.row("gpu_training.py:[]:_work")
     assert run.contexts["calls"][work] == run.contexts["gpu_calls"][work] == 10
     assert run.counters["lost"] == run.counters["unfinished"] == 0
     assert run.printed["losses"][4] == 0.0
@@ -238,7 +225,11 @@ def test_other_runtimes_give_the_same_intervals(
     assert run.printed["asked"] == 0  # the stream is not read from Python
     assert run.printed["losses"] == same.printed["losses"]
     assert run.printed["waits"] == 0
-    assert sum(run.contexts["gpu_calls"]) == sum(same.contexts["gpu_calls"]) > 800
+    timed = [
+        {name: count for name, count in zip(each.names, each.contexts["gpu_calls"], strict=True) if count == 10}
+        for each in (run, same)
+    ]
+    assert timed[0] == timed[1] and len(timed[0]) > 30
     assert run.counters == dict.fromkeys(COUNTERS, 0)
     check_sums(run)
 
@@ -256,8 +247,9 @@ def test_no_calls_of_the_runtime_without_a_gpu(tmp_path: Path) -> None:
     ("gpu", "problem"),
     [
         ("require", "no CUDA or HIP runtime is loaded in this process"),
-        ("sometimes", "must be one of ops, modules, functions, jobs, or a glob"),
-        ("ops,", "write ops, modules, functions, jobs or globs"),
+        ("sometimes", "must be one of kernels, modules, functions, jobs, or a glob"),
+        ("modules,", "write kernels, modules, functions, jobs or globs"),
+        ("ops", "must be one of kernels"),
     ],
 )
 def test_requests_that_make_no_sense(tmp_path: Path, gpu: str, problem: str) -> None:
@@ -287,7 +279,7 @@ except fastdispatch.Error as error:
     printed = str(error)
 torch.cuda.is_initialized = lambda: True
 torch._C._cuda_getCurrentRawStream = lambda device: 0
-with fastdispatch.CallGraph({str(tmp_path / "b")!r}, gpu="ops") as graph:
+with fastdispatch.CallGraph({str(tmp_path / "b")!r}, gpu="functions") as graph:
     for _ in range(10):
         torch.ones(3).sum()
         graph.step()
@@ -317,7 +309,7 @@ def test_streams_in_the_real_trace_processor(runs: Runs, tmp_path: Path) -> None
     run = runs("all")
     trace = fastdispatch.load(run.out, timeline=True)
     count = sum(run.contexts["gpu_calls"])
-    assert count > 800
+    assert count > 200
     for form, name in (("perfetto", "t.pftrace"), ("chrome", "t.json")):
         (tmp_path / name).write_bytes(trace.export(form))
     for name in ("merged.pftrace", "merged.json"):
@@ -353,69 +345,3 @@ ARROWS = """
 select a.name as begin, b.name as end, a.ts - first as begin_ts, b.ts - first as end_ts, a.dur as begin_dur,
 b.dur as end_dur from flow join slice a on a.id = slice_out join slice b on b.id = slice_in,
 (select min(ts) as first from slice) order by begin_ts, end_ts, begin_dur, end_dur, begin, end"""
-
-
-OURS, ENGINE = "fastdispatch interval: ", "autograd::engine::evaluate_function: "
-
-
-@pytest.fixture(scope="module")
-def exported(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The execution traces of ten steps: five on device 0 with a second stream, five on device 1."""
-    folder = tmp_path_factory.mktemp("exported")
-    commands.out("et", "export", runs("traces").out, "-o", folder)
-    return folder
-
-
-def begin_of(node: Node) -> int:
-    return int(node.attrs["fd_start_ns"])
-
-
-def end_of(node: Node) -> int:
-    return begin_of(node) + int(node.attrs["fd_dur_ns"])
-
-
-def test_every_interval_is_in_the_traces(runs: Runs, exported: Path) -> None:
-    """Kernels of a name add up to the figures of the recording. Work of the engine after an autograd node is in the
-    node's interval in the recording, and below the engine's call in the traces."""
-    run = runs("traces")
-    kernels = [node for node in read(exported / "trace.0.et") if node.gpu]
-    calls, own = Counter[str](), Counter[str]()
-    for row, name in enumerate(run.names):
-        calls[name] += run.contexts["gpu_calls"][row]
-        own[name] += run.contexts["gpu_self"][row]
-    assert calls["standin::work"] == 10 and sum(calls.values()) > 800
-    of_calls = {(node.name.removeprefix(OURS), node.attrs["rf_id"]) for node in kernels}
-    timed = [name for name, _ in of_calls if not name.startswith(ENGINE)]
-    assert Counter(timed) == +calls
-    times, pieces = Counter[str](), Counter[str]()
-    for node in kernels:
-        name = node.name.removeprefix(OURS).removeprefix(ENGINE)
-        times[name] += node.attrs["fd_dur_ns"]
-        pieces[name] += 1
-    for name, total in own.items():
-        assert abs(times[name] - total) <= 5 * pieces[name], name  # float32 milliseconds, and ticks
-    assert times["GeneratedBackwardFor_standin_work_default"] >= 10 * WORK  # it runs the parts of work()
-
-
-def test_launches_lie_in_their_calls(exported: Path) -> None:
-    kernels = [node for node in read(exported / "trace.0.et") if node.gpu]
-    last: dict[tuple[int, int], int] = {}
-    for kernel in sorted(kernels, key=lambda node: (begin_of(node), end_of(node))):
-        call, attrs = kernel.parent, kernel.attrs
-        assert call is not None and kernel.name == f"{OURS}{call.name}"
-        assert attrs["rf_id"] == call.attrs["rf_id"]
-        assert begin_of(call) <= attrs["fd_launch_ns"] <= end_of(call)
-        queue = attrs.get("fd_device", 0), attrs["stream"]
-        assert last.get(queue, 0) <= begin_of(kernel) + 1  # a stream does one thing at a time
-        last[queue] = end_of(kernel)
-    assert set(last) == {(0, 0), (0, 1), (1, 0)}
-
-
-def test_kernels_in_the_graph(exported: Path) -> None:
-    """In .et; the execution trace alone has none, as PyTorch's."""
-    reported = et_info(exported / "trace.0.et")
-    kernels = reported["gpu"]
-    assert kernels > 800
-    assert (reported["streams"], reported["faults"]["renumbered"]) == (3, 0)
-    assert (reported["edges"]["launch"], reported["edges"]["stream"]) == (kernels, kernels - 3)
-    assert et_info(exported / "et_0.json")["gpu"] == 0

@@ -160,7 +160,7 @@ WRONG: list[tuple[str, list[Any], Any]] = [
     ("not a fastdispatch dump", ["format"], "chrome"),
     ("strings: not a string", ["strings", 1], 4),
     ("nodes.name: a value", ["nodes", "name", 0], 99),
-    ("nodes.kind: a value", ["nodes", "kind", 0], 10),
+    ("nodes.kind: a value", ["nodes", "kind", 0], 11),
     ("nodes.from: a value", ["nodes", "from", 0], 4),
     ("nodes.line: a value", ["nodes", "line", 0], -1),
     ("nodes.line: fewer values", ["nodes", "line"], []),

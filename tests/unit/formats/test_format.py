@@ -14,10 +14,10 @@ from tests.unit.formats import pyreader
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "formats" / "recording.md").read_text()
-FORMATS = ("recording_format.h", "measures/measure_format.h", "wait_kinds.h")
+FORMATS = ("recording_format.h", "gpu_format.h", "measures/measure_format.h", "wait_kinds.h")
 HEADER = "".join((ROOT / "csrc" / "recording" / name).read_text() for name in FORMATS)
 
-KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow", "c")
+KINDS = ("none", "python", "op", "autograd", "range", "job", "module", "thread", "overflow", "c", "kernel")
 FROM = ("project", "site", "stdlib", "generated")
 
 
@@ -41,7 +41,8 @@ def compiled(structs: dict[str, Any], folder: Path) -> dict[str, tuple[int, int]
         for name in fields:
             where = f"offsetof({struct}, {name}), sizeof((({struct} *)0)->{name})"
             prints.append(f'printf("{struct}.{name} %zu %zu\\n", {where});')
-    includes = '#include "recording/measures/measure_format.h"\n#include "recording/wait_kinds.h"\n#include <stdio.h>\n'
+    files = "".join(f'#include "recording/{name}"\n' for name in FORMATS)
+    includes = f"{files}#include <stdio.h>\n"
     source = includes + "int main(void) {" + "".join(prints) + "return 0; }"
     (folder / "sizes.c").write_text(source)
     subprocess.run(["cc", "-std=c11", f"-I{ROOT / 'csrc'}", "-o", folder / "sizes", folder / "sizes.c"], check=True)

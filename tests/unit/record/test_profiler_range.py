@@ -107,7 +107,7 @@ def test_its_recording_has_a_timeline_of_those_iterations(tmp_path: Path) -> Non
 
 def test_the_gpu_option_applies(out: Path) -> None:
     window = job_schedule_profiler_range(0, 0, 1, exit_after_prof=False, gpu="sometimes")
-    with pytest.raises(fastdispatch.Error, match="must be one of ops, modules"):
+    with pytest.raises(fastdispatch.Error, match="must be one of kernels, modules"):
         window.__enter__()
     assert not out.exists()
     with job_schedule_profiler_range(1, 0, 1, gpu="sometimes") as on:  # nothing is started

@@ -137,10 +137,12 @@ add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
     }
     return status != FD_OK
              ? status
-             : fd_vector_push(
-                 &rank->gpu_events,
-                 ((fd_trace_gpu_event){
-                     .host = 25, .start = 40, .duration = 10, .context = mm}));
+             : fd_vector_push(&rank->gpu_events,
+                              ((fd_trace_gpu_event){.host = 25,
+                                                    .start = 40,
+                                                    .duration = 10,
+                                                    .context = mm,
+                                                    .launcher = mm}));
 }
 
 /* Its clock is 5 us behind and loses a third. */

@@ -21,6 +21,7 @@ interval(fd_trace_rank *rank, uint32_t context, uint64_t host, uint64_t start,
                                                 .start = start,
                                                 .duration = 10,
                                                 .context = context,
+                                                .launcher = context,
                                                 .stream = stream}));
 }
 

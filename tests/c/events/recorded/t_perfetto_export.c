@@ -158,7 +158,8 @@ drift_is_in_snapshots(void)
         ((fd_trace_gpu_event){.host = 25,
                               .start = 40,
                               .duration = 10,
-                              .context = fixture_find(trace, "aten::mm")})));
+                              .context = fixture_find(trace, "aten::mm"),
+                              .launcher = fixture_find(trace, "aten::mm")})));
     CLEAN(moments_clear) moments plain = {.snapshots = 0};
     OK(take_moments(trace, NULL, &plain));
     EQUAL(plain.snapshots, plain.sequences.count);

@@ -130,10 +130,12 @@ a_send_that_launches(void)
         OK(fd_vector_push(&trace->ranks.list[i].threads,
                           (fd_trace_thread){.role = 0}));
     }
-    OK(fd_vector_push(
-        &trace->ranks.list[0].gpu_events,
-        (fd_trace_gpu_event){
-            .host = 15, .start = 40, .duration = 5, .context = 1}));
+    OK(fd_vector_push(&trace->ranks.list[0].gpu_events,
+                      (fd_trace_gpu_event){.host = 15,
+                                           .start = 40,
+                                           .duration = 5,
+                                           .context = 1,
+                                           .launcher = 1}));
     OK(fd_export_chrome(trace, &options, &to, NULL));
     fd_buffer_bytes(&to, "", 1);
     OK(to.status);

@@ -1,0 +1,223 @@
+#include "gpu/cupti_library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static const char *const libraries[] = {"libcupti.so.13", "libcupti.so.12",
+                                        "libcupti.so"};
+
+/* Interfaces whose records are known: CUDA 12.4 to 12.9 count them, later ones
+ * have 10000 * major + 100 * minor. */
+static const uint32_t known[][2] = {{22, 27}, {130000, 130599}};
+
+typedef struct symbol {
+    size_t offset; /* in fd_cupti */
+    const char *name;
+    bool optional;
+} symbol;
+
+#define PLACE(field) offsetof(fd_cupti, field)
+
+static const symbol symbols[] = {
+    {PLACE(version), "cuptiGetVersion", false},
+    {PLACE(subscribe), "cuptiSubscribe", false},
+    {PLACE(subscribe_named), "cuptiSubscribe_v2", true},
+    {PLACE(unsubscribe), "cuptiUnsubscribe", false},
+    {PLACE(enable_callback), "cuptiEnableCallback", false},
+    {PLACE(enable), "cuptiActivityEnable", false},
+    {PLACE(disable), "cuptiActivityDisable", false},
+    {PLACE(register_buffers), "cuptiActivityRegisterCallbacks", false},
+    {PLACE(next_record), "cuptiActivityGetNextRecord", false},
+    {PLACE(dropped), "cuptiActivityGetNumDroppedRecords", false},
+    {PLACE(flush), "cuptiActivityFlushAll", false},
+};
+
+/* Where the fields of a record are. 0: it has no such field. */
+typedef struct layout {
+    uint8_t kind;
+    uint8_t bytes_read; /* up to the end of the last field */
+    uint8_t device;
+    uint8_t stream;
+    uint8_t correlation;
+    uint8_t name;
+    uint8_t copy; /* direction; then the kinds of memory */
+    uint8_t bytes;
+} layout;
+
+enum { START = 16, END = 24 }; /* in all of them */
+
+static const layout layouts[] = {
+    {FD_CUPTI_KERNEL, 112, 40, 48, 92, 104, 0, 0},
+    {FD_CUPTI_COPY, 48, 32, 40, 44, 0, 4, 8},
+    {FD_CUPTI_FILL, 48, 32, 40, 44, 0, 0, 8},
+};
+
+/* Offsets in the data of a callback. */
+enum { SITE = 0, CORRELATION = 64, SITE_ENTER = 0 };
+
+/* Functions that launch, also in the form for a default stream per thread. A
+ * launch by the runtime calls the driver with the same correlation id. An id
+ * that the library does not have is refused, which is harmless. */
+static const struct {
+    int domain;
+    uint32_t function;
+} launchers[] = {
+    {FD_CUPTI_DRIVER, 307},  {FD_CUPTI_DRIVER, 442},  /* cuLaunchKernel */
+    {FD_CUPTI_DRIVER, 477},  {FD_CUPTI_DRIVER, 478},  /* ...Cooperative */
+    {FD_CUPTI_DRIVER, 652},  {FD_CUPTI_DRIVER, 653},  /* cuLaunchKernelEx */
+    {FD_CUPTI_RUNTIME, 41},  {FD_CUPTI_RUNTIME, 225}, /* cudaMemcpyAsync */
+    {FD_CUPTI_RUNTIME, 51},  {FD_CUPTI_RUNTIME, 235}, /* cudaMemsetAsync */
+    {FD_CUPTI_RUNTIME, 311}, {FD_CUPTI_RUNTIME, 312}, /* cudaGraphLaunch */
+};
+
+static bool
+is_known(uint32_t number)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (number >= known[i][0] && number <= known[i][1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static fd_status
+look_up(fd_cupti *cupti, void *library, const char *name, fd_error *error)
+{
+    *cupti = (fd_cupti){.library = name};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = dlsym(library, symbols[i].name);
+        if (address == NULL && !symbols[i].optional) {
+            return fd_fail(error, FD_EINVAL, "%s has no %s", name,
+                           symbols[i].name);
+        }
+        memcpy((char *)cupti + symbols[i].offset, &address, sizeof address);
+    }
+    int result = cupti->version(&cupti->number);
+    if (result != FD_CUPTI_SUCCESS) {
+        return fd_fail(error, FD_EINVAL, "%s: error %d", name, result);
+    }
+    return is_known(cupti->number)
+             ? FD_OK
+             : fd_fail(error, FD_EINVAL,
+                       "%s: the records of version %u are not known", name,
+                       cupti->number);
+}
+
+fd_status
+fd_cupti_find(fd_cupti *cupti, fd_error *error)
+{
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library != NULL) {
+            fd_status status = look_up(cupti, library, libraries[i], error);
+            /* It stays loaded, because the program has opened it. */
+            dlclose(library);
+            return status;
+        }
+    }
+    return fd_fail(error, FD_EINVAL, "no libcupti is loaded");
+}
+
+/* CUPTI's parameters of a subscription with a name. */
+typedef struct subscription_names {
+    size_t size;
+    const char *own;
+    char *holder;
+    size_t holder_size;
+    uint8_t shared;
+    uint8_t unused[7];
+} subscription_names;
+
+int
+fd_cupti_subscribe(const fd_cupti *cupti, void **subscriber,
+                   fd_cupti_called *called, char holder[64])
+{
+    holder[0] = '\0';
+    if (cupti->subscribe_named == NULL) {
+        return cupti->subscribe(subscriber, called, NULL);
+    }
+    subscription_names names = {.size = offsetof(subscription_names, shared),
+                                .own = "fastdispatch",
+                                .holder = holder,
+                                .holder_size = 64};
+    int result = cupti->subscribe_named(subscriber, called, NULL, &names);
+    holder[63] = '\0';
+    return result;
+}
+
+uint32_t
+fd_cupti_listen(const fd_cupti *cupti, void *subscriber)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        count += cupti->enable_callback(1, subscriber, launchers[i].domain,
+                                        launchers[i].function)
+              == FD_CUPTI_SUCCESS;
+    }
+    return count;
+}
+
+static uint32_t
+read_u32(const void *record, size_t offset)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+static uint64_t
+read_u64(const void *record, size_t offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)record + offset, sizeof value);
+    return value;
+}
+
+uint32_t
+fd_cupti_launched(const void *call)
+{
+    return read_u32(call, SITE) == SITE_ENTER ? read_u32(call, CORRELATION)
+                                              : 0;
+}
+
+static void
+decode_with(const layout *at, const void *record, fd_cupti_record *to)
+{
+    *to = (fd_cupti_record){
+        .kind = at->kind,
+        .device = read_u32(record, at->device),
+        .stream = read_u32(record, at->stream),
+        .correlation = read_u32(record, at->correlation),
+        .start = read_u64(record, START),
+        .end = read_u64(record, END),
+    };
+    const uint8_t *bytes = record;
+    if (at->name != 0) {
+        memcpy(&to->name, bytes + at->name, sizeof to->name);
+    }
+    if (at->bytes != 0) {
+        to->bytes = read_u64(record, at->bytes);
+    }
+    if (at->copy != 0) {
+        to->copy = bytes[at->copy];
+        to->from = bytes[at->copy + 1];
+        to->to = bytes[at->copy + 2];
+    }
+}
+
+bool
+fd_cupti_decode(const void *record, size_t room, fd_cupti_record *to)
+{
+    uint32_t kind = room >= sizeof kind ? read_u32(record, 0) : 0;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        if (layouts[i].kind == kind) {
+            if (room < layouts[i].bytes_read) {
+                return false;
+            }
+            decode_with(&layouts[i], record, to);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,499 @@
+#include "gpu/kernel_collector.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "json/json_writer.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    READ_EACH_MS = 100, /* while kernels are expected */
+    CLOSING_S = 1,
+    FIRST_STEPS = 3 /* in which it is not measured when the GPU is busy */
+};
+
+static const int kinds[] = {FD_CUPTI_KERNEL, FD_CUPTI_COPY, FD_CUPTI_FILL};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* CUPTI passes no pointer to the functions for buffers. */
+static fd_kernel_collector of_process;
+
+static void
+note_launch(void *user, int domain, uint32_t function, const void *call)
+{
+    fd_kernel_collector *collector = &of_process;
+    uint32_t id = fd_cupti_launched(call);
+    (void)user;
+    (void)domain;
+    (void)function;
+    if (id != 0 && collector->state == FD_KERNELS_ON) {
+        fd_launches_put(&collector->launches, id, collector->running(),
+                        fd_clock_ticks());
+    }
+}
+
+static void
+give_buffer(uint8_t **buffer, size_t *size, size_t *records)
+{
+    *buffer = fd_cupti_buffers_take(&of_process.buffers, size);
+    *records = 0; /* as many as fit */
+}
+
+static void
+take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+            size_t valid)
+{
+    (void)context;
+    (void)stream;
+    (void)size;
+    fd_cupti_buffers_fill(&of_process.buffers, buffer, valid);
+    sem_post(&of_process.asked);
+}
+
+static void
+count_lost(const fd_kernel_collector *collector, uint64_t count)
+{
+    fd_file_add(&collector->figures->recording->file, FD_COUNT_GPU_LOST,
+                count);
+}
+
+static void
+add_kernel(fd_kernel_collector *collector, const fd_cupti_record *record)
+{
+    fd_kernel_sample kernel = {.record = *record};
+    fd_launch_state state =
+        fd_launches_find(&collector->launches, record->correlation,
+                         &kernel.launcher, &kernel.launched);
+    if (state != FD_LAUNCH_OUTSIDE) {
+        collector->unknown += state == FD_LAUNCH_UNKNOWN;
+        fd_kernel_figures_add(collector->figures, &kernel);
+    }
+}
+
+/* Read the records of a buffer. A damaged record ends it. */
+static void
+read_buffer(fd_kernel_collector *collector, const fd_cupti_buffer *buffer)
+{
+    enum { END = 12 }; /* no more records: anything else is damage */
+    uint8_t *end = buffer->bytes + buffer->valid;
+    void *record = NULL;
+    fd_cupti_record kernel;
+    int result;
+    while ((result = collector->cupti.next_record(buffer->bytes, buffer->valid,
+                                                  &record))
+           == FD_CUPTI_SUCCESS) {
+        uint8_t *at = record;
+        if (at < buffer->bytes || at >= end) {
+            break;
+        }
+        if (fd_cupti_decode(at, (size_t)(end - at), &kernel)) {
+            add_kernel(collector, &kernel);
+        }
+    }
+    count_lost(collector, result != END);
+}
+
+/* Read all full buffers, unless the recording ends without this thread. */
+static void
+read_buffers(fd_kernel_collector *collector)
+{
+    fd_cupti_buffer *buffer;
+    pthread_mutex_lock(&collector->reading);
+    while (!collector->stuck
+           && (buffer = fd_cupti_buffers_full(&collector->buffers)) != NULL) {
+        read_buffer(collector, buffer);
+        fd_cupti_buffers_free(buffer);
+    }
+    if (collector->state != FD_KERNELS_OFF) {
+        fd_cupti_buffers_prepare(&collector->buffers);
+    }
+    pthread_mutex_unlock(&collector->reading);
+}
+
+static void
+wait_until_asked(fd_kernel_collector *collector)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += READ_EACH_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (collector->state == FD_KERNELS_OFF) {
+        sem_wait(&collector->asked);
+    }
+    else {
+        sem_timedwait(&collector->asked, &until);
+    }
+}
+
+static void *
+run_thread(void *argument)
+{
+    fd_kernel_collector *collector = argument;
+    while (!collector->ends) {
+        wait_until_asked(collector);
+        if (collector->state != FD_KERNELS_OFF && !collector->ends) {
+            collector->cupti.flush(0);
+        }
+        uint64_t before = collector->launches.seen;
+        read_buffers(collector);
+        if (collector->launches.seen != before) {
+            collector->heard = fd_clock_ticks();
+        }
+    }
+    if (collector->state != FD_KERNELS_OFF) {
+        collector->cupti.flush(1); /* also of kernels that still run */
+    }
+    read_buffers(collector);
+    return NULL;
+}
+
+/* Start the own thread, which gets no signals of the program. */
+static fd_status
+start_thread(fd_kernel_collector *collector)
+{
+    sigset_t all;
+    sigset_t before;
+    collector->ends = false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error =
+        pthread_create(&collector->thread, NULL, run_thread, collector);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0 ? FD_OK : FD_ENOMEM;
+}
+
+fd_status
+fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
+                fd_launcher (*running)(void), fd_error *error)
+{
+    fd_cupti cupti;
+    fd_status status = fd_cupti_find(&cupti, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    fd_kernel_collector *collector = &of_process;
+    if (collector->process == 0) {
+        collector->process = getpid();
+        pthread_mutex_init(&collector->reading, NULL);
+        sem_init(&collector->asked, 0, 0);
+    }
+    if (collector->process != getpid() || collector->stuck
+        || collector->figures != NULL) {
+        return fd_fail(error, FD_ECONFLICT, "%s is not usable any more",
+                       cupti.library);
+    }
+    collector->figures = fd_malloc(sizeof *collector->figures);
+    if (collector->figures == NULL) {
+        return fd_fail(error, FD_ENOMEM, "out of memory");
+    }
+    fd_kernel_figures_init(collector->figures, recording);
+    collector->cupti = cupti;
+    collector->running = running;
+    collector->unknown = 0;
+    collector->steps = 0;
+    collector->problem[0] = '\0';
+    status = start_thread(collector);
+    if (status != FD_OK) {
+        fd_kernel_figures_clear(collector->figures);
+        fd_free(collector->figures);
+        collector->figures = NULL;
+        return fd_fail(error, status, "no thread for the records of %s",
+                       cupti.library);
+    }
+    *to = collector;
+    return FD_OK;
+}
+
+static void
+describe_refusal(char problem[FD_PROBLEM], const char *library, int result,
+                 const char *holder)
+{
+    if (result == FD_CUPTI_TAKEN) {
+        snprintf(problem, FD_PROBLEM, "%s is in use by %s", library,
+                 holder[0] != '\0' ? holder : "another tool");
+    }
+    else if (result == FD_CUPTI_REFUSED) {
+        snprintf(problem, FD_PROBLEM, "%s: no permission to trace the GPU",
+                 library);
+    }
+    else {
+        snprintf(problem, FD_PROBLEM, "%s: error %d", library, result);
+    }
+}
+
+fd_status
+fd_kernels_probe(fd_cupti *cupti, fd_error *error)
+{
+    char holder[64];
+    char problem[FD_PROBLEM];
+    void *subscriber;
+    fd_status status = fd_cupti_find(cupti, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    int result = fd_cupti_subscribe(cupti, &subscriber, note_launch, holder);
+    if (result != FD_CUPTI_SUCCESS) {
+        describe_refusal(problem, cupti->library, result, holder);
+        return fd_fail(error, FD_ECONFLICT, "%s", problem);
+    }
+    cupti->unsubscribe(subscriber);
+    return FD_OK;
+}
+
+/* Take CUPTI, or return its error. */
+static int
+take_cupti(fd_kernel_collector *collector, char holder[64])
+{
+    const fd_cupti *cupti = &collector->cupti;
+    int result =
+        fd_cupti_subscribe(cupti, &collector->subscriber, note_launch, holder);
+    if (result != FD_CUPTI_SUCCESS) {
+        collector->subscriber = NULL;
+        return result;
+    }
+    result = cupti->register_buffers(give_buffer, take_buffer);
+    for (int i = 0; i < KINDS && result == FD_CUPTI_SUCCESS; i++) {
+        result = cupti->enable(kinds[i]);
+    }
+    if (result == FD_CUPTI_SUCCESS
+        && fd_cupti_listen(cupti, collector->subscriber) == 0) {
+        result = FD_CUPTI_REFUSED;
+    }
+    return result;
+}
+
+static void
+drop_subscription(fd_kernel_collector *collector)
+{
+    if (collector->subscriber != NULL) {
+        collector->cupti.unsubscribe(collector->subscriber);
+        collector->subscriber = NULL;
+    }
+}
+
+static void
+disable_kinds(const fd_kernel_collector *collector)
+{
+    for (int i = 0; i < KINDS; i++) {
+        collector->cupti.disable(kinds[i]);
+    }
+}
+
+static void
+count_unfinished(const fd_kernel_collector *collector)
+{
+    fd_file_add(&collector->figures->recording->file, FD_COUNT_GPU_UNFINISHED,
+                fd_launches_pending(&collector->launches));
+}
+
+bool
+fd_kernels_start(fd_kernel_collector *collector, bool taken)
+{
+    char holder[64];
+    if (taken) {
+        describe_refusal(collector->problem, collector->cupti.library,
+                         FD_CUPTI_TAKEN, "torch.profiler");
+        return false;
+    }
+    bool drains = collector->state == FD_KERNELS_DRAINING;
+    pthread_mutex_lock(&collector->reading);
+    fd_cupti_buffers_prepare(&collector->buffers);
+    if (!drains) {
+        count_unfinished(collector);
+    }
+    fd_launches_begin(&collector->launches, drains);
+    fd_kernel_figures_begin(collector->figures);
+    pthread_mutex_unlock(&collector->reading);
+    /* Before the first callback. */
+    collector->state = FD_KERNELS_ON;
+    int result = take_cupti(collector, holder);
+    if (result != FD_CUPTI_SUCCESS) {
+        bool refused = collector->subscriber == NULL;
+        drop_subscription(collector);
+        if (!refused) {
+            disable_kinds(collector);
+        }
+        collector->state = FD_KERNELS_OFF;
+        fd_kernel_figures_end(collector->figures);
+        describe_refusal(collector->problem, collector->cupti.library, result,
+                         holder);
+        return false;
+    }
+    sem_post(&collector->asked);
+    return true;
+}
+
+void
+fd_kernels_step(fd_kernel_collector *collector)
+{
+    if (++collector->steps == FIRST_STEPS) {
+        fd_kernel_figures_warm(collector->figures);
+    }
+}
+
+void
+fd_kernels_pause(fd_kernel_collector *collector, bool taken)
+{
+    if (collector->state == FD_KERNELS_ON) {
+        drop_subscription(collector);
+        fd_kernel_figures_end(collector->figures);
+        collector->paused = fd_clock_ticks();
+        collector->heard = collector->paused;
+        collector->state = taken ? FD_KERNELS_OFF : FD_KERNELS_DRAINING;
+        sem_post(&collector->asked);
+    }
+}
+
+/* Disable the kinds of records, unless another tool has come: then they are
+ * its own. A subscription is the test. */
+static void
+give_back(fd_kernel_collector *collector, bool taken)
+{
+    char holder[64];
+    collector->state = FD_KERNELS_OFF;
+    if (!taken
+        && fd_cupti_subscribe(&collector->cupti, &collector->subscriber,
+                              note_launch, holder)
+               == FD_CUPTI_SUCCESS) {
+        disable_kinds(collector);
+        drop_subscription(collector);
+    }
+    collector->subscriber = NULL;
+}
+
+static bool
+is_past(uint64_t tick, double seconds)
+{
+    return (double)(int64_t)(fd_clock_ticks() - tick)
+         > seconds * fd_clock_hertz();
+}
+
+/* Launches that were captured into a graph have no kernel. They are what is
+ * missing if the latest launch has run and no kernel came for a while. */
+bool
+fd_kernels_expected(const fd_kernel_collector *collector)
+{
+    static const double patience = 2;
+    static const double silence = 0.05;
+    return collector->state == FD_KERNELS_DRAINING
+        && fd_launches_pending(&collector->launches) > 0
+        && !is_past(collector->paused, patience)
+        && !(fd_launches_reached(&collector->launches)
+             && is_past(collector->heard, silence));
+}
+
+bool
+fd_kernels_wait(fd_kernel_collector *collector, int patience_ms)
+{
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; i < patience_ms && fd_kernels_expected(collector); i++) {
+        sem_post(&collector->asked);
+        nanosleep(&pause, NULL);
+    }
+    return fd_kernels_expected(collector);
+}
+
+void
+fd_kernels_settle(fd_kernel_collector *collector, bool taken)
+{
+    int state = collector->state;
+    if (state == FD_KERNELS_ON && taken) {
+        fd_kernels_pause(collector, true);
+    }
+    else if (state == FD_KERNELS_DRAINING
+             && (taken || !fd_kernels_expected(collector))) {
+        give_back(collector, taken);
+    }
+    else if (state != FD_KERNELS_OFF) {
+        sem_post(&collector->asked);
+    }
+}
+
+/* End the own thread after its last reading. If it hangs in CUPTI, it must
+ * find that there is nothing to do when it returns. */
+static void
+end_thread(fd_kernel_collector *collector)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += CLOSING_S;
+    collector->ends = true;
+    sem_post(&collector->asked);
+    if (pthread_timedjoin_np(collector->thread, NULL, &until) != 0) {
+        pthread_mutex_lock(&collector->reading);
+        collector->stuck = true;
+        pthread_mutex_unlock(&collector->reading);
+        pthread_detach(collector->thread);
+    }
+}
+
+static void
+note_collected(const fd_kernel_collector *collector)
+{
+    const fd_kernel_figures *figures = collector->figures;
+    fd_buffer text = {.bytes = NULL};
+    fd_json_writer w = {.to = &text};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_text(&w, "library", collector->cupti.library);
+    fd_json_put_u64(&w, "version", collector->cupti.number);
+    fd_json_put_u64(&w, "kernels", figures->count);
+    fd_json_put_u64(&w, "ns", figures->ns);
+    fd_json_put_u64(&w, "unknown", collector->unknown);
+    fd_json_put_u64(
+        &w, "busy_steps",
+        collector->steps > FIRST_STEPS ? collector->steps - FIRST_STEPS : 0);
+    fd_json_put_u64(
+        &w, "busy_ns",
+        (uint64_t)((double)figures->busy.busy / figures->ticks_per_ns));
+    fd_json_put_u64(
+        &w, "window_ns",
+        (uint64_t)((double)figures->window / figures->ticks_per_ns));
+    if (collector->problem[0] != '\0') {
+        fd_json_put_text(&w, "problem", collector->problem);
+    }
+    fd_json_end_object(&w);
+    fd_buffer_bytes(&text, "", 1); /* terminating NUL */
+    if (text.status == FD_OK) {
+        fd_recording_note(figures->recording, "gpu_kernels", text.bytes);
+    }
+    fd_buffer_clear(&text);
+}
+
+/* Count what was lost: records that CUPTI had no memory for, and those in the
+ * buffer that is not read. */
+static void
+count_dropped(fd_kernel_collector *collector)
+{
+    enum { SHORTEST = 88 };
+    size_t dropped = 0;
+    if (collector->cupti.dropped(NULL, 0, &dropped) == FD_CUPTI_SUCCESS) {
+        count_lost(collector, dropped);
+    }
+    uint64_t bytes = atomic_exchange(&collector->buffers.discarded, 0);
+    count_lost(collector, (bytes + SHORTEST - 1) / SHORTEST);
+}
+
+void
+fd_kernels_close(fd_kernel_collector *collector, bool taken)
+{
+    if (collector->process == getpid()) {
+        fd_kernels_pause(collector, taken);
+        end_thread(collector);
+        if (collector->state == FD_KERNELS_DRAINING) {
+            give_back(collector, taken);
+        }
+        count_dropped(collector);
+        count_unfinished(collector);
+        fd_launches_begin(&collector->launches, false);
+        fd_kernel_figures_settle(collector->figures);
+        note_collected(collector);
+        fd_cupti_buffers_shrink(&collector->buffers);
+        fd_kernel_figures_clear(collector->figures);
+        fd_free(collector->figures);
+    }
+    collector->figures = NULL;
+}

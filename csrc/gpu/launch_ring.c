@@ -1,0 +1,101 @@
+#include "gpu/launch_ring.h"
+
+/* Ids of contexts have 24 bits. */
+static const uint64_t SEEN = UINT64_C(1) << 31;
+
+/* Return whether id `a` is later than `b`, in numbers that wrap. */
+static bool
+is_later(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0;
+}
+
+void
+fd_launches_begin(fd_launch_ring *ring, bool keeps)
+{
+    ring->earlier_first = keeps ? ring->first : 0;
+    ring->earlier_last = keeps ? ring->last : 0;
+    ring->first = 0;
+    ring->last = 0;
+    ring->latest_seen = 0;
+    if (!keeps) {
+        ring->seen = ring->written - ring->overwritten;
+        for (uint32_t i = 0; i < FD_LAUNCHES; i++) {
+            atomic_store_explicit(&ring->list[i].word, 0,
+                                  memory_order_relaxed);
+        }
+    }
+}
+
+void
+fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
+                fd_launcher launcher, uint64_t tick)
+{
+    fd_launch *launch = &ring->list[correlation % FD_LAUNCHES];
+    uint64_t word = (uint64_t)correlation << 32 | launcher.context;
+    uint32_t none = 0;
+    atomic_store_explicit(&launch->tick, tick, memory_order_relaxed);
+    atomic_store_explicit(&launch->call, launcher.call, memory_order_relaxed);
+    uint64_t before =
+        atomic_exchange_explicit(&launch->word, word, memory_order_acq_rel);
+    if (before >> 32 == correlation) {
+        return; /* the runtime's call and the driver's call inside it */
+    }
+    if (before != 0 && (before & SEEN) == 0) {
+        ring->overwritten++;
+    }
+    ring->written++;
+    atomic_compare_exchange_strong(&ring->first, &none, correlation);
+    uint32_t last = ring->last;
+    while ((last == 0 || is_later(correlation, last))
+           && !atomic_compare_exchange_weak(&ring->last, &last, correlation)) {
+    }
+}
+
+static bool
+is_between(uint32_t first, uint32_t id, uint32_t last)
+{
+    return first != 0 && !is_later(first, id) && !is_later(id, last);
+}
+
+fd_launch_state
+fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
+                 fd_launcher *launcher, uint64_t *tick)
+{
+    fd_launch *launch = &ring->list[correlation % FD_LAUNCHES];
+    uint64_t word = atomic_load_explicit(&launch->word, memory_order_acquire);
+    launcher->context = (uint32_t)(word & (SEEN - 1));
+    launcher->call = atomic_load_explicit(&launch->call, memory_order_relaxed);
+    *tick = atomic_load_explicit(&launch->tick, memory_order_relaxed);
+    if (word != 0 && word >> 32 == correlation) {
+        if ((word & SEEN) == 0
+            && atomic_compare_exchange_strong(&launch->word, &word,
+                                              word | SEEN)) {
+            ring->seen++;
+            if (ring->latest_seen == 0
+                || is_later(correlation, ring->latest_seen)) {
+                ring->latest_seen = correlation;
+            }
+        }
+        return FD_LAUNCH_FOUND;
+    }
+    *launcher = (fd_launcher){0};
+    *tick = 0;
+    bool inside =
+        is_between(ring->first, correlation, ring->last)
+        || is_between(ring->earlier_first, correlation, ring->earlier_last);
+    return inside ? FD_LAUNCH_UNKNOWN : FD_LAUNCH_OUTSIDE;
+}
+
+bool
+fd_launches_reached(const fd_launch_ring *ring)
+{
+    return ring->latest_seen == ring->last;
+}
+
+uint64_t
+fd_launches_pending(const fd_launch_ring *ring)
+{
+    uint64_t written = ring->written - ring->overwritten;
+    return written > ring->seen ? written - ring->seen : 0;
+}

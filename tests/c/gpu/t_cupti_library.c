@@ -1,0 +1,122 @@
+#include "check.h"
+
+#include "gpu/cupti_library.h"
+#include "standin/cupti.h"
+
+#include <string.h>
+
+static void
+finds_the_loaded_library(void)
+{
+    standin_cupti_reset();
+    fd_cupti cupti;
+    OK(fd_cupti_find(&cupti, NULL));
+    SAME(cupti.library, "libcupti.so.13");
+    EQUAL(cupti.number, 130001);
+    CHECK(cupti.subscribe_named != NULL);
+}
+
+/* A version without known records, or an error, is refused. */
+static void
+refuses_other_versions(void)
+{
+    static const uint32_t numbers[] = {18, 21, 28, 120000, 130600, 140000};
+    fd_cupti cupti;
+    fd_error error = {""};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        standin_cupti_reset();
+        standin_cupti_version(numbers[i]);
+        STATUS(fd_cupti_find(&cupti, &error), FD_EINVAL);
+    }
+    SAME(error.text,
+         "libcupti.so.13: the records of version 140000 are not known");
+    standin_cupti_reset();
+    standin_cupti_version(22);
+    OK(fd_cupti_find(&cupti, NULL));
+    standin_cupti_fail("cuptiGetVersion", 15);
+    STATUS(fd_cupti_find(&cupti, &error), FD_EINVAL);
+    SAME(error.text, "libcupti.so.13: error 15");
+}
+
+static void
+launched(void *user, int domain, uint32_t function, const void *call)
+{
+    (void)user;
+    (void)domain;
+    (void)function;
+    (void)call;
+}
+
+static void
+names_the_holder(void)
+{
+    standin_cupti_reset();
+    fd_cupti cupti;
+    void *subscriber;
+    char holder[64];
+    OK(fd_cupti_find(&cupti, NULL));
+    standin_cupti_hold("Nsight");
+    EQUAL(fd_cupti_subscribe(&cupti, &subscriber, launched, holder),
+          FD_CUPTI_TAKEN);
+    SAME(holder, "Nsight");
+    cupti.subscribe_named = NULL; /* before CUDA 13 */
+    EQUAL(fd_cupti_subscribe(&cupti, &subscriber, launched, holder),
+          FD_CUPTI_TAKEN);
+    SAME(holder, "");
+    standin_cupti_hold(NULL);
+    EQUAL(fd_cupti_subscribe(&cupti, &subscriber, launched, holder), 0);
+    EQUAL(fd_cupti_listen(&cupti, subscriber), 12);
+    standin_cupti_fail("cuptiEnableCallback", 1);
+    EQUAL(fd_cupti_listen(&cupti, subscriber), 0);
+    EQUAL(cupti.unsubscribe(subscriber), 0);
+}
+
+static void
+decodes_records(void)
+{
+    uint8_t record[216] = {FD_CUPTI_COPY};
+    fd_cupti_record made;
+    record[4] = 2;
+    record[5] = 3;
+    record[6] = 1;
+    record[8] = 99;
+    record[16] = 5;
+    record[24] = 7;
+    record[32] = 1;
+    record[40] = 7;
+    record[44] = 200;
+    CHECK(fd_cupti_decode(record, 48, &made));
+    EQUAL(made.kind, FD_CUPTI_COPY);
+    EQUAL(made.bytes, 99);
+    EQUAL(made.copy, 2);
+    EQUAL(made.from, 3);
+    EQUAL(made.to, 1);
+    EQUAL(made.end - made.start, 2);
+    EQUAL(made.device, 1);
+    EQUAL(made.stream, 7);
+    EQUAL(made.correlation, 200);
+    CHECK(!fd_cupti_decode(record, 47, &made));
+    CHECK(!fd_cupti_decode(record, 3, &made));
+    record[0] = FD_CUPTI_KERNEL;
+    const char *name = "kernel";
+    memcpy(record + 104, &name, sizeof name);
+    CHECK(fd_cupti_decode(record, 112, &made));
+    SAME(made.name, "kernel");
+    EQUAL(made.bytes, 0);
+    CHECK(!fd_cupti_decode(record, 111, &made));
+    record[0] = 5; /* a call of the runtime */
+    CHECK(!fd_cupti_decode(record, sizeof record, &made));
+}
+
+static void
+reads_starts_of_calls(void)
+{
+    uint8_t call[72] = {0};
+    call[64] = 42;
+    EQUAL(fd_cupti_launched(call), 42);
+    call[0] = 1;
+    EQUAL(fd_cupti_launched(call), 0);
+}
+
+RUN(TEST(finds_the_loaded_library), TEST(refuses_other_versions),
+    TEST(names_the_holder), TEST(decodes_records), TEST(reads_starts_of_calls))

@@ -1,0 +1,112 @@
+#include "check.h"
+
+#include "gpu/launch_ring.h"
+
+static fd_launch_ring ring;
+
+static void
+put(uint32_t correlation, uint32_t context, uint64_t tick)
+{
+    fd_launches_put(&ring, correlation,
+                    (fd_launcher){.context = context, .call = 2 * context},
+                    tick);
+}
+
+static fd_launch_state
+find(uint32_t correlation, uint32_t *context)
+{
+    uint64_t tick;
+    fd_launcher found;
+    fd_launch_state state =
+        fd_launches_find(&ring, correlation, &found, &tick);
+    *context = found.call == 2 * found.context ? found.context : UINT32_MAX;
+    return state;
+}
+
+static void
+finds_launches(void)
+{
+    uint32_t context;
+    uint64_t tick;
+    fd_launches_begin(&ring, false);
+    put(100, 5, 1000);
+    put(103, 6, 1001);
+    put(103, 6, 1002); /* the driver's part of the call */
+    EQUAL(fd_launches_pending(&ring), 2);
+    fd_launcher launcher;
+    EQUAL(fd_launches_find(&ring, 100, &launcher, &tick), FD_LAUNCH_FOUND);
+    EQUAL(launcher.context, 5);
+    EQUAL(launcher.call, 10);
+    EQUAL(tick, 1000);
+    EQUAL(fd_launches_pending(&ring), 1);
+    CHECK(!fd_launches_reached(&ring));
+    EQUAL(find(100, &context), FD_LAUNCH_FOUND); /* of a graph */
+    EQUAL(context, 5);
+    EQUAL(fd_launches_pending(&ring), 1);
+    EQUAL(find(102, &context), FD_LAUNCH_UNKNOWN);
+    EQUAL(context, 0);
+    EQUAL(find(99, &context), FD_LAUNCH_OUTSIDE);
+    EQUAL(find(104, &context), FD_LAUNCH_OUTSIDE);
+}
+
+/* The launches of the window before are expected or forgotten. */
+static void
+windows_follow_each_other(void)
+{
+    uint32_t context;
+    fd_launches_begin(&ring, false);
+    EQUAL(fd_launches_pending(&ring), 0);
+    EQUAL(find(103, &context), FD_LAUNCH_OUTSIDE);
+    put(200, 5, 0);
+    put(202, 6, 0);
+    fd_launches_begin(&ring, true);
+    put(300, 7, 0);
+    EQUAL(fd_launches_pending(&ring), 3);
+    EQUAL(find(202, &context), FD_LAUNCH_FOUND);
+    EQUAL(find(201, &context), FD_LAUNCH_UNKNOWN);
+    EQUAL(find(250, &context), FD_LAUNCH_OUTSIDE);
+    EQUAL(find(300, &context), FD_LAUNCH_FOUND);
+    fd_launches_begin(&ring, false);
+    EQUAL(find(200, &context), FD_LAUNCH_OUTSIDE);
+}
+
+/* Ids wrap at 2^32; threads return them slightly out of order. */
+static void
+ids_wrap(void)
+{
+    uint32_t context;
+    fd_launches_begin(&ring, false);
+    put(UINT32_MAX - 2, 5, 0);
+    put(3, 7, 0);
+    put(UINT32_MAX, 6, 0);
+    EQUAL(ring.last, 3);
+    EQUAL(find(UINT32_MAX, &context), FD_LAUNCH_FOUND);
+    EQUAL(context, 6);
+    EQUAL(find(3, &context), FD_LAUNCH_FOUND);
+    EQUAL(find(1, &context), FD_LAUNCH_UNKNOWN);
+    EQUAL(find(4, &context), FD_LAUNCH_OUTSIDE);
+    EQUAL(find(UINT32_MAX - 3, &context), FD_LAUNCH_OUTSIDE);
+}
+
+/* An overwritten launch is not expected any more: its kernel has no path. */
+static void
+old_launches_are_overwritten(void)
+{
+    uint32_t context;
+    fd_launches_begin(&ring, false);
+    ring.overwritten = 0;
+    ring.written = 0;
+    ring.seen = 0;
+    for (uint32_t i = 1; i <= FD_LAUNCHES + 2; i++) {
+        put(i, 9, 0);
+    }
+    EQUAL(ring.overwritten, 2);
+    EQUAL(fd_launches_pending(&ring), FD_LAUNCHES);
+    EQUAL(find(2, &context), FD_LAUNCH_UNKNOWN);
+    EQUAL(find(3, &context), FD_LAUNCH_FOUND);
+    put(FD_LAUNCHES + 3, 9, 0);
+    EQUAL(ring.overwritten, 2);
+}
+
+RUN(TEST(finds_launches), TEST(windows_follow_each_other), TEST(ids_wrap),
+    TEST(old_launches_are_overwritten))

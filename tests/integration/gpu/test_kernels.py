@@ -1,0 +1,208 @@
+"""Kernels in the call graph end to end, on the stand-in CUPTI of ``tests/standin``: with simulated kernels, and with
+the records of an H100. None of it needs a GPU."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch._core import et_info
+from tests import commands, processes, standin
+
+pytestmark = [pytest.mark.torch, standin.needs_compiler]
+
+#: Of one step: two kernels of 300 ns in the forward, two of 500 ns in the backward, a copy of 40 ns.
+STEP = {"_Z4gemmPf": (2, 600), "_Z8gemm_bwdPf": (2, 1000), "Memcpy HtoD (Pageable -> Device)": (1, 40)}
+
+
+class Run:
+    def __init__(self, printed: dict[str, Any], out: Path) -> None:
+        self.printed = printed
+        self.out = out
+        self.trace = fastdispatch.load(out)
+        self.rank = self.trace.ranks[0]
+        self.meta = self.rank["meta"]
+        self.losses = {name: n for name, n in self.rank["counters"].items() if name.startswith("gpu_") and n}
+        self.contexts = self.trace.contexts
+        self.names = [self.trace.nodes["key"][node] for node in self.contexts["node"]]
+        self.kinds = [self.trace.nodes["kind"][node] for node in self.contexts["node"]]
+
+    def kernels(self) -> dict[str, tuple[int, int]]:
+        """Count and time by name."""
+        found: dict[str, tuple[int, int]] = {}
+        for row, kind in enumerate(self.kinds):
+            if kind == "kernel":
+                count, ns = found.get(self.names[row], (0, 0))
+                more, longer = self.contexts["gpu_calls"][row], self.contexts["gpu_self"][row]
+                found[self.names[row]] = (count + more, ns + longer)
+        return found
+
+    def total(self, name: str) -> int:
+        (row,) = (row for row, found in enumerate(self.names) if found.endswith(name))
+        return self.contexts["gpu_total"][row]
+
+
+Runs = Callable[[str], Run]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    folder = standin.build(tmp_path_factory.mktemp("standin"))
+    printed = json.loads(processes.run("gpu_kernels.py", folder, folder / "out").stdout.splitlines()[-1])
+    return lambda name: Run(printed[name], folder / "out" / name)
+
+
+def of_steps(steps: int) -> dict[str, tuple[int, int]]:
+    return {name: (steps * count, steps * ns) for name, (count, ns) in STEP.items()}
+
+
+def test_kernels_are_below_the_functions_that_launch_them(runs: Runs) -> None:
+    run = runs("train")
+    assert run.kernels() == of_steps(10)
+    assert run.losses == {}
+    assert run.meta["gpu_steps"] == 10
+    facts = run.meta["gpu_kernels"]
+    known = {"library": "libcupti.so.13", "version": 130001, "kernels": 50, "ns": 16400, "unknown": 0}
+    assert facts == facts | known
+    assert facts["busy_steps"] == 7  # without the first three
+    assert 7 * 1630 <= facts["busy_ns"] <= 7 * 1650 < facts["window_ns"]
+    assert run.total("gpu_kernels.py:[]:forward") == 6000
+    assert run.total(":load_batch") == 400
+    assert run.total(":[]:train_step") == sum(run.contexts["gpu_self"]) == 16400
+    for row, kind in enumerate(run.kinds):
+        assert (run.contexts["gpu_self"][row] > 0) == (kind == "kernel")
+        assert kind != "kernel" or run.contexts["calls"][row] == run.contexts["self"][row] == 0
+    figures = run.rank["gpu"]
+    assert sorted(figures["bytes"]) == [0, 0, 40960]
+    assert set(figures["device"]) == {0}
+    assert set(figures["stream"]) == {7}
+    assert run.printed["kinds"] == 0
+
+
+def test_backward_kernels_are_charged_to_the_forward(runs: Runs) -> None:
+    run = runs("train")
+    (row,) = (row for row, name in enumerate(run.names) if name.endswith("gpu_kernels.py:[]:forward"))
+    assert run.contexts["gpu_backward"][row] == 10_000
+
+
+def test_only_recorded_steps_are_collected(runs: Runs) -> None:
+    run = runs("windows")  # two of three steps
+    assert run.kernels() == of_steps(20)
+    assert run.losses == {}
+    assert run.meta["gpu_steps"] == 20
+    assert run.printed["windows"] == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "ns", "others"),
+    [("eager", 612, 1_267_907, 18), ("compiled", 351, 661_672, 18), ("graph", 21, 47_201, 3)],
+)
+def test_sums_of_real_records_are_exact(runs: Runs, name: str, count: int, ns: int, others: int) -> None:
+    run = runs(name)
+    kernels = {key: each for key, each in run.kernels().items() if not key.startswith(("Memcpy ", "Memset"))}
+    assert sum(each for each, _ in kernels.values()) == count
+    assert sum(each for _, each in kernels.values()) == ns
+    assert sum(each for each, _ in run.kernels().values()) == count + others
+    assert run.losses == {}
+    assert run.meta["gpu_kernels"]["unknown"] == 0
+    assert "<unnamed>" not in kernels
+
+
+def test_a_profiler_gets_its_records(runs: Runs) -> None:
+    """The step that was running and the next one are torch.profiler's: launches that were noted are counted."""
+    run = runs("profile")
+    assert run.kernels() == of_steps(5)
+    assert run.losses == {"gpu_unfinished": 5}
+    assert run.meta["gpu_kernels"]["problem"] == "libcupti.so.13 is in use by torch.profiler"
+
+
+def test_another_tool_holds_cupti(runs: Runs) -> None:
+    run = runs("held")
+    assert run.kernels() == {}
+    assert run.meta["gpu_kernels"]["problem"] == "libcupti.so.13 is in use by Nsight Systems"
+    assert (run.printed["kinds"], run.printed["flushes"], run.printed["windows"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("held", "libcupti.so.13 is in use by Nsight Systems: GPU times are those of modules"),
+        ("profile", "libcupti.so.13 is in use by torch.profiler: kernels of some steps are missing"),
+        ("old", "libcupti.so.13: the records of version 21 are not known: GPU times are those of modules"),
+        ("denied", "libcupti.so.13: no permission to trace the GPU: GPU times are those of modules"),
+    ],
+)
+def test_the_report_says_why_kernels_are_missing(runs: Runs, name: str, line: str) -> None:
+    run = runs(name)
+    assert line in " ".join(commands.out("report", run.out).split())
+    assert commands.document("report", run.out)["gpu_missing"] == line
+
+
+def test_the_report_says_how_busy_the_gpu_was(runs: Runs) -> None:
+    run = runs("train")
+    facts = commands.document("report", run.out)["gpu"]
+    assert (facts["kernels"], facts["time"], facts["steps"], facts["busy_steps"]) == (50, 16400, 10, 7)
+    found = commands.out("report", run.out)
+    assert "% of 7 recorded steps; 50 kernels, copies and fills in 10 recorded steps, 16.4 us" in found
+
+
+def test_reports_list_kernels_with_short_names(runs: Runs) -> None:
+    lines = commands.out("report", runs("eager").out, "--by", "kernel", "--top", "1").splitlines()
+    (row,) = (line.split() for line in lines if "elementwise" in line)
+    assert row == ["81", "190", "us", "190", "us", "unrolled_elementwise<copy", "f32", "cast>"]
+    tree = commands.out("report", runs("train").out, "--tree")
+    (row,) = (line.split() for line in tree.splitlines() if line.endswith("Memcpy HtoD (Pageable -> Device)"))
+    assert row[:3] == ["10", "400", "ns"]
+
+
+def test_doctor_names_the_library(runs: Runs) -> None:
+    assert runs("train").printed["doctor"] == "libcudart.so.13 and libcupti.so.13 are loaded: kernels are recorded"
+    problem = "libcupti.so.13 is in use by Nsight Systems"
+    assert (
+        runs("held").printed["doctor"] == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels"
+    )
+
+
+def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
+    run = runs("fork")
+    assert run.kernels() == of_steps(4)
+    assert run.losses == {}
+
+
+@pytest.mark.parametrize(("end", "status"), [("exit", 0), ("raise", 1), ("kill", -9)])
+def test_a_process_that_ends_loses_no_kernel(tmp_path: Path, end: str, status: int) -> None:
+    process = processes.start("gpu_exit.py", standin.build(tmp_path), tmp_path / "out", end)
+    process.communicate(timeout=60)
+    assert process.returncode == status
+    run = Run({}, tmp_path / "out")
+    assert run.kernels() == {"kernel": (5, 500)}
+    assert run.losses == {}
+    assert run.rank["state"] == ("killed" if end == "kill" else "stopped")
+
+
+def test_kernels_are_in_the_timeline(runs: Runs, tmp_path: Path) -> None:
+    run = runs("timeline")
+    assert run.kernels() == of_steps(3)
+    assert run.rank["counters"]["gpu_events_lost"] == 0
+    trace = fastdispatch.load(run.out, timeline=True)
+    events = json.loads(trace.export("chrome"))["traceEvents"]
+    tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    slices = [event for event in events if event["ph"] == "X" and tracks.get(event["tid"]) == "GPU 0 stream 7"]
+    assert Counter(event["name"] for event in slices) == {name: 3 * count for name, (count, _) in STEP.items()}
+    assert Counter(event["cat"] for event in slices) == {"kernel": 12, "gpu_memcpy": 3}
+    path = tmp_path / "timeline.json"
+    path.write_bytes(trace.export("chrome"))
+    (gpu,) = commands.document("timeline", "stats", path)["gpus"]
+    assert {row["kind"]: row["count"] for row in gpu["kinds"] if row["count"]} == {"compute": 12, "memory": 3}
+
+
+def test_kernels_are_in_execution_traces(runs: Runs, tmp_path: Path) -> None:
+    """Below the operators that launched them; the copy of load_batch is outside of operators."""
+    commands.out("et", "export", runs("traces").out, "-o", tmp_path / "et")
+    assert et_info(tmp_path / "et" / "trace.0.et")["gpu"] == 3 * 4

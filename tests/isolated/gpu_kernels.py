@@ -1,0 +1,150 @@
+"""Trainings on the CPU with a simulated GPU: the stand-in CUPTI of tests/standin, and records of a real one.
+
+Arguments: folder of the libraries, folder for the recordings, and optionally the names of runs. Prints one JSON object
+by the names of RUNS.
+"""
+
+import ctypes
+import gzip
+import json
+import os
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+import fastdispatch
+from fastdispatch.record import doctor
+
+folder, out = sys.argv[1:3]
+ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
+cupti = ctypes.CDLL(f"{folder}/libcupti.so.13", mode=ctypes.RTLD_GLOBAL)
+cupti.standin_cupti_name.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
+cupti.standin_cupti_records.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+cupti.standin_cupti_launch.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
+cupti.standin_cupti_calls.restype = ctypes.c_uint64
+torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 1
+RECORDS = Path(__file__).parent.parent / "standin" / "records"
+
+
+@torch.library.custom_op("standin::gemm", mutates_args=())
+def _gemm(x: torch.Tensor) -> torch.Tensor:
+    cupti.standin_cupti_launch(b"_Z4gemmPf", 300, 0)
+    return x.clone()
+
+
+@torch.library.custom_op("standin::gemm_backward", mutates_args=())
+def _gemm_backward(x: torch.Tensor) -> torch.Tensor:
+    cupti.standin_cupti_launch(b"_Z8gemm_bwdPf", 500, 0)
+    return x.clone()
+
+
+gemm = torch.ops.standin.gemm
+_gemm.register_autograd(lambda context, gradient: torch.ops.standin.gemm_backward(gradient))
+
+
+def load_batch() -> torch.Tensor:
+    cupti.standin_cupti_launch(None, 40, 4096)
+    return torch.ones(4)
+
+
+def forward(weight: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return gemm(gemm(weight * x))
+
+
+def train_step(weight: torch.Tensor) -> None:
+    forward(weight, load_batch()).sum().backward()
+    weight.grad = None
+
+
+def train(graph: fastdispatch.CallGraph, steps: int) -> None:
+    weight = torch.ones(4, requires_grad=True)
+    for _ in range(steps):
+        train_step(weight)
+        graph.step()
+
+
+def replay(name: str) -> Callable[[fastdispatch.CallGraph], None]:
+    """Make the calls of a real program, and return its records."""
+    calls = json.loads(gzip.decompress((RECORDS / f"{name}.json.gz").read_bytes()))
+    raw = gzip.decompress((RECORDS / f"{name}.bin.gz").read_bytes())
+
+    def run(graph: fastdispatch.CallGraph) -> None:
+        for pointer, text in calls["names"]:
+            cupti.standin_cupti_name(pointer, text.encode())
+        for launch in calls["launches"]:
+            cupti.standin_cupti_call(*launch)
+        at = 0
+        while at < len(raw):
+            (size,) = struct.unpack_from("<Q", raw, at)
+            cupti.standin_cupti_records(raw[at + 8 : at + 8 + size], size)
+            at += 8 + size
+        graph.step()
+
+    return run
+
+
+def profile(graph: fastdispatch.CallGraph) -> None:
+    """Use torch.profiler in the middle."""
+    train(graph, 3)
+    registered = cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks")
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        cupti.standin_cupti_take_over()
+        train(graph, 2)
+        assert cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks") == registered
+    assert cupti.standin_cupti_calls(b"cuptiActivityDisable") == 0
+    train(graph, 3)
+
+
+def fork(graph: fastdispatch.CallGraph) -> None:
+    train(graph, 2)
+    child = os.fork()
+    if child == 0:
+        train(graph, 1)
+        graph.stop()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    train(graph, 2)
+
+
+def schedule(step: int) -> int:
+    return 2 * (step % 3 > 0)
+
+
+RUNS = {
+    "train": (lambda graph: train(graph, 10), {"steps": "all"}),
+    "windows": (lambda graph: train(graph, 30), {"schedule": schedule}),
+    "timeline": (lambda graph: train(graph, 3), {"steps": "all", "timeline": True}),
+    "traces": (lambda graph: train(graph, 3), {"steps": "all", "et": True}),
+    "profile": (profile, {"steps": "all"}),
+    "fork": (fork, {"steps": "all"}),
+    **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", "denied")},
+    **{name: (replay(name), {"steps": "all"}) for name in ("eager", "compiled", "graph")},
+}
+
+
+def record(name: str) -> dict[str, object]:
+    run, options = RUNS[name]
+    cupti.standin_cupti_reset()
+    if name == "held":
+        cupti.standin_cupti_hold(b"Nsight Systems")
+    elif name == "old":
+        cupti.standin_cupti_version(21)
+    elif name == "denied":
+        cupti.standin_cupti_fail(b"cuptiSubscribe_v2", 35)
+    (check,) = [each for each in doctor.checks(Path(out)) if each.id == "gpu"]
+    with fastdispatch.CallGraph(f"{out}/{name}", **options) as graph:
+        run(graph)
+    return {
+        "kinds": cupti.standin_cupti_kinds(),
+        "flushes": cupti.standin_cupti_calls(b"cuptiActivityFlushAll"),
+        "doctor": check.text,
+        "windows": cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks"),
+    }
+
+
+print(json.dumps({name: record(name) for name in (sys.argv[3:] or RUNS)}))
