@@ -7,7 +7,7 @@ wrong_references(void)
     static const document_fault refused[] = {
         {"\"op\"],", "7],", "strings: not a string"},
         {"[7,1,2]", "[7,0,2]", "nodes.kind: unknown kind"},
-        {"[7,1,2]", "[7,10,2]", "nodes.kind: a value"},
+        {"[7,1,2]", "[7,11,2]", "nodes.kind: a value"},
         {"\"from\":[0,0,1]", "\"from\":[0,0,4]", "nodes.from: a value"},
         {"\"parent\":[-1,0],", "\"parent\":[-1,1],", "modules.parent: not an"},
         {"\"parent\":[-1,0],", "\"parent\":[1,-1],", "modules.parent: not an"},

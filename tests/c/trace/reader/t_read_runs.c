@@ -1,6 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
+#include "recording/gpu_format.h"
 #include "trace/reader/recording_reading.h"
 
 static void
