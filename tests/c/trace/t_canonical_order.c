@@ -107,7 +107,7 @@ everything_moves_along(void)
     OK(fixture_add(trace, root, FD_NODE_OP, "a", 3, 30, &a));
     OK(fixture_add(trace, z, FD_NODE_OP, "m", 4, 40, &below));
     fd_trace_rank *rank = &trace->ranks.list[0];
-    OK(fd_vector_push(&rank->open, (fd_open_call){0, below, 5}));
+    OK(fd_vector_push(&rank->open, (fd_open_call){0, below, 5, 0}));
     OK(fd_vector_push(&rank->tops, (fd_trace_top){0, z, 6}));
     OK(fd_vector_push(&rank->threads, (fd_trace_thread){.root = root}));
     OK(fd_trace_sort(trace));
