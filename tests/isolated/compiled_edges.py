@@ -73,7 +73,7 @@ def options() -> dict[str, Any]:
         for name in ("libcudart.so.13", "libc10_cuda.so"):
             ctypes.CDLL(str(libraries / name), mode=ctypes.RTLD_GLOBAL)
         torch.cuda.is_initialized = lambda: True
-        return {"gpu": "ops,functions"}
+        return {"gpu": "functions"}
     return {"schedule": lambda step: 2 * (step % 2)} if edge in ("schedule", "optimizer") else {}
 
 

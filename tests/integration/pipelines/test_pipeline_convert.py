@@ -32,7 +32,7 @@ class Memory:
     """What a tensor and its views lie in: an expression, until something writes there."""
 
     def __init__(self, value: object):
-        self.value = value
+        self.value = self.first = value
 
 
 class Symbol:
@@ -43,7 +43,9 @@ class Symbol:
         self.path = path
 
     def read(self) -> object:
-        value = self.memory.value
+        return self.along_path(self.memory.value)
+
+    def along_path(self, value: object) -> object:
         for step in self.path:
             value = (*step, value)
         return value
@@ -60,7 +62,7 @@ class Symbol:
         return Symbol(self.read())
 
     def size(self, dim: int) -> object:
-        return ("size", dim, self.read())
+        return ("size", dim, self.along_path(self.memory.first))  # no write changes a size
 
     def view(self, *shape: object) -> Symbol:
         return self.view_as("view", shape)
