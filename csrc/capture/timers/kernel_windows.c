@@ -77,8 +77,8 @@ begin_window(fd_session *session, fd_thread *thread)
     fd_timer_plan *plan = &session->timers;
     /* The rest of a step begins inside of a hook, and is not counted. */
     plan->collecting =
-        plan->kernels && session->timed && !plan->closed && !session->partial.rest
-        && find_collector(session, thread)
+        plan->kernels && session->timed && !plan->closed
+        && !session->partial.rest && find_collector(session, thread)
         && fd_kernels_start(plan->collector, is_taken(session, thread));
 }
 
