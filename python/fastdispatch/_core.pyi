@@ -308,8 +308,6 @@ class Session:
     def step(self) -> None:
         """End a training step. No effect if the session is not active."""
 
-    def watch(self) -> None:
-        """Watch the threads again after a fork, which ended it."""
     def record(self, record: bool, step: int, /) -> None:
         """Record from now on, in step ``step``, or pause without any hook until the next call. No effect if the session
         is not active or has a schedule."""

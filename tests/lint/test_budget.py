@@ -24,7 +24,7 @@ BUDGET: dict[str, int] = {
     "csrc/gpu": 3400,
     "csrc/graphs": 2200,
     "csrc/json": 1450,
-    "csrc/module": 6700,
+    "csrc/module": 6650,
     "csrc/pipeline": 9150,
     "csrc/profile": 2050,
     "csrc/recording": 6700,

@@ -1,6 +1,7 @@
 #include "capture/session/partial_steps.h"
 
 #include "capture/frames/code_nodes.h"
+#include "capture/frames/frame_lines.h"
 #include "recording/recording.h"
 
 enum {
@@ -21,9 +22,30 @@ patience_ticks(const fd_partial_plan *plan)
 }
 
 static void
-set_deadline(uint64_t tick)
+set_deadline(fd_session *session, uint64_t tick)
 {
+    session->partial.deadline = tick;
     atomic_store_explicit(&fd_process.deadline, tick, memory_order_relaxed);
+}
+
+/* Start the watch of a recording in a file, if it is not running. */
+static void
+start_watch(fd_session *session)
+{
+    if (session->hold != NULL) {
+        session->watch.line_of = fd_frame_line_at;
+        fd_thread_watch_start(&session->watch, session->recording);
+    }
+}
+
+void
+fd_partial_forked(const fd_session *session)
+{
+    uint64_t soon = fd_clock_ticks() + (uint64_t)fd_clock_hertz();
+    uint64_t deadline = session->partial.deadline;
+    atomic_store_explicit(&fd_process.deadline,
+                          soon < deadline ? soon : deadline,
+                          memory_order_relaxed);
 }
 
 /* Note where the recorded part begins that ends after `ticks`. */
@@ -33,14 +55,15 @@ open_part(fd_session *session, uint64_t ticks)
     fd_partial_plan *plan = &session->partial;
     plan->opened = fd_clock_ticks();
     plan->calls = fd_steps_calls(&session->steps);
-    set_deadline(plan->opened + ticks);
+    set_deadline(session, plan->opened + ticks);
 }
 
 void
 fd_partial_start(fd_session *session)
 {
     fd_partial_plan *plan = &session->partial;
-    set_deadline(UINT64_MAX);
+    start_watch(session);
+    set_deadline(session, UINT64_MAX);
     if (plan->budget > 0) {
         plan->began = fd_clock_ticks();
         open_part(session, patience_ticks(plan));
@@ -58,12 +81,13 @@ longest_step(const fd_session *session, uint64_t now)
 }
 
 void
-fd_partial_step(const fd_session *session)
+fd_partial_step(fd_session *session)
 {
     uint64_t now = fd_clock_ticks();
-    set_deadline(session->partial.budget > 0 && session->running
-                     ? now + longest_step(session, now)
-                     : UINT64_MAX);
+    start_watch(session);
+    set_deadline(session, session->partial.budget > 0 && session->running
+                              ? now + longest_step(session, now)
+                              : UINT64_MAX);
 }
 
 static void
@@ -81,7 +105,7 @@ void
 fd_partial_end_rest(fd_session *session)
 {
     drop_part(session);
-    set_deadline(UINT64_MAX);
+    set_deadline(session, UINT64_MAX);
 }
 
 /* Windows are spread as steps are (record/budget.py). */
@@ -126,7 +150,7 @@ end_window(fd_session *session)
     if (end > now) {
         fd_window_end(session);
         fd_window_follow(session);
-        set_deadline(end);
+        set_deadline(session, end);
     }
     else {
         open_part(session, patience_ticks(plan) / WINDOWS);
@@ -137,7 +161,13 @@ void
 fd_partial_deadline_passed(fd_session *session)
 {
     fd_partial_plan *plan = &session->partial;
-    set_deadline(UINT64_MAX);
+    uint64_t deadline = plan->deadline;
+    start_watch(session);
+    set_deadline(session, deadline);
+    if (fd_clock_ticks() <= deadline) {
+        return; /* it was the end of a second after a fork */
+    }
+    set_deadline(session, UINT64_MAX);
     if (plan->budget == 0 || session->on_hold) {
         return;
     }

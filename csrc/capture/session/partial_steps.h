@@ -7,17 +7,21 @@
  *   window   of time, while the program has no steps: some are recorded
  *
  * The deadline of the process ends cuts, rests and windows; a Python call
- * notices it. Requires the GIL. */
+ * notices it. Requires the GIL, except fd_partial_forked. */
 #ifndef FD_PARTIAL_STEPS_H
 #define FD_PARTIAL_STEPS_H
 
 #include "capture/session/recorded_windows.h"
 
-/* Set the deadline of the session that starts. */
+/* Start the watch of the session that starts, and set its deadline. */
 void fd_partial_start(fd_session *session);
 
-/* Set the deadline of a step that begins. */
-void fd_partial_step(const fd_session *session);
+/* The same for a step that begins. */
+void fd_partial_step(fd_session *session);
+
+/* Start the watch again at the first Python call after a second: CPython 3.13
+ * counts the threads of the process after a fork, and warns. */
+void fd_partial_forked(const fd_session *session);
 
 /* fd_session.deadline_passed. */
 void fd_partial_deadline_passed(fd_session *session);

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "capture/engines/engine_pipeline.h"
 #include "capture/frames/constructors.h"
-#include "capture/frames/frame_lines.h"
 #include "capture/hooks/c_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
@@ -206,7 +205,6 @@ fd_session_start(fd_session *session, fd_error *error)
         return status;
     }
     fd_process_activate(session, session->serial);
-    fd_session_watch(session);
     fd_partial_start(session);
     session->wanted = scheduled_action(session, thread);
     if (fd_process_active() != session) {
@@ -226,15 +224,6 @@ static bool
 is_active(const fd_session *session)
 {
     return fd_process_active() == session;
-}
-
-void
-fd_session_watch(fd_session *session)
-{
-    if (session->hold != NULL && is_active(session)) {
-        session->watch.line_of = fd_frame_line_at;
-        fd_thread_watch_start(&session->watch, session->recording);
-    }
 }
 
 void
@@ -348,7 +337,6 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
         return;
     }
     keep_hook(session);
-    fd_session_watch(session);
     bool stronger = source > header->steps_source;
     if (session->running && thread->serial == session->serial
         && thread->tree != NULL) {

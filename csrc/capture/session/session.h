@@ -32,9 +32,6 @@ void fd_session_stop(fd_session *session);
 /* Close the file of a stopped session. */
 void fd_session_finish(fd_session *session);
 
-/* Start the watch of an active session, if it is not running: fork ends it. */
-void fd_session_watch(fd_session *session);
-
 /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
 void fd_session_step(fd_session *session, fd_thread *thread, uint32_t source);
 

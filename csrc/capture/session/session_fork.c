@@ -4,6 +4,7 @@
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
 #include "capture/memory/memory_reports.h"
+#include "capture/session/partial_steps.h"
 #include "capture/session/session.h"
 #include "recording/recording.h"
 
@@ -27,6 +28,7 @@ after_fork_in_parent(void)
     if (fd_process.forking != NULL) {
         pthread_mutex_unlock(&fd_process.forking->recording->lock);
         fd_memory_reports_unlock(fd_process.forking);
+        fd_partial_forked(fd_process.forking);
     }
     fd_sections_after_fork_in_parent();
 }

@@ -64,17 +64,18 @@ typedef struct fd_step_plan {
 /* The budget of a session, and parts of steps and of time that are recorded:
  * session/partial_steps.h. */
 typedef struct fd_partial_plan {
-    double budget;    /* share of the time of the run; 0: no budget */
-    double patience;  /* seconds for which a program without steps is recorded
+    double budget;     /* share of the time of the run; 0: no budget */
+    double patience;   /* seconds for which a program without steps is recorded
                         */
-    uint64_t began;   /* tick of the start of the session */
-    bool rest;        /* only the rest of this step is recorded, and the step
+    uint64_t began;    /* tick of the start of the session */
+    uint64_t deadline; /* tick at which the part ends; UINT64_MAX: never */
+    bool rest;         /* only the rest of this step is recorded, and the step
                           is not a recorded one */
-    uint32_t rests;   /* number of times that it was */
-    uint32_t cuts;    /* number of recorded steps that were too long */
-    uint32_t windows; /* number of windows of time so far */
-    uint64_t opened;  /* tick at which the latest one began to be recorded, */
-    uint64_t calls;   /* and the number of calls so far */
+    uint32_t rests;    /* number of times that it was */
+    uint32_t cuts;     /* number of recorded steps that were too long */
+    uint32_t windows;  /* number of windows of time so far */
+    uint64_t opened;   /* tick at which the latest one began to be recorded, */
+    uint64_t calls;    /* and the number of calls so far */
 } fd_partial_plan;
 
 typedef enum fd_calls_source {

@@ -249,14 +249,6 @@ session_step(PyObject *self, PyObject *unused)
 }
 
 static PyObject *
-session_watch(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    fd_session_watch(fd_session_of(self));
-    Py_RETURN_NONE;
-}
-
-static PyObject *
 session_record(PyObject *self, PyObject *args)
 {
     int record;
@@ -482,9 +474,6 @@ static PyMethodDef methods[] = {
                "Write a recording that is in memory as a file.")},
     {"step", session_step, METH_NOARGS,
      PyDoc_STR("step($self, /)\n--\n\nEnd a training step.")},
-    {"watch", session_watch, METH_NOARGS,
-     PyDoc_STR("watch($self, /)\n--\n\n"
-               "Watch the threads again after a fork, which ended it.")},
     {"record", session_record, METH_VARARGS,
      PyDoc_STR("record($self, record, step, /)\n--\n\n"
                "Resume in this step, or pause without any hook.")},

@@ -131,8 +131,6 @@ _servers: list[Spawned] = []
 def _count_fork() -> None:
     if callgraph._current is not None:
         callgraph._current._forks += 1
-        if callgraph._current._session is not None:
-            callgraph._current._session.watch()
 
 
 def watch_forks() -> None:
