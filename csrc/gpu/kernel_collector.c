@@ -463,7 +463,7 @@ note_collected(const fd_kernel_collector *collector)
     fd_buffer_clear(&text);
 }
 
-/* Count what was lost: records that CUPTI had no memory for, and those in the
+/* Count lost records: those that CUPTI had no memory for, and those in the
  * buffer that is not read. */
 static void
 count_dropped(fd_kernel_collector *collector)

@@ -73,7 +73,7 @@ bool fd_kernels_start(fd_kernel_collector *collector, bool taken);
 /* Count the end of a collected step. */
 void fd_kernels_step(fd_kernel_collector *collector);
 
-/* End the window. If CUPTI is `taken`, nothing is collected any more. */
+/* End the window. If CUPTI is `taken`, no kernel is collected after it. */
 void fd_kernels_pause(fd_kernel_collector *collector, bool taken);
 
 /* Ask for the records of kernels that have run; after the last one of a
@@ -87,7 +87,7 @@ bool fd_kernels_expected(const fd_kernel_collector *collector);
  * some are. Never call it from a hook, or with the GIL. */
 bool fd_kernels_wait(fd_kernel_collector *collector, int patience_ms);
 
-/* Read the last records, end the own thread, and note what was collected in
+/* Read the last records, end the own thread, and note the result in
  * the recording. Waits for at most a second. */
 void fd_kernels_close(fd_kernel_collector *collector, bool taken);
 

@@ -3,8 +3,9 @@
  * it has not run, and what it waits for. Readers find out with it how long a
  * process has stood still, even after it was killed.
  *
- * It reads /proc, and nothing of the program or of Python. It blocks all
- * signals. It does not exist in a forked child, and not during a fork. */
+ * It reads /proc, and the lines of frames of threads that stand still, through
+ * `line_of`. It blocks all signals. It does not exist in a forked child, and
+ * not during a fork. */
 #ifndef FD_THREAD_WATCH_H
 #define FD_THREAD_WATCH_H
 

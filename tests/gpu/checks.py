@@ -160,14 +160,20 @@ print(sum(event.device_type == torch.autograd.DeviceType.CUDA for event in profi
 """
 
 
-def a_profiler_loses_nothing(device: str) -> str:
-    """torch.profiler, started in a recorded step, reports as many events of the GPU as without the recorder."""
+def _printed(program: str, *forms: str) -> list[str]:
+    """What the program prints in each form."""
     printed = []
-    for form in ("plain", "recorded"):
-        command = [sys.executable, "-c", PROFILED, form]
+    for form in forms:
+        command = [sys.executable, "-c", program, form]
         done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
-        printed.append(int(done.stdout.splitlines()[-1]))
+        printed.append(done.stdout)
+    return printed
+
+
+def a_profiler_loses_nothing(device: str) -> str:
+    """torch.profiler, started in a recorded step, reports as many events of the GPU as without the recorder."""
+    printed = [int(text.splitlines()[-1]) for text in _printed(PROFILED, "plain", "recorded")]
     assert printed[0] == printed[1] > 0, printed
     return f"{printed[0]} events"
 
@@ -359,12 +365,7 @@ if graph:
 
 def errors_untouched(device: str) -> str:
     """An assertion of a kernel, which makes the GPU unusable, raises the same error in the program."""
-    printed = []
-    for form in ("plain", "marks"):
-        command = [sys.executable, "-c", FAULT, form]
-        done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        printed.append(done.stdout)
+    printed = _printed(FAULT, "plain", "marks")
     assert printed[0] and printed[0] == printed[1], printed
     return printed[0].strip()
 

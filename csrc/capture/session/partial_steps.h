@@ -1,9 +1,9 @@
 /* Parts of steps and of time, in the session of a budget:
  *
  *   rest     of an unrecorded step in which code runs for the first time, from
- *            there on: only what is new stays in the recording
+ *            there on: only new functions stay in the recording
  *   cut      a recorded step that is much longer than the others: recording
- *            ends, and what was new stays
+ *            ends, and only new functions stay in it
  *   window   of time, while the program has no steps: some are recorded
  *
  * The deadline of the process ends cuts, rests and windows; a Python call

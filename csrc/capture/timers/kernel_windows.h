@@ -20,7 +20,7 @@ void fd_kernel_windows_step(fd_session *session, fd_thread *thread);
 /* At the end of a window. Kernels of its launches are collected later. */
 void fd_kernel_windows_end(fd_session *session);
 
-/* Note what was collected; nothing is collected any more. */
+/* Note the result in the recording, and end the collection for good. */
 void fd_kernel_windows_close(fd_session *session);
 
 #endif
