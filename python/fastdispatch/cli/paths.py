@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Self
 
 from fastdispatch._core import Error
+from fastdispatch.cli.messages import message
 from fastdispatch.files.output import check_folder, check_place
 from fastdispatch.files.regular import NOT_REGULAR
 from fastdispatch.files.run_directory import MANIFEST
 from fastdispatch.page.graphviz import FORMS
+from fastdispatch.text.formats import size
 
 #: The run directory of programs that do not name another one.
 LAST_RUN = "fastdispatch-out"
@@ -148,10 +150,13 @@ def _given(arguments: argparse.Namespace) -> Iterator[Given]:
 
 @contextmanager
 def standard_output(arguments: argparse.Namespace) -> Iterator[None]:
-    """Within the block the output ``-`` is a temporary file; its content is printed after the block."""
+    """Within the block the output ``-`` is a temporary file; its content is printed after the block. Otherwise print
+    the name of the file if the command has a default for it."""
     output = getattr(arguments, "output", None)
     if output != STANDARD_OUTPUT or not isinstance(output, _WITH_STANDARD_OUTPUT):
         yield
+        if output is not None and getattr(arguments, "default_output", None) is not None:
+            message(f"wrote {output} ({size(os.path.getsize(output))})")
         return
     import tempfile  # it imports random, whose name a recorded program may use
 

@@ -9,6 +9,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
+from fastdispatch.text.formats import size
 from tests import commands, processes, programs
 
 
@@ -50,9 +51,11 @@ def test_default_outputs(command: str, name: str, last_run: Path, monkeypatch: p
     monkeypatch.chdir(last_run)
     made = last_run / "fastdispatch-out" / name
     for arguments in ([command], [command, "fastdispatch-out/rank00000.fd"]):
-        assert main(arguments) == 0
-        assert made.stat().st_size > 0
+        status, output, errors = commands.run(*arguments)
+        assert (status, output) == (0, "")
+        assert errors == f"fastdispatch: wrote fastdispatch-out/{name} ({size(made.stat().st_size)})\n"
         made.unlink()
+    assert commands.run(command, "-o", "-")[2] == ""
     assert sorted(os.listdir(last_run)) == ["fastdispatch-out"]
 
 
