@@ -45,7 +45,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/pipeline": 6350,
     "python/fastdispatch/read": 2400,
     "python/fastdispatch/record": 3900,
-    "python/fastdispatch/report": 4250,
+    "python/fastdispatch/report": 4300,
     "python/fastdispatch/testing": 350,
     "python/fastdispatch/text": 450,
     "tests": 1150,
@@ -79,7 +79,7 @@ BUDGET: dict[str, int] = {
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 1400,
-    "tests/unit": 12750,
+    "tests/unit": 12800,
     "tests/wheels": 200,
 }
 

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Self
 
 from fastdispatch._core import Error
-from fastdispatch.cli.messages import message
 from fastdispatch.files.output import check_folder, check_place
 from fastdispatch.files.regular import NOT_REGULAR
 from fastdispatch.files.run_directory import MANIFEST
 from fastdispatch.page.graphviz import FORMS
-from fastdispatch.text.formats import size
+from fastdispatch.text.formats import printable, size
 
 #: The run directory of programs that do not name another one.
 LAST_RUN = "fastdispatch-out"
@@ -156,7 +155,7 @@ def standard_output(arguments: argparse.Namespace) -> Iterator[None]:
     if output != STANDARD_OUTPUT or not isinstance(output, _WITH_STANDARD_OUTPUT):
         yield
         if output is not None and getattr(arguments, "default_output", None) is not None:
-            message(f"wrote {output} ({size(os.path.getsize(output))})")
+            print(printable(f"wrote {output} ({size(os.path.getsize(output))})"))
         return
     import tempfile  # it imports random, whose name a recorded program may use
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fastdispatch.text.formats import seconds
+
 #: Phases of training, by their number in the recording; columns of its steps.
 PHASES = ("other", "forward", "backward", "optimizer", "data")
 
@@ -28,6 +30,10 @@ _STEPS_OF_RUN, _FIGURES_OF_RUN = "steps_of_run", {"steps", "recorded", "time", "
 
 #: Fewer steps without recording do not give the time of a step.
 _FEWEST_UNRECORDED = 8
+
+#: A larger standard error of the median time of a step is noise, if there are at most ``_FEW`` steps.
+_UNCERTAIN = 0.15
+_FEW = 20
 
 #: The rule that found the steps, by their source.
 _RULES = {
@@ -107,6 +113,18 @@ class StepTime:
     low: int
     high: int
     steps: int  # number of measured steps
+
+    @property
+    def doubt(self) -> str:
+        """A sentence if few steps with different times make the median uncertain (its standard error); else empty."""
+        if self.steps > _FEW or (
+            self.steps > 1 and 0.93 * (self.high - self.low) <= _UNCERTAIN * self.median * self.steps**0.5
+        ):
+            return ""
+        if self.steps == 1:
+            return "these figures may be noise: one step was measured"
+        between = f"half of them took {seconds(self.low)} to {seconds(self.high)}"
+        return f"these figures are noise: {self.steps} steps were measured, {between}"
 
 
 @dataclass(frozen=True)

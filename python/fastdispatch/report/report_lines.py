@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from fastdispatch.read.steps import StepTime
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
 from fastdispatch.report.report_gpu import gpu_line
@@ -59,40 +60,50 @@ _SPECIAL = {
     "unseen": "constructors that Python 3.13 enters past the hook, known from their callees (minimum number of calls)",
 }
 
+_FIRST = 3  # lines before the findings
 _LISTED = 4
 _OPEN_SHOWN = 12
 
 
 def head(report: Report) -> Iterator[str]:
-    """Yield the recorded program, the meaning of 100 %, and the cost of recording."""
+    """Yield the most important lines: the recorded program, doubts about the figures, the time of a step."""
+    yield from _first(report)[:_FIRST]
+    yield ""
+
+
+def _first(report: Report) -> list[str]:
+    """Return lines by importance; :func:`head` yields the first ones, and the foot the others."""
     facts = report.facts
-    for rank in facts.ranks:
+    who = _ranks(facts.ranks) if facts.reduced is None else _reduced(facts.reduced)
+    title = f"{report.path}: {who}{_command(facts.ranks)}"
+    found = ["; ".join(_incomplete(facts.ranks)), title, facts.missing, _untimed(report), _noise(facts)]
+    if report.timing:
+        found += [gpu_line(facts.gpu) if facts.gpu is not None else "", *_phases(facts)]
+    return [line for line in [*found, facts.gpu_missing] if line]
+
+
+def scale(report: Report) -> Iterator[str]:
+    """Yield the meaning of 100 %, and the steps that the figures cover."""
+    lines = [*_window(report.facts), *([_whole(report.facts)] if report.timing else [])]
+    yield from [*lines, *([""] if lines else [])]
+
+
+def _incomplete(ranks: Iterable[RankFacts]) -> Iterator[str]:
+    for rank in ranks:
         if not rank.complete:
             damage = "; ".join(rank.notes) or "its file was damaged"
             yield f"rank {rank.rank} is incomplete: {damage}; the report covers the rest"
-    who = _ranks(facts.ranks) if facts.reduced is None else _reduced(facts.reduced)
-    yield f"{report.path}: {who}{_command(facts.ranks)}"
-    if facts.missing:
-        yield facts.missing
-    if facts.gpu_missing:
-        yield facts.gpu_missing
-    yield from _window(facts)
+
+
+def _untimed(report: Report) -> str:
+    ranks = report.facts.ranks
     if report.timing:
-        yield _whole(facts)
-        if facts.gpu is not None:
-            yield gpu_line(facts.gpu)
-        yield from _phases(facts)
-        yield from _run(facts)
-        yield from _activities(report)
-        yield from _threads(facts)
-    elif any(rank.timing and not rank.complete for rank in facts.ranks):
-        yield "no time was found in the readable part"
-    elif any(rank.timing for rank in facts.ranks):
-        yield "no time was recorded: nothing ran during the recording"
-    else:
-        yield "counts only: recorded without times (timing=False)"
-    yield _price(facts)
-    yield ""
+        return ""
+    if any(rank.timing and not rank.complete for rank in ranks):
+        return "no time was found in the readable part"
+    if any(rank.timing for rank in ranks):
+        return "no time was recorded: nothing ran during the recording"
+    return "counts only: recorded without times (timing=False)"
 
 
 def hidden_line(report: Report) -> Iterator[str]:
@@ -134,7 +145,7 @@ def foot(report: Report) -> Iterator[str]:
     facts = report.facts
     if report.neighbours is not None and report.neighbours.more:
         yield f"{grouped(report.neighbours.more)} more (--top N)"
-    about = [] if report.neighbours is not None else [*_backward(report), *_special(facts)]
+    about = [] if report.neighbours is not None else [*_details(report), *_backward(report), *_special(facts)]
     if report.paths is not None and report.paths.more:
         yield f"{grouped(report.paths.more)} more paths (--paths N)"
     others = [*compiler_text.lines(report.compiler), *processes_text.lines(report.processes)]
@@ -142,6 +153,17 @@ def foot(report: Report) -> Iterator[str]:
     if lines:
         yield ""
     yield from lines
+
+
+def _details(report: Report) -> Iterator[str]:
+    """Yield the parts of the run, its other threads, and the cost of recording."""
+    facts = report.facts
+    yield from _first(report)[_FIRST:]
+    if report.timing:
+        yield from _run(facts)
+        yield from _activities(report)
+        yield from _threads(facts)
+    yield _price(facts)
 
 
 def _ranks(ranks: Sequence[RankFacts]) -> str:
@@ -279,6 +301,12 @@ def _phases(facts: Facts) -> Iterator[str]:
     if step or detected:
         head = f"a step of {seconds(step)}{_spread(facts)}" if step else "phases"
         yield f"{head}: {', '.join(shares)}" if detected else head
+
+
+def _noise(facts: Facts) -> str:
+    """Return a sentence if the steps are so few, and differ so much, that their median is uncertain."""
+    time = StepTime(facts.step, facts.step_low, facts.step_high, facts.step_count)
+    return time.doubt if facts.step else ""
 
 
 def _spread(facts: Facts) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from textwrap import fill
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from fastdispatch.detectors.text import first_lines
 from fastdispatch.report.report_find import Neighbours
-from fastdispatch.report.report_lines import foot, head, hidden_line
+from fastdispatch.report.report_lines import foot, head, hidden_line, scale
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import ReportRow
@@ -22,6 +23,7 @@ from fastdispatch.text.formats import grouped, in_flop, printable, seconds, size
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 from fastdispatch.text.notebook_html import html_of
 
+_UNIT = re.compile(r"(?<=\d) (?=%|[mun]?s\b|[kMGT]?B\b)")
 _NARROWEST = 24
 _NOTEBOOK = 130  # columns of a notebook's cell
 _ROUNDED = 1.001  # sums of rounded times
@@ -57,6 +59,8 @@ class _Drawing:
         yield from (self.sentence(line, "dim") for line in head(self.report))
         if self.report.listing is not None:
             yield from map(self.sentence, first_lines(self.report.findings))
+        yield from (self.sentence(line, "dim") for line in scale(self.report))
+        if self.report.listing is not None:
             yield self.listing(self.report.listing.rows)
             yield from map(self.sentence, hidden_line(self.report))
         elif self.report.tree is not None:
@@ -70,10 +74,9 @@ class _Drawing:
 
     def sentence(self, line: str, style: str = "") -> Text:
         under = " " * (len(line) - len(line.lstrip()) + 2)
-        folded = fill(
-            printable(line), self.width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False
-        )
-        return Text(folded, style=style)
+        kept = _UNIT.sub("\xa0", printable(line))  # a number stays with its unit
+        folded = fill(kept, self.width, subsequent_indent=under, break_long_words=False, break_on_hyphens=False)
+        return Text(folded.replace("\xa0", " "), style=style)
 
     def listing(self, rows: Sequence[ReportRow]) -> Table:
         options = self.report.options

@@ -60,6 +60,29 @@ def test_the_settled_steps_are_the_default(recording: Path) -> None:
     assert rows(recording)[LEAF] == 2 * window.steps
 
 
+@pytest.mark.parametrize("words", [(), ("--steps", "all"), ("--tree",), ("--callers", LEAF)], ids=str)
+def test_at_most_three_lines_precede_the_findings(words: tuple[str, ...], recording: Path) -> None:
+    first, _, rest = commands.out("report", recording, *words).partition("\n\n")
+    assert 2 <= first.count("\n") + 1 <= 3
+    assert ("operators: off" in rest) == ("--callers" not in words)
+
+
+@pytest.mark.parametrize(
+    ("time", "doubt"),
+    [
+        (steps.StepTime(10_000_000, 9_000_000, 11_000_000, 4), ""),
+        (
+            steps.StepTime(10_000_000, 8_000_000, 16_000_000, 6),
+            "6 steps were measured, half of them took 8 ms to 16 ms",
+        ),
+        (steps.StepTime(10_000_000, 5_000_000, 15_000_000, 200), ""),
+        (steps.StepTime(10_000_000, 10_000_000, 10_000_000, 1), "one step was measured"),
+    ],
+)
+def test_few_steps_with_different_times_are_noise(time: steps.StepTime, doubt: str) -> None:
+    assert doubt in time.doubt and bool(doubt) == ("noise" in time.doubt)
+
+
 def test_other_steps(recording: Path) -> None:
     assert rows(recording, "--steps", "4:12")[LEAF] == 16
     assert "\nsteps 4 to 11 of 20; " in commands.out("report", recording, "--steps", "4:12")
