@@ -9,6 +9,7 @@ import os
 import pkgutil
 import runpy
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -18,10 +19,10 @@ from types import CodeType, ModuleType, TracebackType
 import fastdispatch
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
+from fastdispatch.cli.run_ending import finish, verdict
 from fastdispatch.files import run_directory
-from fastdispatch.read.summary import summary_lines
 from fastdispatch.record.callgraph import CallGraph
-from fastdispatch.record.environment import run_id
+from fastdispatch.record.environment import failure, run_id
 from fastdispatch.record.launchers import is_launcher, is_launcher_command
 from fastdispatch.record.timeline import Timeline
 
@@ -162,12 +163,14 @@ def run(arguments: argparse.Namespace) -> int:
     # Report a missing program before an earlier recording is overwritten.
     program = _module(arguments.program) if arguments.is_module else script(arguments.program)
     graph.start()
-    atexit.register(_finish, graph, arguments.quiet)
+    atexit.register(finish, graph, arguments.quiet)
     try:
         program()
     except SystemExit:
+        graph._failure = failure()
         raise
     except BaseException:
+        graph._failure = failure()
         sys.excepthook = without_our_frames(sys.excepthook)
         raise
     return 0
@@ -228,7 +231,7 @@ def _launched(program: list[str], is_module: bool) -> list[str] | None:
 
 
 def _launch(arguments: argparse.Namespace, command: list[str]) -> int:
-    """Replace this process by a command whose Python processes are recorded."""
+    """Run a command whose Python processes are recorded, and print the verdict of all ranks at its end."""
     if not arguments.best_effort:
         run_directory.open_folder(arguments.out)
     _set_environment(arguments)
@@ -237,21 +240,18 @@ def _launch(arguments: argparse.Namespace, command: list[str]) -> int:
         name = os.path.basename(arguments.program[0])
         line = f"recording each Python process of {name}.  Next: fastdispatch report {arguments.out}"
         message(line)
+    from fastdispatch.cli.run_launch import end_by_signal, status_of
+
+    started = time.time()
     try:
-        os.execv(command[0], command)
+        status = status_of(command)
     except OSError as error:
         raise Error(f"can't run {command[0]!r}: {error.strerror}") from None
-
-
-def _finish(graph: CallGraph, quiet: bool) -> None:
-    graph.stop()
-    if not quiet and graph.path is not None:
-        for line in summary_lines(graph.path):
-            message(line)
-        from fastdispatch.detectors.text import closing_lines  # not before the program ends
-
-        for line in closing_lines(graph.path):
-            message(line)
+    if not arguments.quiet:
+        verdict(arguments.out, since=started)
+    if status < 0:
+        end_by_signal(-status)
+    return status
 
 
 def _fresh_main() -> ModuleType:

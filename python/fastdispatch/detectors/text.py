@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from fastdispatch.detectors import findings
 from fastdispatch.detectors.measured_steps import percent
 from fastdispatch.detectors.model import Finding, Findings
-from fastdispatch.read.trace import load
+from fastdispatch.read.steps import step_times
+from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import seconds, spans
+
+_LAST_RUN = "fastdispatch-out"
 
 #: Findings in a report and at the end of a run.
 SHOWN = 3
@@ -49,20 +53,30 @@ def sentence(finding: Finding) -> str:
     return f"{finding.severity}: {finding.title}, at {finding.where} [{finding.id}{gain}]"
 
 
-def first_lines(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield the first findings, and how many more there are."""
+def first_lines(found: Sequence[Finding], path: str) -> Iterator[str]:
+    """Yield the first findings of a recording, and how many more there are."""
+    place = path.rpartition("/")[0] or "." if path.endswith(".fd") else path
     for number, finding in enumerate(found[:SHOWN], 1):
         yield f"{number}. {sentence(finding)}"
     if found:
         more = f"{len(found) - SHOWN} more findings, " if len(found) > SHOWN else ""
-        yield f"{more}evidence and what to do: fastdispatch findings"
+        yield f"{more}evidence and what to do: fastdispatch findings{'' if place == _LAST_RUN else f' {place}'}"
         yield ""
 
 
-def closing_lines(path: str) -> Iterator[str]:
-    """Yield the step time of a finished recording and its first findings; nothing on ranks other than 0."""
-    trace = load(path, steps="settled")
-    if trace.ranks and trace.ranks[0]["rank"] == 0 and trace.ranks[0]["steps"]:
-        found = findings(trace)
-        yield step_line(found)
-        yield from (line for line in first_lines(found.findings) if line)
+def closing_lines(trace: Trace) -> Iterator[str]:
+    """Yield the verdict at the end of a run: ranks that an exception ended, the step time, and the first findings."""
+    failed: dict[str, list[int]] = {}
+    for rank in trace.ranks:
+        if rank["meta"].get("exception"):
+            failed.setdefault(str(rank["meta"]["exception"]), []).append(rank["rank"])
+    for name, ranks in failed.items():
+        yield f"rank{'s' if len(ranks) > 1 else ''} {spans(sorted(ranks))} ended with {name}"
+    found = findings(trace)
+    if found.missing:
+        yield found.missing
+    time = step_times(trace.ranks)
+    if time is not None:
+        yield step_line(replace(found, path=""))
+        yield from filter(None, [time.doubt])
+    yield from filter(None, first_lines(found.findings, found.path))

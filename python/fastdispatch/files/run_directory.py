@@ -334,6 +334,31 @@ def register(
     return None
 
 
+def is_last(file: RecordingFile, ranks: int, failed: bool) -> bool:
+    """Mark the recording in the manifest as ended. Return whether this process shall print the findings of the run:
+    ``ranks`` recordings have ended or their processes are gone, or it is the first that ``failed``."""
+    process = (os.uname().nodename, os.getpid())
+    with locked(file.folder, best_effort=True):
+        manifest, trouble = _read(file.folder)
+        if trouble is not None or "ranks" not in manifest:
+            return True
+        for entry in manifest["ranks"]:
+            if (entry.get("host"), entry.get("pid")) == process:
+                entry["ended"] = True
+        over = len(manifest["ranks"]) >= ranks and all(map(_has_ended, manifest["ranks"]))
+        last = (over or failed) and not manifest.get("told")
+        manifest["told"] = manifest.get("told", False) or last
+        with suppress(Error):
+            file.folder.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+        return bool(last)
+
+
+def _has_ended(entry: dict[str, Any]) -> bool:
+    """Return whether a process has marked its recording as ended, or is gone from this host."""
+    gone = entry.get("host") == os.uname().nodename and not Path(f"/proc/{entry.get('pid')}").exists()
+    return bool(entry.get("ended")) or gone
+
+
 def forget(folder: _core.Folder, name: str) -> None:
     """Remove a recording from the manifest. No effect if the manifest cannot be read or written."""
     with locked(folder, best_effort=True):

@@ -10,7 +10,7 @@ from fastdispatch.files import run_directory
 from fastdispatch.read.recording_cost import recording_cost
 from fastdispatch.read.steps import ended_steps, thread_times
 from fastdispatch.read.trace import Columns, Trace, load
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import grouped, seconds, spans
 
 #: Kinds of nodes whose calls pass a hook.
 _HOOKED = frozenset({"python", "c", "op", "autograd", "range"})
@@ -35,10 +35,10 @@ def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:
     return inside
 
 
-def summary_lines(path: str) -> list[str]:
-    """Return two lines about a finished recording: its contents and the next command."""
-    trace = load(path)
-    rank = trace.ranks[0]
+def summary_lines(path: str, whole: Trace | None = None) -> list[str]:
+    """Return two lines about a finished recording, or a run directory as a ``whole``: contents and next command."""
+    trace = whole or load(path)
+    rank = max(trace.ranks, key=lambda each: each["recorded"])
     used = sum(1 for kind in trace.nodes["kind"] if kind in _HOOKED)
     edges = len(trace.edges["caller"])
     paths = len(trace.contexts["node"])
@@ -47,12 +47,15 @@ def summary_lines(path: str) -> list[str]:
     recorded, ended = rank["steps"], ended_steps(rank)
     of = f" of {grouped(ended)}" if ended > recorded else ""
     steps = f"{grouped(recorded)}{of} steps, " if rank["steps_source"] != "none" else ""
-    folder = path.rpartition("/")[0] or "."
+    folder = path if whole is not None else path.rpartition("/")[0] or "."
+    who = spans(sorted(each["rank"] for each in trace.ranks))
+    who = f"rank{'s' if len(trace.ranks) > 1 else ''} {who} of {rank['world']}"
+    file_bytes = sum(each["file_bytes"] for each in trace.ranks)
     previous = Path(path + run_directory.PREVIOUS)
     kept = [f"no call was recorded: the previous recording is kept as {previous}"] if previous.exists() else []
     return [
         *kept,
-        f"{steps}rank {rank['rank']} of {rank['world']}: {grouped(used)} functions and operators, "
+        f"{steps}{who}: {grouped(used)} functions and operators, "
         f"{grouped(edges)} edges, {grouped(paths)} paths in {seconds(rank['recorded'])}{price}",
-        f"{path} ({rank['file_bytes'] / 1e6:.1f} MB).  Next: fastdispatch report {folder}",
+        f"{path} ({file_bytes / 1e6:.1f} MB).  Next: fastdispatch report {folder}",
     ]

@@ -26,7 +26,7 @@ from fastdispatch.record.environment import (
     agreed_run_id,
     current_folder,
     facts,
-    is_failing,
+    failure,
     named_groups,
     prefixes,
     process_groups,
@@ -213,6 +213,7 @@ class CallGraph(Recorded):
         self._start_folder = ""  # current directory at the start, base of relative paths
         self._iterating = False  # inside an iteration of job_schedule_profiler_range ...
         self._stepped = False  # ... that step() has ended
+        self._failure = ""  # name of the exception that ended the program
         self._ambient = False  # started by `run` or FASTDISPATCH=1: an inner CallGraph is a region of it
 
     def __enter__(self) -> CallGraph:
@@ -297,7 +298,8 @@ class CallGraph(Recorded):
         children.announce(None, None)
         atexit.unregister(self._stop_at_exit)
         try:
-            if not is_failing():
+            self._failure = self._failure or failure()
+            if not self._failure:
                 session.wait_gpu(PATIENCE_MS)
         finally:
             self._finish(session)
@@ -540,6 +542,8 @@ class CallGraph(Recorded):
             self._note({"gpu_missing": missing})
         if "flops" in self._measures:
             self._note(custom_flops.counted_at_end(self._load))
+        if self._failure:
+            self._note({"exception": self._failure})
         if self._pings is not None:
             self._note({"clock": self._pings.end()})
         if self._budget is not None:

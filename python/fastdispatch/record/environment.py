@@ -194,11 +194,18 @@ def current_folder() -> str:
         return ""
 
 
-def is_failing() -> bool:
-    """Return whether an exception propagates, or has ended the program; a normal exit does not count."""
+def failure() -> str:
+    """Return the name of the exception that propagates or has ended the program, "" without one or for a normal
+    exit."""
     error = sys.exc_info()[1]
     if error is None and not hasattr(sys, "ps1"):
         error = getattr(sys, "last_value", None)  # at exit: the exception that the interpreter printed
+    if error is None or isinstance(error, GeneratorExit):
+        return ""
     if isinstance(error, SystemExit):
-        return error.code not in (None, 0)
-    return error is not None and not isinstance(error, GeneratorExit)
+        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        return f"SystemExit({code})" if code else ""
+    kind = type(error)
+    return (
+        kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+    )

@@ -50,6 +50,7 @@ class RankFacts:
     host: str
     complete: bool  # false: the file is truncated or damaged, and facts or calls may be missing
     state: str  # running, paused, stopped or killed
+    exception: str | None  # name of the one that ended the program
     timing: bool
     recorded: int  # in the selected steps
     steps: int  # that ended, in the whole recording
@@ -213,6 +214,7 @@ def _rank(trace: Trace, index: int) -> RankFacts:
         steps_of_run=ended_steps(entry),
         time_of_run=time_of_run(entry),
         host=str(meta.get("host") or ""),
+        exception=str(meta["exception"]) if meta.get("exception") else None,
         operators=str(meta.get("ops") or ("off" if entry["complete"] else "unknown")),
         operators_reason=str(meta.get("ops_reason") or _why_no_operators(options, entry["complete"])),
         calls=str(options.get("calls") or ""),

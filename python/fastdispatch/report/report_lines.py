@@ -206,7 +206,8 @@ def _steps(ranks: Sequence[RankFacts]) -> str:
 def _states(ranks: Sequence[RankFacts]) -> str:
     found: dict[str, list[int]] = {}
     for rank in ranks:
-        found.setdefault(rank.state, []).append(rank.rank)
+        state = f"ended with {rank.exception}" if rank.exception else rank.state
+        found.setdefault(state, []).append(rank.rank)
     if len(found) == 1:
         return next(iter(found))
     return ", ".join(f"{state}: rank {spans(sorted(numbers))}" for state, numbers in found.items())

@@ -58,7 +58,7 @@ class _Drawing:
     def parts(self) -> Iterator[Text | Table]:
         yield from (self.sentence(line, "dim") for line in head(self.report))
         if self.report.listing is not None:
-            yield from map(self.sentence, first_lines(self.report.findings))
+            yield from map(self.sentence, first_lines(self.report.findings, self.report.path))
         yield from (self.sentence(line, "dim") for line in scale(self.report))
         if self.report.listing is not None:
             yield self.listing(self.report.listing.rows)
