@@ -346,8 +346,8 @@ def is_last(file: RecordingFile, ranks: int, failed: bool) -> bool:
             if (entry.get("host"), entry.get("pid")) == process:
                 entry["ended"] = True
         over = len(manifest["ranks"]) >= ranks and all(map(_has_ended, manifest["ranks"]))
-        last = (over or failed) and not manifest.get("told")
-        manifest["told"] = manifest.get("told", False) or last
+        last = (over or failed) and not manifest.get("printed")
+        manifest["printed"] = manifest.get("printed", False) or last
         with suppress(Error):
             file.folder.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
         return bool(last)
