@@ -16,7 +16,8 @@ typedef struct adding {
     fd_groups groups;
     fd_rows rows;
     fd_edges edges;
-    uint32_t *row_of; /* owned; by group, index of its row + 1 */
+    uint32_t *row_of;     /* owned; by group, index of its row + 1 */
+    const uint8_t *waits; /* borrowed; NULL: none */
 } adding;
 
 uint64_t
@@ -111,6 +112,70 @@ add_rows(adding *a)
                         &a->rows.list[i]);
         }
     }
+    return status;
+}
+
+static uint8_t
+wait_of(const adding *a, uint32_t context)
+{
+    return a->waits == NULL
+             ? FD_DIFF_WORKS
+             : a->waits[a->trace->contexts.list[context].node - 1];
+}
+
+/* Mark rows that may wait, and rows that only communicate. */
+static void
+mark_waits(adding *a)
+{
+    for (uint32_t i = 1; i < a->trace->contexts.count; i++) {
+        uint32_t row = a->row_of[a->groups.of_context[i]];
+        uint8_t wait = wait_of(a, i);
+        if (row == 0 || wait == FD_DIFF_WORKS) {
+            continue;
+        }
+        fd_diff_row *marked = &a->join->diff->rows.list[row - 1];
+        marked->waits = true;
+        if (wait == FD_DIFF_FOR_RANKS && groups_nodes(a)) {
+            marked->changes |= FD_DIFF_COMMUNICATES;
+        }
+    }
+}
+
+/* Return the figures of the row of a context, or NULL. */
+static fd_diff_figures *
+figures_of(const adding *a, uint32_t context)
+{
+    uint32_t row = a->row_of[a->groups.of_context[context]];
+    return row == 0 ? NULL : &a->join->diff->rows.list[row - 1].side[a->side];
+}
+
+/* Add totals without communication, and the number of steps. */
+static fd_status
+add_work(adding *a)
+{
+    fd_total *totals = a->totals.list;
+    fd_rows rows = {NULL, 0, 0};
+    for (uint32_t i = 1; i < a->trace->contexts.count; i++) {
+        totals[i].total = 0;
+    }
+    for (uint32_t i = a->trace->contexts.count; i-- > 1;) {
+        const fd_trace_context *context = &a->trace->contexts.list[i];
+        fd_diff_figures *figures = figures_of(a, i);
+        totals[i].total +=
+            wait_of(a, i) == FD_DIFF_FOR_RANKS ? 0 : totals[i].self;
+        totals[context->parent].total += totals[i].total;
+        if (figures != NULL && figures->steps < totals[i].steps) {
+            figures->steps = totals[i].steps;
+        }
+    }
+    fd_status status = fd_rows_sum(&rows, a->trace, &a->groups, &a->totals);
+    for (uint32_t i = 1; i < rows.count && status == FD_OK; i++) {
+        if (a->row_of[i] != 0) {
+            a->join->diff->rows.list[a->row_of[i] - 1].side[a->side].work +=
+                (double)rows.list[i].total / a->steps;
+        }
+    }
+    fd_vector_clear(&rows);
     return status;
 }
 
@@ -216,6 +281,7 @@ add_call(adding *a, const fd_edge *edge)
     if (status == FD_OK) {
         diff->calls.list[at - 1].calls[a->side] +=
             (double)(edge->calls + edge->resumes) / a->steps;
+        diff->calls.list[at - 1].steps[a->side] = edge->steps;
     }
     return status;
 }
@@ -239,6 +305,7 @@ fd_diff_add(fd_diff_join *join, const fd_diff_request *request, int side)
                 .request = request,
                 .trace = request->sides[side].trace,
                 .side = side,
+                .waits = request->waits[side],
                 .steps = steps == 0 ? 1 : (double)steps};
     fd_status status = sum_up(&a, request->sides[side].rank);
     fd_then(status, add_rows(&a));
@@ -246,9 +313,11 @@ fd_diff_add(fd_diff_join *join, const fd_diff_request *request, int side)
         subtract_collections(&a);
     }
     if (status == FD_OK) {
+        mark_waits(&a);
         add_spreads(&a);
         add_leasts(&a, request->sides[side].rank);
     }
+    fd_then(status, add_work(&a));
     for (uint32_t i = 0; i < a.edges.count && status == FD_OK; i++) {
         status = add_call(&a, &a.edges.list[i]);
     }

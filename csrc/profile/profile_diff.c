@@ -12,9 +12,14 @@ static const double DEVIATIONS = 2;
 /* A change is reported if it is at least this share of the time of a step. */
 static const double LEAST_SHARE = 0.005;
 
+/* Waits for other ranks vary with what these ranks do: their share, and their
+ * minimum relative change. */
+static const double LEAST_WAIT = 0.05;
+static const double WAIT_THRESHOLD = 0.5;
+
 /* A call that one side never makes is reported if the other makes at least
- * this number in as many steps: fewer can be a rare event that is only in its
- * selected steps. */
+ * this number in as many steps, and in as many of them: fewer can be a rare
+ * event that is only in its selected steps. */
 static const double FEWEST_CALLS = 3;
 
 /* Functions with a smaller share are not used for the speed of the machine. */
@@ -71,9 +76,11 @@ common_ratio(const fd_diff *diff, figure *of, double *speed)
         const fd_diff_row *row = &diff->rows.list[i];
         double before = of(&row->side[0]);
         double after = of(&row->side[1]);
-        if ((row->changes & (FD_DIFF_CALLS | FD_DIFF_COLLECTION)) == 0
+        if (!row->waits
+            && (row->changes & (FD_DIFF_CALLS | FD_DIFF_COLLECTION)) == 0
             && before > SPEED_SHARE * diff->whole[0] && after > 0) {
-            status = fd_vector_push(&list, ((ratio){after / before, before}));
+            double weight = fmin(before, after); /* a removed wait has none */
+            status = fd_vector_push(&list, ((ratio){after / before, weight}));
         }
     }
     fd_vector_sort(&list, by_value);
@@ -82,18 +89,24 @@ common_ratio(const fd_diff *diff, figure *of, double *speed)
     return status;
 }
 
+/* Return whether the steps of the other side would have few of the calls, or
+ * have them in few steps. */
 static bool
-is_rare(const fd_diff *diff, double before, double after)
+is_rare(const fd_diff *diff, int side, double calls, uint64_t steps)
 {
-    double calls = before > 0 ? before * (double)diff->steps[1]
-                              : after * (double)diff->steps[0];
-    return diff->selected && calls < FEWEST_CALLS;
+    double other = (double)diff->steps[1 - side];
+    double share = (double)steps / (double)diff->steps[side];
+    return diff->selected
+        && (calls * other < FEWEST_CALLS
+            || (steps > 0 && share * other < FEWEST_CALLS));
 }
 
 static uint8_t
-calls_changes(const fd_diff *diff, double before, double after)
+calls_changes(const fd_diff *diff, double before, double after,
+              const uint64_t steps[2])
 {
-    if ((before <= 0 || after <= 0) && is_rare(diff, before, after)) {
+    if ((after <= 0 && is_rare(diff, 0, before, steps[0]))
+        || (before <= 0 && is_rare(diff, 1, after, steps[1]))) {
         return 0;
     }
     bool same_length = diff->steps[0] == diff->steps[1];
@@ -112,39 +125,68 @@ change_direction(double before, double after, double noise)
     return after - before > noise ? 1 : before - after > noise ? -1 : 0;
 }
 
-/* Return the changes of a time. A busy machine makes only some steps longer: a
- * real change affects both the mean and the fastest step. */
-static uint8_t
-time_changes(const fd_diff *diff, const fd_diff_row *row, double threshold)
+/* Return the direction in which a time changed at a speed of the machine. A
+ * busy machine makes only some steps longer: a real change affects both the
+ * mean and the fastest step. */
+static int
+time_direction(const fd_diff *diff, const fd_diff_row *row, double threshold,
+               double speed, double least_speed)
 {
-    double before = row->side[0].time * diff->speed;
-    double share = LEAST_SHARE * diff->whole[0] * diff->speed;
+    bool work = (row->changes & FD_DIFF_COMMUNICATES) == 0;
+    double before = row->side[0].time * speed;
+    double share = (work ? LEAST_SHARE : LEAST_WAIT) * diff->whole[0] * speed;
+    threshold = work ? threshold : fmax(threshold, WAIT_THRESHOLD);
     double noise = fmax(threshold * before, share);
     if (!diff->by_least) {
         noise = fmax(noise, DEVIATIONS
-                                * hypot(row->side[0].spread * diff->speed,
+                                * hypot(row->side[0].spread * speed,
                                         row->side[1].spread));
+        return change_direction(before, row->side[1].time, noise);
     }
-    int of_mean = change_direction(before, row->side[1].time, noise);
-    int of_least = of_mean;
-    if (diff->by_least) {
-        double least = row->side[0].least * diff->least_speed;
-        of_least = change_direction(least, row->side[1].least,
+    double least = row->side[0].least * least_speed;
+    int of_least = change_direction(least, row->side[1].least,
                                     fmax(threshold * least, share));
+    int of_mean = change_direction(before, row->side[1].time, noise);
+    return of_mean == of_least ? of_mean : 0;
+}
+
+/* Return the changes of a time. The speed is not that of all functions: a
+ * change that appears only with it, or disappears, is not one. */
+static uint8_t
+time_changes(const fd_diff *diff, const fd_diff_row *row, double threshold)
+{
+    int direction =
+        time_direction(diff, row, threshold, diff->speed, diff->least_speed);
+    return time_direction(diff, row, threshold, 1, 1) != direction ? 0
+         : direction > 0 ? FD_DIFF_SLOWER
+         : direction < 0 ? FD_DIFF_FASTER
+                         : 0;
+}
+
+/* Limit a ratio of times to that of the time on a CPU, or waiting for one: a
+ * thread that waits for anything else does not measure the machine. */
+static double
+within_busy(const fd_diff_request *request, double speed)
+{
+    const double *busy = request->busy;
+    if (busy[0] <= 0 || busy[1] <= 0) {
+        return speed;
     }
-    return of_mean != of_least ? 0
-         : of_mean > 0         ? FD_DIFF_SLOWER
-         : of_mean < 0         ? FD_DIFF_FASTER
-                               : 0;
+    double limit = busy[1] / busy[0];
+    return speed > 1 ? fmax(1, fmin(speed, limit))
+                     : fmin(1, fmax(speed, limit));
 }
 
 static fd_status
-find_speeds(fd_diff *diff)
+find_speeds(fd_diff *diff, const fd_diff_request *request)
 {
     fd_status status = common_ratio(diff, time_of, &diff->speed);
-    return status == FD_OK && diff->by_least
-             ? common_ratio(diff, least_of, &diff->least_speed)
-             : status;
+    if (diff->by_least) {
+        fd_then(status, common_ratio(diff, least_of, &diff->least_speed));
+    }
+    diff->speed = within_busy(request, diff->speed);
+    diff->least_speed = within_busy(request, diff->least_speed);
+    return status;
 }
 
 /* Find the speed of the machine from functions and operators. Times of modules
@@ -166,7 +208,8 @@ find_speeds_by_node(fd_diff *diff, const fd_diff_request *request)
 static bool
 is_collection(const fd_diff *diff, uint32_t row)
 {
-    return row != 0 && diff->rows.list[row - 1].changes == FD_DIFF_COLLECTION;
+    return row != 0
+        && (diff->rows.list[row - 1].changes & FD_DIFF_COLLECTION) != 0;
 }
 
 static fd_status
@@ -174,28 +217,30 @@ judge_rows(fd_diff *diff, const fd_diff_request *request)
 {
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
-        if (row->changes != FD_DIFF_COLLECTION) {
-            row->changes =
-                calls_changes(diff, row->side[0].calls, row->side[1].calls);
+        uint64_t steps[2] = {row->side[0].steps, row->side[1].steps};
+        if ((row->changes & FD_DIFF_COLLECTION) == 0) {
+            row->changes |= calls_changes(diff, row->side[0].calls,
+                                          row->side[1].calls, steps);
         }
     }
     for (uint32_t i = 0; i < diff->calls.count; i++) {
         fd_diff_call *call = &diff->calls.list[i];
-        call->changes =
-            is_collection(diff, call->caller)
-                    || is_collection(diff, call->callee)
-                ? FD_DIFF_COLLECTION
-                : calls_changes(diff, call->calls[0], call->calls[1]);
+        call->changes = is_collection(diff, call->caller)
+                             || is_collection(diff, call->callee)
+                          ? FD_DIFF_COLLECTION
+                          : calls_changes(diff, call->calls[0], call->calls[1],
+                                          call->steps);
     }
     fd_status status = FD_OK;
     if (!request->same_speed) {
         status = request->grouping == FD_BY_NODE
-                   ? find_speeds(diff)
+                   ? find_speeds(diff, request)
                    : find_speeds_by_node(diff, request);
     }
     for (uint32_t i = 0; i < diff->rows.count; i++) {
         fd_diff_row *row = &diff->rows.list[i];
-        if (row->changes != FD_DIFF_COLLECTION) {
+        if ((row->changes & FD_DIFF_COLLECTION) == 0
+            && row->kind != FD_NODE_THREAD) { /* it waits for calls */
             row->changes |= time_changes(diff, row, request->threshold);
         }
     }

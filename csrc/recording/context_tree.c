@@ -5,6 +5,7 @@
 #include "recording/thread_clock.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum {
     FIRST_CONTEXTS = 4 * 1024, /* bytes; enough for most threads */
@@ -470,6 +471,17 @@ start_cpu(fd_tree *tree)
     tree->cpu_offset = now - record->cpu;
 }
 
+/* The same for its time without a CPU. */
+static void
+start_queued(fd_tree *tree)
+{
+    fd_thread_turns turns = {0, 0};
+    uint32_t id = tree->record->system_id;
+    tree->queued_known = tree->cpu_known && id == (uint32_t)getpid()
+                      && fd_thread_turns_of(id, &turns);
+    tree->queued_offset = turns.queued - tree->queued;
+}
+
 void
 fd_tree_read_cpu(fd_tree *tree)
 {
@@ -481,12 +493,23 @@ fd_tree_read_cpu(fd_tree *tree)
 }
 
 void
+fd_tree_read_queued(fd_tree *tree)
+{
+    fd_thread_turns turns;
+    if (tree->record->attached != 0 && tree->queued_known
+        && fd_thread_turns_of(tree->record->system_id, &turns)) {
+        tree->queued = turns.queued - tree->queued_offset;
+    }
+}
+
+void
 fd_tree_start(fd_tree *tree)
 {
     fd_tree_close(tree, 0); /* entries left open by the last window */
     tree->pending = 0;
     tree->ops.open.count = 0;
     start_cpu(tree);
+    start_queued(tree);
     tree->record->attached = fd_clock_ticks();
     tree->record->last = tree->record->attached;
 }
@@ -502,6 +525,7 @@ fd_tree_settle(fd_tree *tree, uint64_t now)
         fd_tree_tick(tree, now);
     }
     fd_tree_read_cpu(tree);
+    fd_tree_read_queued(tree);
     record->covered += record->last - record->attached;
     record->attached = 0;
 }

@@ -58,6 +58,10 @@ typedef struct fd_tree {
     uint32_t recent[FD_TREE_RECENT];
     uint64_t cpu_offset; /* the thread's clock minus `cpu` of its record */
     bool cpu_known;      /* whether the clock could be read at attachment */
+    uint64_t queued;     /* ns without a CPU while it was recorded; main thread
+                            only */
+    uint64_t queued_offset; /* the thread's count minus `queued` */
+    bool queued_known;
     struct fd_tree *next;
 } fd_tree;
 
@@ -84,6 +88,10 @@ void fd_tree_settle(fd_tree *tree, uint64_t now);
 /* Read the CPU time of the attached thread into its record. The caller holds
  * the recording's lock. */
 void fd_tree_read_cpu(fd_tree *tree);
+
+/* Read for how long the attached main thread has waited for a CPU into
+ * `queued`. The caller holds the recording's lock. */
+void fd_tree_read_queued(fd_tree *tree);
 
 /* Release the tree of a thread that has ended, for the next thread with the
  * same role. */

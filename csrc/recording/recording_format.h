@@ -88,7 +88,7 @@ enum {
     FD_PHASE_OPTIMIZER = 3,
     FD_PHASE_DATA = 4,
     FD_PHASES = 5,
-    FD_PHASE_SLOTS = 8
+    FD_PHASE_SLOTS = 7
 };
 
 /* The origin of the file of a function. */
@@ -522,7 +522,9 @@ typedef struct fd_snapshot {
     uint32_t thread;   /* record of the thread that ended the step */
     uint64_t phases[FD_PHASE_SLOTS]; /* self ticks of threads that end steps,
                                         in all steps */
-    uint64_t memory;                 /* bytes in RAM without files, 0 if
+    uint64_t queued; /* ns that the thread which ended the step waited for a
+                        CPU, 0 if unknown */
+    uint64_t memory; /* bytes in RAM without files, 0 if
                                         unknown */
 } fd_snapshot;
 

@@ -1,5 +1,7 @@
 #include "recording/thread_watch.h"
 
+#include "recording/thread_clock.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -29,19 +31,6 @@ read_proc(const char *path, char *text, size_t size)
         close(fd);
     }
     text[count > 0 ? count : 0] = '\0';
-}
-
-/* Return how often a thread has been scheduled, or 0 if it is unknown. */
-static uint64_t
-slices_of(uint32_t system_id)
-{
-    char path[64];
-    char text[96];
-    uint64_t slices = 0;
-    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/schedstat",
-             system_id);
-    read_proc(path, text, sizeof text);
-    return sscanf(text, "%*u %*u %" SCNu64, &slices) == 1 ? slices : 0;
 }
 
 static uint32_t
@@ -114,10 +103,11 @@ static bool
 look_at_thread(fd_watched *at, uint64_t now)
 {
     bool before = at->still;
-    uint64_t slices = slices_of(at->system_id);
-    at->still = slices != 0 && slices == at->slices;
+    fd_thread_turns turns = {0, 0};
+    at->still = fd_thread_turns_of(at->system_id, &turns)
+             && turns.slices == at->slices;
     if (!at->still) {
-        at->slices = slices;
+        at->slices = turns.slices;
         at->looked = now;
     }
     atomic_store_explicit(&at->record->waits, wait_of(at->system_id),

@@ -176,7 +176,9 @@ typedef struct fd_trace_mark {
     uint64_t end;               /* ns since the start of the recording */
     uint64_t recorded;          /* ns recorded up to this end */
     uint64_t phases[FD_PHASES]; /* self time of stepping threads so far */
-    uint64_t memory;            /* bytes in RAM; 0: unknown */
+    uint64_t queued; /* ns for which the stepping thread had no CPU; 0:
+                      * unknown */
+    uint64_t memory; /* bytes in RAM; 0: unknown */
 } fd_trace_mark;
 
 /* The figures of one context at a mark. */

@@ -133,6 +133,7 @@ static const fd_column marks[] = {
     FD_COLUMN_IN("ns", fd_trace_mark, "optimizer", U64,
                  phases[FD_PHASE_OPTIMIZER]),
     FD_COLUMN_IN("ns", fd_trace_mark, "data", U64, phases[FD_PHASE_DATA]),
+    FD_COLUMN_IN("ns", fd_trace_mark, "queued", U64, queued),
     FD_COLUMN_IN("bytes", fd_trace_mark, "memory", U64, memory),
 };
 

@@ -481,14 +481,21 @@ class Trace:
         by: str = "node",
         threshold: float = 0.1,
         same_speed: bool = False,
+        busy: tuple[float, float] = (0, 0),
+        waits: tuple[bytes, bytes] | None = None,
     ) -> dict[str, Any]:
         """Compare a step of this trace with one of another (csrc/profile/profile_diff.h); times in ns.
 
         ``rows``: columns key, kind, changes (bits: new, gone, calls, slower, faster), and with _before and _after
-        calls, self, total, backward, async, gpu, spread (of self, by module of total). ``calls``: caller (-1: the
+        calls, self, total, work (total without communication), backward, async, gpu, spread (of self, by module of
+        total). ``calls``: caller (-1: the
         outside), callee (rows), changes, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of
         each, ``speed``: the common change of all times, removed unless ``same_speed``. ``threshold``: a share.
-        ``ArgumentError`` for an invalid ``by``."""
+        ``busy``: time of a step on a CPU or waiting for one, which limits the speed; 0: unknown. ``waits``: a byte per
+        node of each (read/waiting.py). ``ArgumentError`` for an invalid ``by``."""
+
+    def renamed(self, file: str, to: str, /) -> Trace:
+        """Return a copy with another name of a file in the keys of functions."""
 
     def joined(self, after: Self, pairs: list[tuple[int, int]], /) -> Self:
         """Join two traces into one with two ranks per pair (of ranks, -1: all): 0 before, 1 after, 2 before, ... Paths

@@ -56,6 +56,11 @@ def rows(shown: Page) -> dict[str, list[str]]:
     return {name: found.nth(at).locator("td").all_inner_texts() for at, name in enumerate(names)}
 
 
+def test_the_page_opens_with_the_verdict(shown: Page, compared: tuple[Path, Diff]) -> None:
+    assert shown.locator("#lead").is_visible()
+    assert shown.locator("#lead").inner_text() == compared[1].verdict.text
+
+
 def test_the_table_is_first_with_the_largest_changes(shown: Page) -> None:
     assert shown.locator("h1").inner_text().endswith("monday.json \u2192 tuesday.json")
     cells = rows(shown)

@@ -1,4 +1,5 @@
-"""DDP on gloo, RANK of WORLD_SIZE, recorded to argv[1]; rank 1 loads its batches slowly. argv[2]: rendezvous file."""
+"""DDP on gloo, RANK of WORLD_SIZE, recorded to argv[1]; rank 1 loads its batches in argv[3] seconds. argv[2]:
+rendezvous file."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ optimizer = torch.optim.SGD(model.parameters(), 1e-3)
 
 
 def load_batch() -> torch.Tensor:
-    time.sleep(0.04 if rank == 1 else 0.02)
+    time.sleep(float(sys.argv[3]) if rank == 1 else 0.02)
     return torch.ones(8, 64)
 
 

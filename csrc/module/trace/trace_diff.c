@@ -7,6 +7,7 @@
 #include "profile/diff_joined.h"
 #include "profile/profile_diff.h"
 #include "profile/totals.h"
+#include "trace/trace_merge.h"
 
 #define SIDE(name, field) \
     FD_COLUMN(fd_diff_row, name "_before", DOUBLE, side[0].field), \
@@ -19,6 +20,7 @@ static const fd_column row_columns[] = {
     SIDE("calls", calls),
     SIDE("self", self),
     SIDE("total", total),
+    SIDE("work", work),
     SIDE("backward", backward),
     SIDE("async", async),
     SIDE("gpu", gpu),
@@ -55,22 +57,48 @@ diff_object(const fd_diff *diff)
                          diff->whole[0], diff->whole[1], "speed", diff->speed);
 }
 
+/* Use the bytes, one per node of each side; the caller holds them. */
+static bool
+take_waits(fd_diff_request *request, PyObject *pair)
+{
+    PyObject *waits[2];
+    if (pair == Py_None) {
+        return true;
+    }
+    if (!PyArg_Parse(pair, "(SS)", &waits[0], &waits[1])) {
+        return false;
+    }
+    for (int side = 0; side < 2; side++) {
+        const fd_trace *trace = request->sides[side].trace;
+        if (PyBytes_GET_SIZE(waits[side])
+            != (Py_ssize_t)trace->nodes.count - 1) {
+            PyErr_SetString(fd_value_error(), "diff: waits: a byte per node");
+            return false;
+        }
+        request->waits[side] = (const uint8_t *)PyBytes_AS_STRING(waits[side]);
+    }
+    return true;
+}
+
 PyObject *
 fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"",          "rank",       "after_rank", "by",
-                            "threshold", "same_speed", NULL};
+    static char *names[] = {"",     "rank",      "after_rank",
+                            "by",   "threshold", "same_speed",
+                            "busy", "waits",     NULL};
     PyObject *after;
     const char *by = "node";
+    PyObject *waits = Py_None;
     int same_speed = 0;
     fd_diff_request request = {
         .sides = {{.rank = FD_ALL_RANKS}, {.rank = FD_ALL_RANKS}},
         .threshold = 0.1};
     fd_diff diff;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!|$iisdp:diff", names, Py_TYPE(self), &after,
+            args, kwargs, "O!|$iisdp(dd)O:diff", names, Py_TYPE(self), &after,
             &request.sides[0].rank, &request.sides[1].rank, &by,
-            &request.threshold, &same_speed)
+            &request.threshold, &same_speed, &request.busy[0],
+            &request.busy[1], &waits)
         || !fd_trace_rank_fits(self, request.sides[0].rank)
         || !fd_trace_rank_fits(after, request.sides[1].rank)
         || !fd_take_grouping(by, &request.grouping)) {
@@ -79,6 +107,9 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
     request.same_speed = same_speed != 0;
     request.sides[0].trace = fd_trace_of(self);
     request.sides[1].trace = fd_trace_of(after);
+    if (!take_waits(&request, waits)) {
+        return NULL;
+    }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
         status = fd_diff_make(&diff, &request);
@@ -86,6 +117,24 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *made = status == FD_OK ? diff_object(&diff) : PyErr_NoMemory();
     fd_diff_clear(&diff);
     return made;
+}
+
+PyObject *
+fd_trace_renamed(PyObject *self, PyObject *args)
+{
+    const char *file;
+    const char *to;
+    if (!PyArg_ParseTuple(args, "ss:renamed", &file, &to)) {
+        return NULL;
+    }
+    fd_trace *made;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status = fd_merge_renamed(&made, trace, file, to);
+    Py_END_ALLOW_THREADS
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
+                           : PyErr_NoMemory();
 }
 
 /* Convert the pair of ranks to compare; by default, all ranks of both

@@ -281,8 +281,12 @@ static PyMethodDef methods[] = {
     FD_KEYWORD_METHOD(
         "diff", fd_trace_diff,
         "diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
-        "     threshold=0.1, same_speed=False)\n--\n\n"
+        "     threshold=0.1, same_speed=False, busy=(0, 0), waits=None)\n"
+        "--\n\n"
         "Changes, one row per group and per pair of groups."),
+    {"renamed", fd_trace_renamed, METH_VARARGS,
+     PyDoc_STR("renamed($self, file, to, /)\n--\n\n"
+               "A copy with another name of a file.")},
     {"joined", fd_trace_joined, METH_VARARGS,
      PyDoc_STR("joined($self, after, pairs, /)\n--\n\n"
                "Two traces as one, two ranks per pair of ranks.")},

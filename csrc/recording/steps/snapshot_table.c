@@ -134,6 +134,7 @@ state_of(const fd_snapshots *snapshots, const fd_tree *tree,
         .recorded = header->recorded + (step->end - header->resumed),
         .source = header->steps_source,
         .thread = fd_file_id(file, tree->record),
+        .queued = snapshots->queued,
         .memory = snapshots->memory,
     };
     memcpy(made.phases, snapshots->phases, sizeof made.phases);
@@ -287,6 +288,13 @@ set_last(fd_snapshots *snapshots, const fd_snapshot *state)
     }
 }
 
+static uint64_t
+queued_of(fd_tree *tree)
+{
+    fd_tree_read_queued(tree);
+    return tree->queued_known ? tree->queued : 0;
+}
+
 /* No system call separates the count of the step from its record, so a process
  * killed at a system call has both or neither. */
 void
@@ -298,6 +306,7 @@ fd_snapshots_end(fd_snapshots *snapshots, fd_tree *tree, const fd_step *step)
     bool planted = plant_table(snapshots, &recording->file);
     if (planted) {
         snapshots->memory = chosen ? fd_resident_bytes() : 0;
+        snapshots->queued = chosen ? queued_of(tree) : 0;
         mark_threads(snapshots, recording, step->end, chosen);
     }
     header->steps++;

@@ -17,6 +17,7 @@ typedef struct fd_snapshots {
     uint32_t latest;   /* `latest` is the number of its step, low half */
     uint64_t cpu_read; /* tick of the latest reading of all clocks */
     uint64_t memory;   /* bytes in RAM at the end of this step */
+    uint64_t queued;   /* ns without a CPU of the thread that ended it */
     uint64_t phases[FD_PHASE_SLOTS];
 } fd_snapshots;
 

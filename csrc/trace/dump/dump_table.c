@@ -170,6 +170,7 @@ is_new(const char *where)
         "threads.covered_to",
         "threads.cpu_from",
         "threads.cpu_to",
+        "marks.queued",
         "marks.memory",
         "latest_steps.communicated",
         "latest_steps.live",

@@ -41,6 +41,7 @@ mark_of(const fd_reading *r, const fd_snapshot *snapshot)
                  ? fd_reading_ns(r, snapshot->tick - start)
                  : 0,
         .recorded = fd_reading_ns(r, snapshot->recorded),
+        .queued = snapshot->queued,
         .memory = snapshot->memory,
     };
     for (int i = 0; i < FD_PHASES; i++) {

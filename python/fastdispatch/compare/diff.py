@@ -11,15 +11,20 @@ from typing import Any, Literal
 from fastdispatch import _core
 from fastdispatch.compare.diff_measured import MeasuredDiff, measured_diff
 from fastdispatch.compare.diff_verdict import DiffVerdict, verdict
+from fastdispatch.compare.started_script import same_script
 from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.read.steps import number_of_ranks, step_time
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
+from fastdispatch.read.waiting import busy_time, waits_of, work_of_ranks
 
 #: Bits of the C core, in their order (csrc/profile/profile_diff.h).
-CHANGES = ("new", "gone", "calls", "slower", "faster", "collection")
+CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
 
-FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
+#: Changes that are kinds of rows.
+_KINDS = {"collection", "communication"}
+
+FIGURES = ("calls", "self", "total", "work", "backward", "async", "gpu", "spread")
 
 CompareBy = Literal["node", "module", "package"]
 
@@ -48,14 +53,20 @@ class DiffRow:
     calls: Pair
     self: Pair
     total: Pair
+    work: Pair  # total without communication
     backward: Pair
     asynchronous: Pair
     gpu: Pair
     spread: Pair
 
+    @property
+    def is_record(self) -> bool:
+        """Whether these are asynchronous records of a back end: the calls that start them are compared."""
+        return not self.total.before + self.total.after and bool(self.asynchronous.before + self.asynchronous.after)
+
     def as_json(self) -> dict[str, Any]:
         figures = {name: getattr(self, "asynchronous" if name == "async" else name) for name in FIGURES}
-        changes = sorted(self.changes - {"collection"}, key=CHANGES.index)
+        changes = sorted(self.changes - _KINDS, key=CHANGES.index)
         return {"key": self.key, "kind": self.kind, "changes": changes} | {
             name: [pair.before, pair.after] for name, pair in figures.items()
         }
@@ -155,7 +166,10 @@ class Diff:
     ) -> None:
         self.by = by
         self.threshold = threshold
+        before, self.scripts = same_script(before, after)
         self.traces = (before, after)
+        #: Time per step on a CPU or in the queue for one, ns; 0: unknown.
+        self.busy = (_busy(before, ranks[0]), _busy(after, ranks[1]))
         self.found = before.core.diff(
             after.core,
             rank=before.index(ranks[0]),
@@ -163,9 +177,13 @@ class Diff:
             by=by,
             threshold=threshold,
             same_speed=same_speed,
+            busy=self.busy,
+            waits=(waits_of(before), waits_of(after)),
         )
         #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
         self.speed: float = self.found["speed"]
+        self.same_speed = same_speed
+        self._of_ranks: dict[int, Diff] = {}
         self.sides = tuple(
             _side(name, trace, rank, steps)
             for name, rank, trace, steps in zip(names, ranks, (before, after), self.found["steps"], strict=True)
@@ -247,6 +265,25 @@ class Diff:
         return Pair(pair.before * self.speed, pair.after)
 
     @cached_property
+    def rank_work(self) -> list[dict[int, tuple[float, float]]]:
+        """Work and communication of the ranks of both sides (read/waiting.py)."""
+        return [{} if trace.reduced is not None else work_of_ranks(trace) for trace in self.traces]
+
+    def of_rank(self, rank: int) -> Diff:
+        """Return the comparison of this rank alone."""
+        if rank not in self._of_ranks:
+            names = (self.sides[0].name, self.sides[1].name)
+            self._of_ranks[rank] = Diff(
+                *self.traces,
+                names=names,
+                ranks=(rank, rank),
+                by=self.by,
+                threshold=self.threshold,
+                same_speed=self.same_speed,
+            )
+        return self._of_ranks[rank]
+
+    @cached_property
     def measured(self) -> MeasuredDiff:
         """How FLOPs, communicated bytes and the peak of memory changed."""
         return measured_diff((self.traces[0], self.traces[1]), (self.sides[0].rank, self.sides[1].rank))
@@ -273,12 +310,12 @@ class Diff:
 
     def changed(self) -> list[DiffRow]:
         """Return rows that are new, gone, slower or faster, the largest effect first."""
-        found = [row for row in self.rows if row.changes - {"calls"}]
+        found = [row for row in self.rows if row.changes - {"calls", *_KINDS} and not row.is_record]
         return sorted(found, key=lambda row: (-self.effect(row), row.key))
 
     def changed_calls(self) -> list[DiffCall]:
         """Return calls whose number per call of the caller changed, the largest effect first."""
-        found = [call for call in self.calls if call.changes and not call.follows]
+        found = [call for call in self.calls if call.changes and not call.follows and not call.callee.is_record]
         return sorted(found, key=lambda call: (-self.effect(call), -abs(call.calls.change), call.callee.key))
 
     def own_keys(self) -> set[str]:
@@ -323,6 +360,10 @@ def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
     time = whole_time(trace, ranks)
     whole = (step_time(ranks) or time / steps) if steps else time
     return Side(name, rank, number_of_ranks(ranks), steps, whole, trace.window.text if trace.window is not None else "")
+
+
+def _busy(trace: Trace, one: int | None) -> float:
+    return busy_time(trace, [rank for rank in trace.ranks if one in (None, rank["rank"])])
 
 
 def _changes(bits: int) -> frozenset[str]:

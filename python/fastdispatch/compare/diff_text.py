@@ -56,6 +56,8 @@ def head(diff: Diff) -> Iterator[str]:
         rank = f"rank {side.rank}" if side.rank is not None else f"{side.ranks} rank{'s' * (side.ranks != 1)}"
         steps = f"{side.window or f'{side.steps} steps'}, " if diff.by_step else ""
         yield f"{side.name}: {steps}{rank}, {seconds(side.whole)} {unit}" + (growth if side is after else "")
+    if str(diff.scripts):
+        yield str(diff.scripts)
     if not diff.by_step:
         yield "one recording has no steps: whole runs are compared, without spread"
     if diff.machine_differs:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch.read.plumbing import plumbing
@@ -18,6 +20,12 @@ _MOST = 0.8
 #: A change of less than this share of a step is not explained.
 _LEAST = 0.01
 
+#: A rank differs from the others by this share of the change of the step at least.
+_MOST_OF_RANK = 0.5
+
+#: Communication, and a rest, of less than these shares of the change are not printed.
+_COMMUNICATION, _REST = 0.1, 0.01
+
 
 #: Ends of keys of comprehensions.
 _PARTS = (":<listcomp>", ":<dictcomp>", ":<setcomp>", ":<genexpr>")
@@ -25,49 +33,90 @@ _PARTS = (":<listcomp>", ":<dictcomp>", ":<setcomp>", ":<genexpr>")
 
 @dataclass(frozen=True)
 class DiffVerdict:
-    """How the time of a step (of the whole run without steps) changed, ns. ``machine``: the part of the change that the
-    speed of the machine explains. ``below``: the key of the function whose calls, with all below them, changed by
-    ``part``; None if no single function explains the change. ``backward``: ``part`` is the change of the autograd time
-    that these calls caused. ``because``: its most expensive new or more frequent calls."""
+    """How the time of a step (of the whole run without steps) changed, ns. ``below``: the key of the function whose
+    calls, with all below them, changed by ``part``; None if no single function explains the change. ``rank``: the rank
+    in which they did, if the others did not change. ``backward``: ``part`` is the change of the autograd time that
+    these calls caused. ``because``: its most expensive new or more frequent calls. ``machine``: the part of the change
+    that the speed of the machine explains, ``communication`` that of collectives, transfers and waits for other ranks,
+    ``rest`` that of everything else."""
 
     changed: bool
     before: float
     after: float
-    machine: float
+    rank: int | None
     below: str | None
     backward: bool
     part: float
     because: list[str]
+    machine: float
+    communication: float
+    rest: float
     text: str
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "changed": self.changed,
-            "step": [self.before, self.after],
-            "machine": self.machine,
-            "below": self.below,
-            "backward": self.backward,
-            "part": self.part,
-            "because": self.because,
-        }
+        names = ("text", "changed", "rank", "below", "backward", "part", "because", "machine", "communication", "rest")
+        return {name: getattr(self, name) for name in names} | {"step": [self.before, self.after]}
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """The function that explains a change, by how much, and its changed calls."""
+
+    row: DiffRow
+    part: float
+    backward: bool
+    because: list[str]
 
 
 def verdict(diff: Diff) -> DiffVerdict:
     before, after = (side.whole for side in diff.sides)
-    change = after - before
-    machine = before * (diff.speed - 1)
     changed = bool(diff.changed() or diff.changed_calls())
-    row = _cause(diff, change - machine) if changed else None
-    part = _growth_of(diff, row.total) if row is not None else 0.0
-    origin = _origin(diff, row, part) if row is not None else None
-    if origin is not None:
-        row, part = origin, _growth_of(diff, origin.backward)
-    because = [_edge(call) for call in _reasons(diff, row, part)[:2]] if row is not None else []
-    key = row.key if row is not None else None
-    made = DiffVerdict(changed, before, after, machine, key, origin is not None, part, because, "")
+    rank = _changed_rank(diff, after - before) if changed else None
+    of = diff if rank is None else diff.of_rank(rank)
+    (work, waits), now = _work_of(of, 0), _work_of(of, 1)
+    machine, communication = (of.busy[0] or work) * (of.speed - 1), now[1] - waits
+    cause = _cause(of, now[0] - work - machine, after - before) if changed else None
+    part = cause.part if cause is not None else 0.0
+    made = DiffVerdict(
+        changed=changed,
+        before=before,
+        after=after,
+        rank=rank if cause is not None else None,
+        below=cause.row.key if cause is not None else None,
+        backward=cause is not None and cause.backward,
+        part=part,
+        because=cause.because if cause is not None else [],
+        machine=machine,
+        communication=communication,
+        rest=after - before - machine - communication - part,
+        text="",
+    )
     measured = "".join(f"; {each.name} {_growth(each)}" for each in diff.measured.changes)
-    return DiffVerdict(**{**vars(made), "text": _text(diff, made) + measured})
+    return replace(made, text=_text(of, made, cause) + measured)
+
+
+def _work_of(diff: Diff, side: int) -> tuple[float, float]:
+    """Return the time per step in which main threads of a side work, and in which they communicate: the mean of the
+    ranks."""
+    one = diff.sides[side].rank
+    chosen = [times for rank, times in diff.rank_work[side].items() if one in (None, rank)]
+    works, waits = zip(*chosen, strict=True) if chosen else ((0.0,), (0.0,))
+    return sum(works) / len(works), sum(waits) / len(waits)
+
+
+def _changed_rank(diff: Diff, change: float) -> int | None:
+    """Return the rank whose work changed by most of the change of the step, while that of the others did not: they
+    wait for it. None: all ranks are alike."""
+    was, now = diff.rank_work
+    common = sorted(was.keys() & now.keys())
+    if diff.by != "node" or len(common) < 2 or any(side.rank is not None for side in diff.sides):
+        return None
+    changes = {rank: now[rank][0] - was[rank][0] for rank in common}
+    rank = max(common, key=lambda each: changes[each] * (1 if change > 0 else -1))
+    others = median(time for each, time in changes.items() if each != rank)
+    enough = max(abs(change) * _MOST_OF_RANK, _LEAST * max(diff.sides[0].whole, diff.sides[1].whole))
+    differs = (changes[rank] - others) * (1 if change > 0 else -1) >= enough
+    return rank if differs and diff.of_rank(rank).changed() else None
 
 
 def _growth(change: MeasuredChange) -> str:
@@ -77,7 +126,7 @@ def _growth(change: MeasuredChange) -> str:
     return f"{change.after / change.before - 1:+.1%}" if change.before else "are new"
 
 
-def _text(diff: Diff, made: DiffVerdict) -> str:
+def _text(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> str:
     unit = "step" if diff.by_step else "whole run"
     change = made.after - made.before
     text = f"{unit} {seconds(made.before)} -> {seconds(made.after)}"
@@ -85,15 +134,37 @@ def _text(diff: Diff, made: DiffVerdict) -> str:
         machine = f" and the speed of the machine ({diff.speed:.2f} times as long)" if diff.machine_differs else ""
         what = "no change" if diff.by == "node" else f"no change of a {diff.by}"
         return f"{text}: {what} beyond noise{machine}"
-    text += f", {_signed(change)}"
-    parts = []
-    if diff.machine_differs:
-        parts.append(f"{_signed(made.machine)} by the speed of the machine")
-    if made.below is not None:
+    parts = list(_parts(diff, made, cause))
+    return f"{text}, {_signed(change)}" + (f": {', '.join(parts)}" if parts else "")
+
+
+def _parts(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> Iterator[str]:
+    """Yield the parts of a change, which add up to it; none if they do not explain it."""
+    change, rest = made.after - made.before, made.rest
+    communicates = abs(made.communication) >= _COMMUNICATION * abs(change)
+    explained = made.communication / change >= 0.5 if change else False
+    if cause is None and not explained and not (diff.machine_differs and change and made.machine / change >= 0.5):
+        return
+    if cause is not None:
+        rank = f"rank {made.rank} became {'slow' if change > 0 else 'fast'}: " if made.rank is not None else ""
         reasons = f" ({'; '.join(made.because)})" if made.because else ""
-        place = "in the backward of" if made.backward else "below"
-        parts.append(f"{_signed(made.part)} {place} {_short(made.below, _line(diff, made.below))}{reasons}")
-    return f"{text}: {', '.join(parts)}" if parts else text
+        place = _short(cause.row.key, _line(diff, cause.row.key))
+        yield f"{rank}{_signed(made.part)} {_preposition(diff, cause)} {place}{reasons}"
+    if communicates:
+        yield f"{_signed(made.communication)} in communication and waits for other ranks"
+    if diff.machine_differs:
+        yield f"{_signed(made.machine)} by the speed of the machine"
+    rest += 0 if communicates else made.communication
+    rest += 0 if diff.machine_differs else made.machine
+    if abs(rest) >= _REST * abs(change):
+        yield f"{_signed(rest)} elsewhere"
+
+
+def _preposition(diff: Diff, cause: _Cause) -> str:
+    if cause.backward:
+        return "in the backward of"
+    own = _growth_of(diff, cause.row.self)
+    return "in" if not cause.because and abs(own) >= _MOST * abs(cause.part) else "below"
 
 
 def _signed(time: float) -> str:
@@ -123,13 +194,21 @@ def _edge(call: DiffCall) -> str:
     return f"{_short(call.callee.key)} {'is' if word in ('new', 'gone') else 'has'} {word}"
 
 
-def _cause(diff: Diff, change: float) -> DiffRow | None:
-    """Return the innermost function of the program that explains most of the change: among those with most of the
-    largest change the one that takes the shortest time."""
+def _cause(diff: Diff, change: float, of_step: float) -> _Cause | None:
+    """Return the innermost function of the program that explains most of the change of the work: among those with most
+    of the largest change the one that takes the shortest time. It explains a part of the change of the step."""
     step = max(abs(side.whole) for side in diff.sides)
-    if diff.by != "node" or abs(change) < _LEAST * step:
+    if diff.by != "node" or abs(change) < _LEAST * step or change * of_step < 0:
         return None
-    return _innermost(diff, "total", change, abs(change) / 2)
+    row = _innermost(diff, "work", change, abs(change) / 2)
+    if row is None:
+        return None
+    part = _growth_of(diff, row.work)
+    origin = _origin(diff, row, part)
+    if origin is not None:
+        row, part = origin, _growth_of(diff, origin.backward)
+    because = [_edge(call) for call in _reasons(diff, row, part)[:2]]
+    return _Cause(row, part, origin is not None, because)
 
 
 def _origin(diff: Diff, row: DiffRow, part: float) -> DiffRow | None:
@@ -159,8 +238,15 @@ def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> DiffRo
 
 
 def _growth_of(diff: Diff, pair: Pair) -> float:
-    """Return the change without that by the speed of the machine."""
-    return pair.after - pair.before * diff.speed
+    """Return the change without that by the speed of the machine, which has no effect on time off the CPU."""
+    change = pair.change
+    idle = _idle_of(diff, 1) - _idle_of(diff, 0) if all(diff.busy) else 0.0
+    return change if idle * change > 0 and abs(idle) >= abs(change) / 2 else pair.after - pair.before * diff.speed
+
+
+def _idle_of(diff: Diff, side: int) -> float:
+    """Return the time per step in which main threads of a side sleep, wait for a device, a file or a lock."""
+    return max(_work_of(diff, side)[0] - diff.busy[side], 0.0)
 
 
 def _depths(diff: Diff) -> dict[str, int]:

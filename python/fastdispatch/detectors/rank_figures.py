@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, steps_of
 from fastdispatch.read.trace import Columns
-
-_ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
+from fastdispatch.read.waiting import waits_for_ranks
 
 
 @dataclass
@@ -39,16 +38,9 @@ class RankFigures:
         return float(self.paths["calls"][path]) / self.steps
 
 
-def is_communication(key: str) -> bool:
-    """Return whether the own time of a function or operator is communication or waiting for it."""
-    return key.startswith(("c10d::", "c10d_functional::", "_c10d_functional::", "torch/distributed/")) or key.partition(
-        ":"
-    )[0] in ("gloo", "nccl", "mpi", "ucc", "xccl")
-
-
 def waiting(steps: MeasuredSteps) -> list[bool]:
     """Return for each path whether its own time is communication or waiting for it."""
-    nodes = [key == _ENGINE or is_communication(key) for key in steps.keys]
+    nodes = list(map(waits_for_ranks, steps.keys))
     return [nodes[node] for node in steps.paths["node"]]
 
 

@@ -64,10 +64,10 @@ def page(trace: Trace, path: str, options: PageOptions, found: Findings | None =
 
 
 def bounded(
-    path: str, title: str, blocks: dict[str, str], options: PageOptions, incomplete: Sequence[str] = ()
+    path: str, title: str, blocks: dict[str, str], options: PageOptions, incomplete: Sequence[str] = (), lead: str = ""
 ) -> bytes:
-    """Return a page of these blocks. Raises Error if it is too large."""
-    return _bounded(path, _assembled(path, title, blocks, incomplete), options)
+    """Return a page of these blocks, with a first sentence. Raises Error if it is too large."""
+    return _bounded(path, _assembled(path, title, blocks, incomplete, lead), options)
 
 
 def _bounded(path: str, made: bytes, options: PageOptions) -> bytes:
@@ -81,7 +81,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _assembled(path: str, title: str, blocks: dict[str, str], incomplete: Sequence[str]) -> bytes:
+def _assembled(path: str, title: str, blocks: dict[str, str], incomplete: Sequence[str], lead: str = "") -> bytes:
     style, code = text_of("page.css"), script()
     values: dict[str, Any] = {
         "version": __version__,
@@ -93,6 +93,7 @@ def _assembled(path: str, title: str, blocks: dict[str, str], incomplete: Sequen
         "script_hash": _hash(code),
         "blocks": blocks,
         "incomplete": incomplete,
+        "lead": lead,
     }
     template = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     return template.from_string(text_of("page.html.j2")).render(values).encode("utf-8", "replace") + b"\n"

@@ -34,7 +34,7 @@ def page(diff: Diff, options: PageOptions) -> bytes:
         blocks["data-ranks"] = block({}, _by_rank(joined, kept, len(ranks)))
     sides = zip(diff.sides, diff.traces, strict=True)
     incomplete = [f"{side.name}: {line}" for side, trace in sides for line in trace.incomplete]
-    return bounded(path, title, blocks, options, incomplete)
+    return bounded(path, title, blocks, options, incomplete, diff.verdict.text)
 
 
 def _named(diff: Diff) -> list[str]:
@@ -76,7 +76,10 @@ def _core(
     diff: Diff, joined: Trace, path: str, kept: Columns, ranks: list[int]
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     named = html_data.nodes(joined)
-    changes = {(row.key, row.kind): sum(1 << CHANGES.index(word) for word in row.changes) for row in diff.rows}
+    changes = {
+        (row.key, row.kind): sum(1 << CHANGES.index(word) for word in row.changes - {"communication"})
+        for row in diff.rows
+    }
     named["changes"] = [changes.get(node, 0) for node in zip(named["key"], named["kind"], strict=True)]
     weights = [
         weight
@@ -90,7 +93,7 @@ def _core(
             "names": _named(diff),
             "per": "per step" if diff.by_step else "in total",
             "threshold": diff.threshold,
-            "changes": CHANGES,
+            "changes": CHANGES[:-1],
             "factors": {weight.id: _factors(diff, _steps(diff, None), weight.id) for weight in weights},
             "ranks": [
                 {

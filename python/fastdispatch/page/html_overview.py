@@ -9,12 +9,12 @@ from typing import Any
 
 from fastdispatch.dataset.run_loading import rank_rows
 from fastdispatch.detectors import Findings
-from fastdispatch.detectors.rank_figures import is_communication
 from fastdispatch.read.processes import processes
 from fastdispatch.read.rank_rows import COORDINATES, RankRow
 from fastdispatch.read.steps import PHASE_BITS, PHASES, number_of_ranks
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.read.waiting import is_communication
 from fastdispatch.report.processes_text import lines
 from fastdispatch.report.report_facts import Facts
 from fastdispatch.report.report_paths import paths

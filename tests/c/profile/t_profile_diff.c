@@ -229,7 +229,75 @@ rare_calls_of_selected_steps(void)
     }
 }
 
-RUN(TEST(changes_beyond_the_machine), TEST(one_step_is_not_enough),
+/* One rank waits 300 ns more for another one, and the other functions are as
+ * fast as before; then the thread was busy for longer by a tenth only. */
+static void
+waits_are_not_the_machine(void)
+{
+    static const picture_call quick[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+        {USER(1, "a.py::step", 10, 1000)},
+        {USER(2, "a.py::engine", 10, 3000)},
+    };
+    static const picture_call late[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+        {USER(1, "a.py::step", 10, 1000)},
+        {USER(2, "a.py::engine", 10, 6000)},
+    };
+    for (int busy = 0; busy < 2; busy++) {
+        CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+        OK(PICTURE_OF(&c.before, quick));
+        OK(PICTURE_OF(&c.after, late));
+        uint8_t waits[3] = {0, 0, 0};
+        EQUAL(c.before.trace->nodes.count - 1, sizeof waits);
+        uint32_t engine = fixture_find(c.before.trace, "engine");
+        waits[c.before.trace->contexts.list[engine].node - 1] =
+            busy ? FD_DIFF_WORKS : FD_DIFF_FOR_RANKS;
+        fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                             {c.after.trace, FD_ALL_RANKS}},
+                                   .grouping = FD_BY_NODE,
+                                   .waits = {waits, waits},
+                                   .busy = {busy ? 1000 : 0, 1100},
+                                   .threshold = 0.1};
+        OK(fd_diff_make(&c.diff, &request));
+        const fd_diff_row *step = row_of(&c, "a.py:[]:step");
+        double speed = busy ? 1.1 : 1;
+        CHECK(c.diff.speed > speed - 0.001 && c.diff.speed < speed + 0.001);
+        EQUAL(step->side[1].work, busy ? 7000 : 1000);
+        EQUAL(row_of(&c, "a.py:[]:engine")->changes,
+              FD_DIFF_SLOWER | (busy ? 0 : FD_DIFF_COMMUNICATES));
+    }
+}
+
+/* The same number of calls in few of the steps. */
+static void
+calls_in_few_steps(void)
+{
+    for (uint32_t active = 1; active <= 4; active += 3) {
+        CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+        OK(PICTURE_OF(&c.before, before));
+        OK(PICTURE_OF(&c.after, after));
+        for (int side = 0; side < 2; side++) {
+            fd_trace_rank *rank = side == 0 ? &c.before.trace->ranks.list[0]
+                                            : &c.after.trace->ranks.list[0];
+            rank->steps = 4;
+            rank->window.applied = true;
+            for (uint32_t i = 0; i < rank->figures.count; i++) {
+                rank->figures.list[i].steps = active;
+            }
+        }
+        fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                             {c.after.trace, FD_ALL_RANKS}},
+                                   .grouping = FD_BY_NODE,
+                                   .threshold = 0.1};
+        OK(fd_diff_make(&c.diff, &request));
+        EQUAL(row_of(&c, "aten::item")->changes & FD_DIFF_NEW,
+              active == 1 ? 0 : FD_DIFF_NEW);
+    }
+}
+
+RUN(TEST(waits_are_not_the_machine), TEST(calls_in_few_steps),
+    TEST(changes_beyond_the_machine), TEST(one_step_is_not_enough),
     TEST(slower_modules_are_not_the_machine),
     TEST(collections_are_not_compared), TEST(ranks_of_one_run_share_no_speed),
     TEST(calls_by_their_ends), TEST(rare_calls_of_selected_steps))

@@ -49,4 +49,21 @@ ended_threads(void)
     EQUAL(ns, 77);
 }
 
-RUN(TEST(own_time_grows), TEST(ended_threads))
+/* A thread that sleeps is scheduled again. */
+static void
+turns_of_a_thread(void)
+{
+    fd_thread_turns before;
+    fd_thread_turns after;
+    errno = ENOENT;
+    CHECK(!fd_thread_turns_of(0, &before));
+    EQUAL(errno, ENOENT);
+    if (fd_thread_turns_of(own_id(), &before)) { /* the kernel counts them */
+        usleep(1000);
+        CHECK(fd_thread_turns_of(own_id(), &after));
+        CHECK(after.slices > before.slices);
+        CHECK(after.queued >= before.queued);
+    }
+}
+
+RUN(TEST(own_time_grows), TEST(ended_threads), TEST(turns_of_a_thread))

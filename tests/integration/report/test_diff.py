@@ -104,18 +104,41 @@ def test_a_module_slower_by_30_percent_is_found(tmp_path: Path) -> None:
     assert {"[Slow]": {"slower"}} in named
 
 
-def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None:
+def record_ranks(folder: Path, world: int, seconds: float) -> Path:
+    """Record ranks of which rank 1 sleeps for ``seconds`` in each step."""
     ranks = [
         processes.start_warm(
-            ("torch",), "slow_rank.py", tmp_path / "run", tmp_path / "meet", RANK=str(rank), WORLD_SIZE="3"
+            ("torch",),
+            "slow_rank.py",
+            folder,
+            folder.with_suffix(".meet"),
+            seconds,
+            RANK=str(rank),
+            WORLD_SIZE=str(world),
         )
-        for rank in range(3)
+        for rank in range(world)
     ]
-    assert [(rank.communicate(timeout=120)[1], rank.returncode) for rank in ranks] == [("", 0)] * 3
-    document = commands.document("diff", tmp_path / "run", "--ranks", "outliers")
+    assert [(rank.communicate(timeout=120)[1], rank.returncode) for rank in ranks] == [("", 0)] * world
+    return folder
+
+
+def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None:
+    run = record_ranks(tmp_path / "run", 3, 0.04)
+    document = commands.document("diff", run, "--ranks", "outliers")
     assert document["slow"] == [1]
     (diff,) = document["diffs"]
     slower = [row["key"] for row in diff["rows"] if "slower" in row["changes"]]
     assert slower[0].endswith("slow_rank.py:[]:load_batch")
-    printed = processes.fastdispatch("diff", tmp_path / "run", "--ranks", "outliers").stdout
+    printed = processes.fastdispatch("diff", run, "--ranks", "outliers").stdout
     assert re.match(r"rank 1 on \S+ is slow: ", printed)
+
+
+def test_a_sleep_of_one_rank_is_that_of_the_rank(tmp_path: Path) -> None:
+    """Not the speed of the machine, whichever of both runs is the first."""
+    equal, slow = (record_ranks(tmp_path / name, 2, seconds) for name, seconds in (("equal", 0.02), ("slow", 0.06)))
+    for before, after, word in ((equal, slow, "slow"), (slow, equal, "fast")):
+        found = fastdispatch.diff(before, after).verdict
+        assert (found.rank, found.below and found.below.rpartition(":")[2]) == (1, "load_batch"), found.text
+        assert f": rank 1 became {word}: " in found.text
+        parts = found.part + found.machine + found.communication + found.rest
+        assert parts == pytest.approx(found.after - found.before)

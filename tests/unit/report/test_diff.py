@@ -100,7 +100,8 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
     result = processes.fastdispatch("diff", *paths)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[0] == (
-        "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py:1) (aten::item is new)"
+        "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py:1) (aten::item is new),"
+        " -20 ms elsewhere"
     )
     assert result.stdout.splitlines()[4:] == [
         " + 80% self  model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
@@ -339,6 +340,71 @@ def test_the_verdict_of_modules_is_about_modules(tmp_path: Path) -> None:
     """The step is longer, but no module is."""
     found = verdict_of(tmp_path, [("train.py:[]:step", 3, 30)], [("train.py:[]:step", 3, 300)], by="module")
     assert "no change of a module beyond noise" in found.text
+
+
+def ranks_of(folder: Path, sleep: float) -> fastdispatch.Trace:
+    """Two ranks; rank 1 sleeps in ``augment``, while rank 0 waits in the engine for as long."""
+    trees = [
+        [
+            ("train.py:[]:augment", 3, 1 + (sleep if rank == 1 else 0)),
+            ("train.py:[]:step", 3, 30, [("op:aten::mm", 3, 200)]),
+            ("torch/autograd/graph.py:[]:_engine_run_backward", 3, 10 + (sleep if rank == 0 else 0)),
+        ]
+        for rank in range(2)
+    ]
+    path = Dump(*trees).write(folder / f"{sleep}.json")
+    document = json.loads(path.read_text())
+    for rank in document["ranks"]:
+        rank["threads"]["cpu"] = [231 * MS]
+    path.write_text(json.dumps(document))
+    return fastdispatch.load(path)
+
+
+@pytest.mark.parametrize(("before", "after", "word"), [(0, 300, "slow"), (300, 0, "fast")])
+def test_a_change_of_one_rank_names_the_rank(tmp_path: Path, before: int, after: int, word: str) -> None:
+    """Waiting of the other rank is not the speed of the machine."""
+    diff = Diff(ranks_of(tmp_path, before), ranks_of(tmp_path, after))
+    found = diff.verdict
+    change = (after - before) * MS
+    assert diff.speed == 1
+    assert (found.rank, found.below, found.part) == (1, "train.py:[]:augment", change)
+    assert f"rank 1 became {word}: {'+' if change > 0 else '-'}300 ms in augment (train.py:1)" in found.text
+    assert found.machine + found.communication + found.part + found.rest == pytest.approx(found.after - found.before)
+
+
+def test_all_ranks_alike_name_no_rank(tmp_path: Path) -> None:
+    trees = [[[("train.py:[]:augment", 3, own), ("train.py:[]:step", 3, 200)]] * 2 for own in (1, 300)]
+    traces = [fastdispatch.load(Dump(*tree).write(tmp_path / f"{at}.json")) for at, tree in enumerate(trees)]
+    found = Diff(*traces).verdict
+    assert (found.rank, found.below) == (None, "train.py:[]:augment")
+
+
+def test_communication_of_all_ranks_is_a_part(tmp_path: Path) -> None:
+    runs = []
+    for own in (20, 220):
+        tree = [("train.py:[]:step", 3, 200, [("op:c10d::allreduce_", 3, own)])]
+        runs.append(fastdispatch.load(Dump(tree, tree).write(tmp_path / f"{own}.json")))
+    found = Diff(*runs).verdict
+    assert (found.rank, found.below, found.communication) == (None, None, 200 * MS)
+    assert "+200 ms in communication and waits for other ranks" in found.text
+
+
+def started(folder: Path, name: str, functions: tuple[str, ...]) -> fastdispatch.Trace:
+    path = Dump([(f"{name}.py:[]:{each}", 3, 30) for each in functions]).write(folder / f"{name}.json")
+    document = json.loads(path.read_text())
+    document["ranks"][0]["meta"]["command"] = ["python", f"/home/me/{name}.py", "40"]
+    path.write_text(json.dumps(document))
+    return fastdispatch.load(path)
+
+
+def test_a_renamed_script_is_compared_with_itself(tmp_path: Path) -> None:
+    was = started(tmp_path, "train", ("main", "step"))
+    moved = Diff(was, started(tmp_path, "train2", ("main", "step", "log")))
+    assert [row.key for row in moved.changed()] == ["train2.py:[]:log"]
+    assert "train.py is now train2.py: their functions are compared" in str(moved)
+    assert was.nodes["file"].count("train.py") == 2
+    other = Diff(was, started(tmp_path, "serve", ("listen", "reply")))
+    assert "the programs have different files: train.py, serve.py" in str(other)
 
 
 def test_changes_by_their_effect(diff: Diff) -> None:

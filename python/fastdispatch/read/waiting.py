@@ -1,0 +1,110 @@
+"""Work and waiting of main threads: functions that wait for other ranks, time on a CPU and in the queue for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastdispatch.read.summary import in_role
+from fastdispatch.read.trace import Trace
+
+#: The function in which backward runs: its own time is that of waiting for gradients and for other threads.
+ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
+
+_SPACES = ("c10d::", "c10d_functional::", "_c10d_functional::", "torch/distributed/")
+_BACK_ENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "hccl")
+
+#: Operators that wait for a device.
+_READS = ("aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::nonzero", "torch/cuda/")
+
+#: Kinds of the own time of a node (csrc/profile/diff_rows.h).
+_WORKS, _MAY_WAIT, _FOR_RANKS = range(3)
+
+
+def is_communication(key: str) -> bool:
+    """Return whether the own time of a function or operator is communication or waiting for it."""
+    return key.startswith(_SPACES) or key.partition(":")[0] in _BACK_ENDS
+
+
+def waits_for_ranks(key: str) -> bool:
+    """The same, or waiting in the autograd engine."""
+    return key == ENGINE or is_communication(key)
+
+
+def waits_of(trace: Trace) -> bytes:
+    """Return for each node whether its own time is work, may be waiting, or is communication."""
+    columns = (trace.nodes[name] for name in ("key", "kind", "from"))
+    made = bytearray(_wait_of(*node) for node in zip(*columns, strict=True))
+    if ENGINE in trace.nodes["key"] and _engine_waits_for_ranks(trace):
+        made[trace.nodes["key"].index(ENGINE)] = _FOR_RANKS
+    return bytes(made)
+
+
+def _wait_of(key: str, kind: str, source: str) -> int:
+    if is_communication(key):
+        return _FOR_RANKS
+    may_wait = kind == "c" or source == "stdlib" or key == ENGINE or key.startswith(_READS)
+    return _MAY_WAIT if may_wait else _WORKS
+
+
+def _engine_waits_for_ranks(trace: Trace) -> bool:
+    """Return whether backward runs in the thread that starts it, so that the engine waits for gradients only."""
+    threads = any(role.startswith("autograd:") for rank in trace.ranks for role in rank["threads"]["role"])
+    return not threads and any(rank["world"] > 1 for rank in trace.ranks)
+
+
+def work_of_ranks(trace: Trace) -> dict[int, tuple[float, float]]:
+    """Return per rank the time per step that its main threads work, and that they communicate or wait for others, ns;
+    of the whole run without steps."""
+    waits, found = waits_of(trace), {}
+    for index, rank in enumerate(trace.ranks):
+        contexts = trace.core.contexts(index, rank["window"] is None)
+        times = [0, 0]
+        inside = in_role(trace, contexts, trace.main_role)
+        rows = zip(contexts["node"], contexts["self"], contexts["async"], inside, strict=True)
+        for node, own, asynchronous, main in rows:
+            if main and not asynchronous:
+                times[waits[node] == _FOR_RANKS] += own
+        steps = rank["steps"] or 1
+        found[rank["rank"]] = (times[0] / steps, times[1] / steps)
+    return found
+
+
+def cpu_time(trace: Trace, rank: Mapping[str, Any]) -> int | None:
+    """Return the CPU time of the main threads of a rank in the steps that its figures cover, ns; None if unknown."""
+    threads = rank["threads"]
+    times = [cpu for role, cpu in zip(threads["role"], threads.get("cpu", ()), strict=False) if role == trace.main_role]
+    return sum(times) or None
+
+
+def queued_share(rank: Mapping[str, Any]) -> float | None:
+    """Return the share of the covered steps in which the main thread could run but had no CPU; None if unknown.
+
+    It is known at the ends of some steps: the share between the first and the last of them counts for all."""
+    marks, window = rank["marks"], rank["window"]
+    known = marks.get("queued", ())
+    first, last = (window["from"], window["to"]) if window is not None else (0, len(known))
+    read = [row for row in range(first, last) if known[row]]
+    if not read or (first > 0 and not known[first - 1]):
+        return None
+    begin = (known[first - 1], marks["recorded"][first - 1]) if first > 0 else (0, 0)
+    time = marks["recorded"][read[-1]] - begin[1]
+    return min(max(known[read[-1]] - begin[0], 0) / time, 1.0) if time > 0 else None
+
+
+def busy_time(trace: Trace, ranks: Sequence[Mapping[str, Any]]) -> float:
+    """Return the time per step (of the run without steps) that the main threads of ranks were on a CPU or in the queue
+    for one, ns; 0 if it is unknown."""
+    total, steps = 0.0, 0
+    for rank in ranks:
+        cpu = cpu_time(trace, rank)
+        if cpu is None:
+            return 0.0
+        covered = sum(
+            time
+            for role, time in zip(rank["threads"]["role"], rank["threads"]["covered"], strict=True)
+            if role == trace.main_role
+        )
+        total += cpu + (queued_share(rank) or 0.0) * covered
+        steps += rank["steps"] or 1
+    return total / steps if steps else 0.0
