@@ -1,11 +1,15 @@
-/* When GPUs were busy, from their kernels in any order: the time in which at
- * least one ran, and for each kernel the idle time of its GPU before it, as
- * far as it had not been launched.
+/* Busy and idle time of GPUs in a window of recorded steps, from their kernels
+ * in any order: each nanosecond has one use or one cause.
  *
- *     kernels   [ a ]        [ b ]   [ c ]
- *     launches  a  c?        │
- *                  b ────────┘       starved of b: end of a to launch of b
- */
+ *     compute         [ a ]             [ c ]
+ *     communication     [  b  ]
+ *     time       begin ▒▒▒▒▒▒▒▒▒·····─── ▒▒▒▒▒ ····· end of the window
+ *                       busy    host  latency   end
+ *                                   ^ launch of c
+ *
+ * Time in which several kernels run is that of the first use among them. The
+ * host is late until the launch of the kernel that ends the idle time. All
+ * times are in ns of one clock. */
 #ifndef FD_BUSY_TIME_H
 #define FD_BUSY_TIME_H
 
@@ -15,41 +19,79 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef enum fd_gpu_use {
+    FD_USE_COMPUTE,
+    FD_USE_COMMUNICATION,
+    FD_USE_COPY, /* and fills */
+    FD_USES
+} fd_gpu_use;
+
+typedef enum fd_idle_cause {
+    FD_IDLE_HOST,      /* the next kernel was not launched yet */
+    FD_IDLE_END,       /* no kernel came until the end of the window */
+    FD_IDLE_LAUNCH,    /* the next kernel was launched, but did not start */
+    FD_IDLE_WAIT,      /* it waited for another stream, device or process */
+    FD_IDLE_UNDECIDED, /* launch or call path are not known */
+    FD_IDLE_CAUSES
+} fd_idle_cause;
+
 typedef struct fd_busy_kernel {
-    uint64_t start; /* all on one clock */
+    uint64_t start;
     uint64_t end;
     uint64_t launched; /* 0: unknown */
     uint32_t device;
-    uint32_t id; /* of the caller */
+    uint32_t stream;
+    uint32_t use; /* fd_gpu_use */
+    uint32_t log; /* of the launching thread: of the caller */
 } fd_busy_kernel;
+
+typedef struct fd_busy_device {
+    uint32_t device;
+    uint32_t last_stream;    /* of the kernel that ends last */
+    uint64_t cursor;         /* end of the time that is divided; 0: none is */
+    uint64_t until[FD_USES]; /* end of the latest kernel of each use */
+    uint64_t window;         /* sum of the next two, ... */
+    uint64_t busy[FD_USES];  /* ... by use, */
+    uint64_t idle[FD_IDLE_CAUSES]; /* ... and by cause */
+} fd_busy_device;
+
+/* Time in which the host was late. `log` of no kernel is 0. Return the part of
+ * it whose call paths are known. */
+typedef uint64_t fd_host_late(void *user, uint32_t device, uint32_t log,
+                              uint64_t from, uint64_t to);
 
 typedef struct fd_busy_time {
     FD_VECTOR(fd_busy_kernel) waiting; /* not yet in order */
-    uint64_t until; /* end of the latest kernel of `device`; 0: none */
-    uint32_t device;
-    uint64_t busy; /* sum over devices */
+    FD_VECTOR(fd_busy_device) devices;
+    fd_host_late *late;
+    void *user;       /* of `late` */
+    uint64_t counted; /* time before it is not counted */
+    uint64_t begin;   /* of the window, at which `idle_device` was idle; 0:
+                         not known */
+    uint32_t idle_device;
 } fd_busy_time;
 
 void fd_busy_time_clear(fd_busy_time *time);
+
+/* Begin a window. Without a known idle device, it begins with the first kernel
+ * on each device. */
+static inline void
+fd_busy_time_begin(fd_busy_time *time, uint64_t begin, uint32_t idle_device)
+{
+    time->begin = begin;
+    time->idle_device = idle_device;
+}
 
 /* Add a kernel. Return whether there are so many that the caller should settle
  * them. Without memory the kernel is omitted. */
 bool fd_busy_time_add(fd_busy_time *time, const fd_busy_kernel *kernel);
 
-/* Begin a window: the time until its first kernel is not idle time. The caller
- * has settled the kernels of the window before. */
-static inline void
-fd_busy_time_begin(fd_busy_time *time)
-{
-    time->until = 0;
-}
+/* Divide the time up to the last kernel that started before `until`: all of
+ * them were added. Of a later one that started before these, only the rest is
+ * counted. */
+void fd_busy_time_settle(fd_busy_time *time, uint64_t until);
 
-/* Put the kernels in order, and call `starved` for each with idle time before
- * it. A later kernel that started before the last of them is ignored as far as
- * it overlaps. */
-void fd_busy_time_settle(fd_busy_time *time,
-                         void (*starved)(void *user, uint32_t id,
-                                         uint64_t idle),
-                         void *user);
+/* Settle all kernels, and end the window. Kernels may end after it. */
+void fd_busy_time_end(fd_busy_time *time, uint64_t end);
 
 #endif

@@ -27,6 +27,8 @@ static const wanted functions[] = {
       "hipStreamCreateWithFlags"}},
     {PLACE(stream_destroy),
      {"cudaStreamDestroy", "cuStreamDestroy_v2", "hipStreamDestroy"}},
+    {PLACE(stream_query),
+     {"cudaStreamQuery", "cuStreamQuery", "hipStreamQuery"}},
     {PLACE(stream_is_capturing),
      {"cudaStreamIsCapturing", "cuStreamIsCapturing", "hipStreamIsCapturing"}},
     {PLACE(get_device), {"cudaGetDevice", "cuCtxGetDevice", "hipGetDevice"}},
@@ -84,4 +86,22 @@ fd_gpu_runtime_find(fd_gpu_runtime *runtime, fd_error *error)
         }
     }
     return fd_fail(error, FD_EINVAL, "no CUDA or HIP runtime is loaded");
+}
+
+bool
+fd_gpu_stream_is_idle(const fd_gpu_runtime *runtime, void *stream)
+{
+    int captured = 0;
+    int mode = FD_GPU_CAPTURE_RELAXED;
+    if (!fd_gpu_is_clean(runtime)) {
+        return false;
+    }
+    fd_gpu_result(runtime, runtime->exchange_capture_mode(&mode));
+    int result = runtime->stream_is_capturing(stream, &captured);
+    if (result == FD_GPU_SUCCESS && captured == 0) {
+        result = runtime->stream_query(stream);
+    }
+    fd_gpu_result(runtime, result);
+    fd_gpu_result(runtime, runtime->exchange_capture_mode(&mode));
+    return result == FD_GPU_SUCCESS && captured == 0;
 }

@@ -37,6 +37,7 @@ typedef struct fd_gpu_runtime {
     int (*event_destroy)(void *event);
     int (*stream_create)(void **stream, unsigned int flags);
     int (*stream_destroy)(void *stream);
+    int (*stream_query)(void *stream);
     int (*stream_is_capturing)(void *stream, int *status);
     int (*get_device)(int *device);
     int (*exchange_capture_mode)(int *mode); /* mode of the calling thread */
@@ -68,5 +69,9 @@ fd_gpu_is_clean(const fd_gpu_runtime *runtime)
     return runtime->peek_error == NULL
         || runtime->peek_error() == FD_GPU_SUCCESS;
 }
+
+/* Return whether a stream has no work. False also while it is captured, or
+ * after an error. */
+bool fd_gpu_stream_is_idle(const fd_gpu_runtime *runtime, void *stream);
 
 #endif

@@ -30,8 +30,9 @@ note_launch(void *user, int domain, uint32_t function, const void *call)
     (void)domain;
     (void)function;
     if (id != 0 && collector->state == FD_KERNELS_ON) {
-        fd_launches_put(&collector->launches, id, collector->running(),
-                        fd_clock_ticks());
+        uint64_t now = fd_clock_ticks();
+        fd_launches_put(&collector->launches, id, collector->running(now),
+                        now);
     }
 }
 
@@ -96,9 +97,29 @@ read_buffer(fd_kernel_collector *collector, const fd_cupti_buffer *buffer)
     count_lost(collector, result != END);
 }
 
-/* Read all full buffers, unless the recording ends without this thread. */
+/* Divide the time of the GPUs as far as all their kernels are known. */
 static void
-read_buffers(fd_kernel_collector *collector)
+settle_figures(fd_kernel_collector *collector, uint64_t now)
+{
+    static const double patience = 2;  /* for kernels of a launch */
+    static const double margin = 1e-3; /* in which a launch is noted */
+    double hertz = fd_clock_hertz();
+    uint64_t before = now - (uint64_t)(margin * hertz);
+    if (collector->state == FD_KERNELS_ON) {
+        fd_kernel_figures_settle(
+            collector->figures,
+            fd_launches_seen_until(&collector->launches, before,
+                                   (uint64_t)(patience * hertz)));
+    }
+    else if (!fd_kernels_expected(collector)) {
+        fd_kernel_figures_finish(collector->figures);
+    }
+}
+
+/* Read all full buffers, unless the recording ends without this thread. `now`
+ * is when they were asked for. */
+static void
+read_buffers(fd_kernel_collector *collector, uint64_t now)
 {
     fd_cupti_buffer *buffer;
     pthread_mutex_lock(&collector->reading);
@@ -106,6 +127,9 @@ read_buffers(fd_kernel_collector *collector)
            && (buffer = fd_cupti_buffers_full(&collector->buffers)) != NULL) {
         read_buffer(collector, buffer);
         fd_cupti_buffers_free(buffer);
+    }
+    if (!collector->stuck) {
+        settle_figures(collector, now);
     }
     if (collector->state != FD_KERNELS_OFF) {
         fd_cupti_buffers_prepare(&collector->buffers);
@@ -135,11 +159,12 @@ run_thread(void *argument)
     fd_kernel_collector *collector = argument;
     while (!collector->ends) {
         wait_until_asked(collector);
+        uint64_t now = fd_clock_ticks();
         if (collector->state != FD_KERNELS_OFF && !collector->ends) {
             collector->cupti.flush(0);
         }
         uint64_t before = collector->launches.seen;
-        read_buffers(collector);
+        read_buffers(collector, now);
         if (collector->launches.seen != before) {
             collector->heard = fd_clock_ticks();
         }
@@ -147,7 +172,7 @@ run_thread(void *argument)
     if (collector->state != FD_KERNELS_OFF) {
         collector->cupti.flush(1); /* also of kernels that still run */
     }
-    read_buffers(collector);
+    read_buffers(collector, fd_clock_ticks());
     return NULL;
 }
 
@@ -168,7 +193,7 @@ start_thread(fd_kernel_collector *collector)
 
 fd_status
 fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
-                fd_launcher (*running)(void), fd_error *error)
+                fd_kernel_running *running, fd_error *error)
 {
     fd_cupti cupti;
     fd_status status = fd_cupti_find(&cupti, error);
@@ -291,7 +316,7 @@ count_unfinished(const fd_kernel_collector *collector)
 }
 
 bool
-fd_kernels_start(fd_kernel_collector *collector, bool taken)
+fd_kernels_start(fd_kernel_collector *collector, bool taken, int idle_device)
 {
     char holder[64];
     if (taken) {
@@ -306,7 +331,6 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken)
         count_unfinished(collector);
     }
     fd_launches_begin(&collector->launches, drains);
-    fd_kernel_figures_begin(collector->figures);
     pthread_mutex_unlock(&collector->reading);
     /* Before the first callback. */
     collector->state = FD_KERNELS_ON;
@@ -318,11 +342,11 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken)
             disable_kinds(collector);
         }
         collector->state = FD_KERNELS_OFF;
-        fd_kernel_figures_end(collector->figures);
         describe_refusal(collector->problem, collector->cupti.library, result,
                          holder);
         return false;
     }
+    fd_kernel_figures_begin(collector->figures, idle_device);
     sem_post(&collector->asked);
     return true;
 }
@@ -339,8 +363,8 @@ void
 fd_kernels_pause(fd_kernel_collector *collector, bool taken)
 {
     if (collector->state == FD_KERNELS_ON) {
-        drop_subscription(collector);
         fd_kernel_figures_end(collector->figures);
+        drop_subscription(collector);
         collector->paused = fd_clock_ticks();
         collector->heard = collector->paused;
         collector->state = taken ? FD_KERNELS_OFF : FD_KERNELS_DRAINING;
@@ -431,6 +455,32 @@ end_thread(fd_kernel_collector *collector)
     }
 }
 
+/* Names of fd_gpu_use and fd_idle_cause. */
+static const char *const uses[] = {"compute_ns", "communication_ns",
+                                   "copy_ns"};
+static const char *const causes[] = {"host_ns", "end_ns", "launch_ns",
+                                     "wait_ns", "undecided_ns"};
+
+static void
+put_devices(fd_json_writer *w, const fd_busy_time *busy)
+{
+    fd_json_begin_array(w, "devices");
+    for (uint32_t i = 0; i < busy->devices.count; i++) {
+        const fd_busy_device *device = &busy->devices.list[i];
+        fd_json_begin_object(w, NULL);
+        fd_json_put_u64(w, "device", device->device);
+        fd_json_put_u64(w, "window_ns", device->window);
+        for (int use = 0; use < FD_USES; use++) {
+            fd_json_put_u64(w, uses[use], device->busy[use]);
+        }
+        for (int cause = 0; cause < FD_IDLE_CAUSES; cause++) {
+            fd_json_put_u64(w, causes[cause], device->idle[cause]);
+        }
+        fd_json_end_object(w);
+    }
+    fd_json_end_array(w);
+}
+
 static void
 note_collected(const fd_kernel_collector *collector)
 {
@@ -446,12 +496,7 @@ note_collected(const fd_kernel_collector *collector)
     fd_json_put_u64(
         &w, "busy_steps",
         collector->steps > FIRST_STEPS ? collector->steps - FIRST_STEPS : 0);
-    fd_json_put_u64(
-        &w, "busy_ns",
-        (uint64_t)((double)figures->busy.busy / figures->ticks_per_ns));
-    fd_json_put_u64(
-        &w, "window_ns",
-        (uint64_t)((double)figures->window / figures->ticks_per_ns));
+    put_devices(&w, &figures->busy);
     if (collector->problem[0] != '\0') {
         fd_json_put_text(&w, "problem", collector->problem);
     }
@@ -489,7 +534,7 @@ fd_kernels_close(fd_kernel_collector *collector, bool taken)
         count_dropped(collector);
         count_unfinished(collector);
         fd_launches_begin(&collector->launches, false);
-        fd_kernel_figures_settle(collector->figures);
+        fd_kernel_figures_finish(collector->figures);
         note_collected(collector);
         fd_cupti_buffers_shrink(&collector->buffers);
         fd_kernel_figures_clear(collector->figures);

@@ -32,13 +32,16 @@ typedef enum fd_kernels_state {
     FD_KERNELS_DRAINING /* kernels of its launches are expected */
 } fd_kernels_state;
 
+/* Return the call that the calling thread runs, at a tick. Never waits. */
+typedef fd_launcher fd_kernel_running(uint64_t now);
+
 typedef struct fd_kernel_collector {
     fd_cupti cupti;
-    int process;                  /* pid; a forked child must not use it */
-    fd_launcher (*running)(void); /* call on the calling thread */
-    void *subscriber;             /* NULL: not subscribed */
-    _Atomic int state;            /* fd_kernels_state */
-    uint64_t paused;              /* tick of the end of the window */
+    int process; /* pid; a forked child must not use it */
+    fd_kernel_running *running;
+    void *subscriber;  /* NULL: not subscribed */
+    _Atomic int state; /* fd_kernels_state */
+    uint64_t paused;   /* tick of the end of the window */
     fd_launch_ring launches;
     fd_cupti_buffers buffers;
     fd_kernel_figures *figures; /* owned; NULL between recordings */
@@ -55,20 +58,21 @@ typedef struct fd_kernel_collector {
     _Atomic bool stuck; /* it did not end: never used again */
 } fd_kernel_collector;
 
-/* Take the collector of the process for a recording. `running` returns the
- * call that the calling thread runs, without waiting. FD_EINVAL with a
+/* Take the collector of the process for a recording. FD_EINVAL with a
  * sentence: there is no usable CUPTI. FD_ECONFLICT: it is in use. */
 fd_status fd_kernels_open(fd_kernel_collector **collector,
-                          fd_recording *recording,
-                          fd_launcher (*running)(void), fd_error *error);
+                          fd_recording *recording, fd_kernel_running *running,
+                          fd_error *error);
 
 /* Return whether kernels can be collected now: FD_EINVAL or FD_ECONFLICT with a
  * sentence. `cupti` is set. */
 fd_status fd_kernels_probe(fd_cupti *cupti, fd_error *error);
 
 /* Begin to collect, unless another tool uses CUPTI: then return false and set
- * `problem`. `taken` states that torch.profiler uses it. */
-bool fd_kernels_start(fd_kernel_collector *collector, bool taken);
+ * `problem`. `taken` states that torch.profiler uses it; `idle_device` has no
+ * work, -1: not known. */
+bool fd_kernels_start(fd_kernel_collector *collector, bool taken,
+                      int idle_device);
 
 /* Count the end of a collected step. */
 void fd_kernels_step(fd_kernel_collector *collector);

@@ -17,6 +17,7 @@ fd_kernel_figures_init(fd_kernel_figures *figures, fd_recording *recording)
     fd_gpu_events_init(&figures->events, recording, FD_CHUNK_KERNEL_EVENTS);
     figures->anchor = fd_clock_anchor();
     figures->ticks_per_ns = fd_clock_hertz() / 1e9;
+    figures->busy = (fd_busy_time){.counted = UINT64_MAX};
 }
 
 void
@@ -27,42 +28,6 @@ fd_kernel_figures_clear(fd_kernel_figures *figures)
     fd_map_clear(&figures->names);
     fd_gpu_events_clear(&figures->events);
     fd_busy_time_clear(&figures->busy);
-}
-
-static void
-add_starved(void *user, uint32_t id, uint64_t idle)
-{
-    const fd_kernel_figures *figures = user;
-    fd_kernel_record *record = fd_file_record(&figures->recording->file, id);
-    record->starved += (uint64_t)((double)idle / figures->ticks_per_ns);
-}
-
-void
-fd_kernel_figures_settle(fd_kernel_figures *figures)
-{
-    pthread_mutex_lock(&figures->lock);
-    fd_busy_time_settle(&figures->busy, add_starved, figures);
-    pthread_mutex_unlock(&figures->lock);
-}
-
-void
-fd_kernel_figures_end(fd_kernel_figures *figures)
-{
-    figures->window +=
-        figures->began == 0 ? 0 : fd_clock_ticks() - figures->began;
-    figures->began = 0;
-}
-
-void
-fd_kernel_figures_begin(fd_kernel_figures *figures)
-{
-    fd_kernel_figures_settle(figures);
-    pthread_mutex_lock(&figures->lock);
-    fd_busy_time_begin(&figures->busy);
-    figures->began = figures->warm ? fd_clock_ticks() : 0;
-    figures->anchor = fd_clock_anchor();
-    figures->ticks_per_ns = fd_clock_hertz() / 1e9;
-    pthread_mutex_unlock(&figures->lock);
 }
 
 /* The caller holds the recording's lock, as for the functions below. */
@@ -168,10 +133,19 @@ append_record(fd_kernel_figures *figures, const fd_kernel_record *key,
     return record;
 }
 
-/* Return the record of a kernel, or NULL if there is no space. */
+/* Return the record with a key, or NULL if there is no space. The caller holds
+ * the recording's lock. */
 static fd_kernel_record *
-record_of(fd_kernel_figures *figures, const fd_cupti_record *kernel,
-          uint32_t context)
+record_of(fd_kernel_figures *figures, const fd_kernel_record *key)
+{
+    uint64_t hash = hash_of(key);
+    fd_kernel_record *record = find_record(figures, key, hash);
+    return record != NULL ? record : append_record(figures, key, hash);
+}
+
+static fd_kernel_record *
+kernel_record(fd_kernel_figures *figures, const fd_cupti_record *kernel,
+              uint32_t context)
 {
     fd_recording *recording = figures->recording;
     pthread_mutex_lock(&recording->lock);
@@ -185,23 +159,9 @@ record_of(fd_kernel_figures *figures, const fd_cupti_record *kernel,
         .device = kernel->device,
         .stream = kernel->stream,
     };
-    uint64_t hash = hash_of(&key);
-    fd_kernel_record *record = find_record(figures, &key, hash);
-    if (record == NULL) {
-        record = append_record(figures, &key, hash);
-    }
+    fd_kernel_record *record = record_of(figures, &key);
     pthread_mutex_unlock(&recording->lock);
     return record;
-}
-
-void
-fd_kernel_figures_warm(fd_kernel_figures *figures)
-{
-    pthread_mutex_lock(&figures->lock);
-    figures->warm = true;
-    figures->warmed = fd_clock_ticks();
-    figures->began = figures->warmed;
-    pthread_mutex_unlock(&figures->lock);
 }
 
 /* Convert a time of CUPTI. */
@@ -211,6 +171,15 @@ tick_of(const fd_kernel_figures *figures, uint64_t ns)
     double after = (double)(int64_t)(ns - figures->anchor.realtime_ns);
     return figures->anchor.ticks
          + (uint64_t)(int64_t)(after * figures->ticks_per_ns);
+}
+
+/* Convert a tick to a time of CUPTI. */
+static uint64_t
+ns_of(const fd_kernel_figures *figures, uint64_t tick)
+{
+    double after = (double)(int64_t)(tick - figures->anchor.ticks);
+    return figures->anchor.realtime_ns
+         + (uint64_t)(int64_t)(after / figures->ticks_per_ns);
 }
 
 static void
@@ -231,23 +200,48 @@ add_event(fd_kernel_figures *figures, const fd_kernel_sample *kernel,
     fd_gpu_events_add(&figures->events, &event);
 }
 
-/* Add the kernel to the time in which the GPU is busy. */
-static void
-add_busy(fd_kernel_figures *figures, const fd_kernel_sample *kernel,
-         const fd_kernel_record *record)
+/* Return whether a kernel belongs to a library that communicates. Inductor
+ * names kernels after everything that is computed in them. */
+static bool
+is_communication(const char *name)
 {
+    static const char *const libraries[] = {"nccl", "nvshmem", "mscclpp",
+                                            "cross_device_reduce"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        found |= strstr(name, libraries[i]) != NULL;
+    }
+    return found && strncmp(name, "triton_", 7) != 0;
+}
+
+static fd_gpu_use
+use_of(const fd_cupti_record *kernel)
+{
+    if (kernel->kind != FD_CUPTI_KERNEL) {
+        return FD_USE_COPY;
+    }
+    return kernel->name != NULL && is_communication(kernel->name)
+             ? FD_USE_COMMUNICATION
+             : FD_USE_COMPUTE;
+}
+
+/* Add the kernel to the time in which its GPU is busy. */
+static void
+add_busy(fd_kernel_figures *figures, const fd_kernel_sample *kernel)
+{
+    const fd_cupti_record *from = &kernel->record;
+    bool known = kernel->launched != 0 && kernel->launcher.log != 0;
     fd_busy_kernel busy = {
-        .start = tick_of(figures, kernel->record.start),
-        .end = tick_of(figures, kernel->record.end),
-        .launched = kernel->launched,
-        .device = record->device,
-        .id = fd_file_id(&figures->recording->file, record),
+        .start = from->start,
+        .end = from->end,
+        .launched = known ? ns_of(figures, kernel->launched) : 0,
+        .device = from->device,
+        .stream = from->stream,
+        .use = use_of(from),
+        .log = kernel->launcher.log,
     };
-    bool counts = figures->warm
-               && (busy.launched != 0 ? busy.launched : busy.start)
-                      >= figures->warmed;
-    if (counts && fd_busy_time_add(&figures->busy, &busy)) {
-        fd_busy_time_settle(&figures->busy, add_starved, figures);
+    if (fd_busy_time_add(&figures->busy, &busy)) {
+        fd_busy_time_settle(&figures->busy, UINT64_MAX);
     }
 }
 
@@ -282,7 +276,7 @@ fd_kernel_figures_add(fd_kernel_figures *figures,
     bool timed = from->start != 0 && from->end >= from->start;
     pthread_mutex_lock(&figures->lock);
     fd_kernel_record *record =
-        timed ? record_of(figures, from, kernel->launcher.context) : NULL;
+        timed ? kernel_record(figures, from, kernel->launcher.context) : NULL;
     if (record != NULL) {
         record->count++;
         record->ns += from->end - from->start;
@@ -290,7 +284,7 @@ fd_kernel_figures_add(fd_kernel_figures *figures,
         figures->count++;
         figures->ns += from->end - from->start;
         add_event(figures, kernel, record);
-        add_busy(figures, kernel, record);
+        add_busy(figures, kernel);
     }
     if (record != NULL && kernel->launcher.call != 0) {
         set_call(figures, kernel);
@@ -298,5 +292,175 @@ fd_kernel_figures_add(fd_kernel_figures *figures,
     pthread_mutex_unlock(&figures->lock);
     if (record == NULL) {
         fd_file_count(&figures->recording->file, FD_COUNT_GPU_LOST);
+    }
+}
+
+/* Idle time that is divided among call paths. */
+typedef struct late_time {
+    fd_kernel_figures *figures;
+    uint32_t device;
+    uint32_t root;        /* of the launching thread */
+    fd_running_log *main; /* NULL: this is its time */
+    uint64_t end_tick;
+    uint64_t end;   /* in ns, like the next two */
+    uint64_t done;  /* the time before it is divided */
+    uint64_t known; /* sum with a call path */
+} late_time;
+
+/* Add idle time to a call path. Return false if there is no space. */
+static bool
+add_idle(fd_kernel_figures *figures, uint32_t context, uint32_t device,
+         uint64_t ns)
+{
+    fd_kernel_record key = {
+        .context = context, .device = device, .kind = FD_KERNEL_IDLE};
+    pthread_mutex_lock(&figures->recording->lock);
+    fd_kernel_record *record = record_of(figures, &key);
+    pthread_mutex_unlock(&figures->recording->lock);
+    if (record != NULL) {
+        record->count++;
+        record->ns += ns;
+    }
+    return record != NULL;
+}
+
+/* A thread that runs nothing waits for the one that runs the steps. */
+static void
+charge_part(void *user, uint32_t context, uint64_t from, uint64_t to)
+{
+    late_time *late = user;
+    if (context == late->root && late->main != NULL) {
+        fd_running_log *main = late->main;
+        late->main = NULL;
+        fd_running_log_replay(main, from, to, charge_part, late);
+        late->main = main;
+        return;
+    }
+    uint64_t until =
+        to == late->end_tick ? late->end : ns_of(late->figures, to);
+    until = until < late->end ? until : late->end;
+    uint64_t ns = until > late->done ? until - late->done : 0;
+    late->done += ns;
+    if (context != 0 && ns > 0
+        && add_idle(late->figures, context, late->device, ns)) {
+        late->known += ns;
+    }
+}
+
+/* Divide idle time among the call paths of the launching thread, or without
+ * one, of the thread that runs the steps. */
+static uint64_t
+divide_late(void *user, uint32_t device, uint32_t log, uint64_t from,
+            uint64_t to)
+{
+    fd_kernel_figures *figures = user;
+    fd_running_log *main = figures->main;
+    fd_running_log *of_thread = log != 0 ? figures->logs[log - 1] : main;
+    late_time late = {.figures = figures,
+                      .device = device,
+                      .end_tick = tick_of(figures, to),
+                      .end = to,
+                      .done = from};
+    if (of_thread == NULL) {
+        return 0;
+    }
+    if (of_thread != main) {
+        late.root = of_thread->root;
+        late.main = main;
+    }
+    fd_running_log_replay(of_thread, tick_of(figures, from), late.end_tick,
+                          charge_part, &late);
+    return late.known;
+}
+
+/* The drift of the clocks is small for a second. */
+static void
+take_anchor(fd_kernel_figures *figures)
+{
+    uint64_t now = fd_clock_ticks();
+    if ((double)(now - figures->anchor.ticks) > figures->ticks_per_ns * 1e9) {
+        figures->anchor = fd_clock_anchor();
+        figures->ticks_per_ns = fd_clock_hertz() / 1e9;
+    }
+}
+
+/* Return the tick, or an earlier one up to which it is known what the thread
+ * ran that runs the steps. */
+static uint64_t
+known_until(const fd_kernel_figures *figures, uint64_t tick)
+{
+    const fd_running_log *main = figures->main;
+    uint64_t known = main != NULL ? fd_running_log_until(main, tick) : tick;
+    return known < tick ? known : tick;
+}
+
+/* The caller holds the lock. */
+static void
+finish_window(fd_kernel_figures *figures)
+{
+    if (figures->open) {
+        uint64_t ended = figures->ended;
+        ended = known_until(figures, ended != 0 ? ended : fd_clock_ticks());
+        fd_busy_time_end(&figures->busy, ns_of(figures, ended));
+        figures->open = false;
+    }
+}
+
+void
+fd_kernel_figures_settle(fd_kernel_figures *figures, uint64_t until)
+{
+    pthread_mutex_lock(&figures->lock);
+    until = known_until(figures, until);
+    fd_busy_time_settle(&figures->busy, ns_of(figures, until));
+    take_anchor(figures);
+    pthread_mutex_unlock(&figures->lock);
+}
+
+void
+fd_kernel_figures_finish(fd_kernel_figures *figures)
+{
+    pthread_mutex_lock(&figures->lock);
+    finish_window(figures);
+    pthread_mutex_unlock(&figures->lock);
+}
+
+void
+fd_kernel_figures_begin(fd_kernel_figures *figures, int idle_device)
+{
+    uint64_t now = fd_clock_ticks();
+    pthread_mutex_lock(&figures->lock);
+    finish_window(figures);
+    take_anchor(figures);
+    figures->busy.late = divide_late;
+    figures->busy.user = figures;
+    fd_busy_time_begin(&figures->busy,
+                       idle_device >= 0 ? ns_of(figures, now) : 0,
+                       (uint32_t)idle_device);
+    figures->open = true;
+    figures->ended = 0;
+    pthread_mutex_unlock(&figures->lock);
+}
+
+void
+fd_kernel_figures_end(fd_kernel_figures *figures)
+{
+    figures->ended = fd_clock_ticks();
+}
+
+void
+fd_kernel_figures_warm(fd_kernel_figures *figures)
+{
+    pthread_mutex_lock(&figures->lock);
+    figures->busy.counted = ns_of(figures, fd_clock_ticks());
+    pthread_mutex_unlock(&figures->lock);
+}
+
+void
+fd_kernel_figures_watch(fd_kernel_figures *figures, fd_running_log *log)
+{
+    uint32_t number = figures->log_count++;
+    if (number < FD_RUNNING_LOGS) {
+        figures->logs[number] = log;
+        log->number = number + 1;
     }
 }

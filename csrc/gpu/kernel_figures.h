@@ -10,9 +10,12 @@
 #include "gpu/cupti_library.h"
 #include "gpu/gpu_events.h"
 #include "gpu/launch_ring.h"
+#include "recording/measures/running_log.h"
 #include "recording/recording.h"
 
 #include <pthread.h>
+
+enum { FD_RUNNING_LOGS = 64 };
 
 typedef struct fd_kernel_figures {
     fd_recording *recording; /* borrowed */
@@ -22,13 +25,16 @@ typedef struct fd_kernel_figures {
     fd_pool pool;   /* fd_kernel_record */
     uint64_t count; /* of kernels that were added */
     uint64_t ns;
-    fd_gpu_events events; /* of the timeline */
-    fd_busy_time busy;    /* ticks; ids are those of records */
-    bool warm;            /* after the first steps: busy time is measured */
-    uint64_t warmed;      /* tick at which that began */
-    uint64_t window;      /* ticks of the windows since then */
-    uint64_t began;       /* tick; 0: no window is open */
-    fd_anchor anchor;     /* converts times of CUPTI to ticks */
+    fd_gpu_events events;   /* of the timeline */
+    fd_busy_time busy;      /* ns of CUPTI's clock */
+    bool open;              /* whether a window is to be ended */
+    _Atomic uint64_t ended; /* tick of its end; 0: it runs */
+    /* Borrowed; of the threads that launch kernels, and of the one that runs
+     * the steps. */
+    _Atomic(fd_running_log *) logs[FD_RUNNING_LOGS];
+    _Atomic uint32_t log_count;
+    _Atomic(fd_running_log *) main; /* NULL: not known */
+    fd_anchor anchor;               /* converts times of CUPTI to ticks */
     double ticks_per_ns;
 } fd_kernel_figures;
 
@@ -36,16 +42,24 @@ void fd_kernel_figures_init(fd_kernel_figures *figures,
                             fd_recording *recording);
 void fd_kernel_figures_clear(fd_kernel_figures *figures);
 
-/* Begin a window: take the anchor of its times. End it. */
-void fd_kernel_figures_begin(fd_kernel_figures *figures);
+/* Begin a window, in which the device had no work; -1: not known. End it: its
+ * kernels may still come. */
+void fd_kernel_figures_begin(fd_kernel_figures *figures, int idle_device);
 void fd_kernel_figures_end(fd_kernel_figures *figures);
 
 /* Measure from now on when the GPU is busy: the first steps of a training load
  * libraries, and are not like the others. */
 void fd_kernel_figures_warm(fd_kernel_figures *figures);
 
-/* Settle when the GPU was idle, after the last kernel of a window. */
-void fd_kernel_figures_settle(fd_kernel_figures *figures);
+/* Add the log of a thread that launches kernels, unless there are too many.
+ * Never waits. */
+void fd_kernel_figures_watch(fd_kernel_figures *figures, fd_running_log *log);
+
+/* Divide the time of the GPUs among uses and causes: until a tick before which
+ * all kernels were added; or all of it, after the last kernel of a window that
+ * ended. */
+void fd_kernel_figures_settle(fd_kernel_figures *figures, uint64_t until);
+void fd_kernel_figures_finish(fd_kernel_figures *figures);
 
 /* A kernel with its launch. */
 typedef struct fd_kernel_sample {

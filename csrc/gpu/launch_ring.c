@@ -18,6 +18,7 @@ fd_launches_begin(fd_launch_ring *ring, bool keeps)
     ring->first = 0;
     ring->last = 0;
     ring->latest_seen = 0;
+    ring->settled = 0;
     if (!keeps) {
         ring->seen = ring->written - ring->overwritten;
         for (uint32_t i = 0; i < FD_LAUNCHES; i++) {
@@ -36,6 +37,7 @@ fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
     uint32_t none = 0;
     atomic_store_explicit(&launch->tick, tick, memory_order_relaxed);
     atomic_store_explicit(&launch->call, launcher.call, memory_order_relaxed);
+    atomic_store_explicit(&launch->log, launcher.log, memory_order_relaxed);
     uint64_t before =
         atomic_exchange_explicit(&launch->word, word, memory_order_acq_rel);
     if (before >> 32 == correlation) {
@@ -66,6 +68,7 @@ fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
     uint64_t word = atomic_load_explicit(&launch->word, memory_order_acquire);
     launcher->context = (uint32_t)(word & (SEEN - 1));
     launcher->call = atomic_load_explicit(&launch->call, memory_order_relaxed);
+    launcher->log = atomic_load_explicit(&launch->log, memory_order_relaxed);
     *tick = atomic_load_explicit(&launch->tick, memory_order_relaxed);
     if (word != 0 && word >> 32 == correlation) {
         if ((word & SEEN) == 0
@@ -85,6 +88,31 @@ fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
         is_between(ring->first, correlation, ring->last)
         || is_between(ring->earlier_first, correlation, ring->earlier_last);
     return inside ? FD_LAUNCH_UNKNOWN : FD_LAUNCH_OUTSIDE;
+}
+
+uint64_t
+fd_launches_seen_until(fd_launch_ring *ring, uint64_t now, uint64_t patience)
+{
+    uint32_t last = ring->last;
+    if (ring->settled == 0 && last != 0) {
+        ring->settled = ring->first - 1;
+    }
+    if (last - ring->settled > FD_LAUNCHES) {
+        ring->settled = last - FD_LAUNCHES;
+    }
+    while (last != ring->settled) {
+        uint32_t id = ring->settled + 1;
+        const fd_launch *launch = &ring->list[id % FD_LAUNCHES];
+        uint64_t word =
+            atomic_load_explicit(&launch->word, memory_order_acquire);
+        uint64_t tick =
+            atomic_load_explicit(&launch->tick, memory_order_relaxed);
+        if (word >> 32 == id && (word & SEEN) == 0 && tick + patience > now) {
+            return tick < now ? tick : now;
+        }
+        ring->settled = id;
+    }
+    return now;
 }
 
 bool

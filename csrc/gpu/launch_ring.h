@@ -18,6 +18,7 @@ enum { FD_LAUNCHES = 65536 };
 typedef struct fd_launcher {
     uint32_t context; /* 0: no call path */
     uint32_t call;    /* fd_op_call of an execution trace; 0: none */
+    uint32_t log;     /* number of the thread's fd_running_log; 0: none */
 } fd_launcher;
 
 typedef struct fd_launch {
@@ -25,6 +26,7 @@ typedef struct fd_launch {
     _Atomic uint64_t word;
     _Atomic uint64_t tick;
     _Atomic uint32_t call;
+    _Atomic uint32_t log;
 } fd_launch;
 
 typedef struct fd_launch_ring {
@@ -36,6 +38,8 @@ typedef struct fd_launch_ring {
     _Atomic uint32_t last;
     _Atomic uint32_t earlier_first;
     _Atomic uint32_t earlier_last;
+    uint32_t settled; /* all launches up to this id were seen or given up;
+                         of the reader */
     _Atomic uint32_t latest_seen; /* highest id of a record that was found */
     _Atomic uint64_t seen; /* launches whose kernel was seen; only the reader
                               adds to it */
@@ -61,6 +65,11 @@ typedef enum fd_launch_state {
  * become 0. */
 fd_launch_state fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
                                  fd_launcher *launcher, uint64_t *tick);
+
+/* Return the tick before which all launches were seen, at most `now`. Launches
+ * that are older than `patience` are given up. */
+uint64_t fd_launches_seen_until(fd_launch_ring *ring, uint64_t now,
+                                uint64_t patience);
 
 /* Return whether a kernel of the latest launch was seen. */
 bool fd_launches_reached(const fd_launch_ring *ring);

@@ -563,5 +563,6 @@ fd_tree_free(fd_tree *tree)
     fd_sites_clear(&tree->measures.sites);
     fd_map_clear(&tree->measures.shapes);
     fd_measures_clear_latest(&tree->measures);
+    fd_free(tree->running);
     fd_free(tree);
 }

@@ -20,6 +20,7 @@
 
 #include "base/vector.h"
 #include "recording/measures/measure_rows.h"
+#include "recording/measures/running_log.h"
 #include "recording/open_operators.h"
 #include "recording/shared_tables.h"
 
@@ -40,6 +41,7 @@ typedef struct fd_tree {
     fd_entry *stack;          /* in the file */
     fd_thread_record *record; /* in the file */
     uint32_t pending; /* number of open ranges that have no context yet */
+    fd_running_log *running; /* owned; NULL: not wanted */
 
     fd_events events;     /* the timeline; all zero: no timeline */
     fd_pool jobs;         /* empty before the first job */
@@ -159,6 +161,10 @@ fd_tree_tick(fd_tree *tree, uint64_t now)
     passed = passed > 0 ? passed : 0;
     tree->current->self += (uint64_t)passed;
     record->last += (uint64_t)passed;
+    if (__builtin_expect(tree->running != NULL, false)) {
+        fd_running_log_put(tree->running, record->last,
+                           fd_tree_id(tree, tree->current));
+    }
 }
 
 /* Open an entry. The caller has made sure that the stack has space. */

@@ -16,8 +16,8 @@ typedef struct fd_gpu_record {
     uint64_t unused2[2];
 } fd_gpu_record;
 
-/* Kernels, copies or fills of one name, launched in one context, on a stream.
- */
+/* Kernels, copies or fills of one name, launched in one context, on a stream;
+ * or idle time. */
 typedef struct fd_kernel_record {
     uint32_t context; /* 0: launched by a thread without a call path */
     uint32_t name;    /* string: symbol of a kernel, "Memset", ... */
@@ -29,13 +29,17 @@ typedef struct fd_kernel_record {
     uint32_t unused2;
     uint64_t count;
     uint64_t ns;
-    uint64_t bytes;   /* of copies and fills */
-    uint64_t starved; /* ns in which the device was idle before them, and they
-                         had not been launched */
-    uint64_t unused3;
+    uint64_t bytes; /* of copies and fills */
+    uint64_t unused3[2];
 } fd_kernel_record;
 
-enum { FD_KERNEL_KERNEL = 1, FD_KERNEL_COPY = 2, FD_KERNEL_FILL = 3 };
+enum {
+    FD_KERNEL_KERNEL = 1,
+    FD_KERNEL_COPY = 2,
+    FD_KERNEL_FILL = 3,
+    FD_KERNEL_IDLE = 4 /* not a kernel: the device was idle, because the host
+                          ran the context */
+};
 
 /* One interval or kernel: a line of the timeline of a stream. */
 typedef struct fd_gpu_event {

@@ -426,6 +426,16 @@ cudaStreamSynchronize(cuda_stream handle)
 }
 
 int
+cudaStreamQuery(cuda_stream handle)
+{
+    int answer = enter("cudaStreamQuery");
+    if (answer == SUCCESS && stream_of(handle)->busy_until > standin_now()) {
+        answer = NOT_READY;
+    }
+    return leave(answer);
+}
+
+int
 cudaStreamIsCapturing(cuda_stream handle, int *status)
 {
     const stream *on = stream_of(handle);

@@ -14,6 +14,7 @@
 #include "capture/state/origins.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu.h"
+#include "gpu/gpu_runtime.h"
 #include "gpu/kernel_collector.h"
 #include "recording/steps/step_rounds.h"
 #include "recording/steps/step_table.h"
@@ -42,6 +43,7 @@ typedef struct fd_timer_plan {
     fd_kernel_collector *collector; /* of the process; NULL: none yet */
     PyObject *is_profiled;    /* owned; is_profiled() -> whether torch.profiler
                                  uses CUPTI; NULL: never */
+    fd_gpu_runtime runtime;   /* library NULL: not searched */
     bool collecting;          /* whether kernels of this step are collected */
     uint64_t last_collected;  /* latest step for which that was decided */
     uint64_t collected;       /* number of steps whose kernels were */

@@ -4,10 +4,48 @@
 
 #include <stdio.h>
 
+/* Begin the log of a thread that launches kernels. Without memory, idle time
+ * that it causes is not decided. */
+static void
+begin_log(fd_kernel_figures *figures, fd_tree *tree, uint64_t now)
+{
+    fd_running_log *log =
+        fd_running_log_new(fd_tree_id(tree, tree->root), now);
+    if (log != NULL) {
+        fd_kernel_figures_watch(figures, log);
+        tree->running = log;
+    }
+}
+
+/* Return what a thread runs that launches a kernel, and note it in its log. */
+static fd_launcher
+call_of_tree(fd_tree *tree, uint64_t now)
+{
+    const fd_op_log *log = &tree->ops;
+    const fd_op_call *call =
+        log->open.count > 0 && log->window == fd_thread_self->synced
+            ? log->open.list[log->open.count - 1].call
+            : NULL;
+    fd_launcher found = {.context = fd_tree_id(tree, tree->current)};
+    found.call = call != NULL ? fd_file_id(&tree->recording->file, call) : 0;
+    /* NULL in a forked child, which is called by the parent's subscription. */
+    const fd_kernel_collector *collector =
+        fd_thread_self->session->timers.collector;
+    if (tree->running == NULL && collector != NULL) {
+        begin_log(collector->figures, tree, now);
+    }
+    if (tree->running != NULL) {
+        enum { UP = (1 << FD_LOG_UNIT) - 1 }; /* not before the launch */
+        fd_running_log_put(tree->running, now + UP, found.context);
+        found.log = tree->running->number;
+    }
+    return found;
+}
+
 /* Return what this thread runs, on which CUPTI calls. Any thread may call it,
  * with or without the GIL. */
 static fd_launcher
-running_call(void)
+running_call(uint64_t now)
 {
     fd_launcher found = {.context = 0};
     fd_thread *thread = fd_thread_self;
@@ -18,21 +56,57 @@ running_call(void)
     if (!inside) {
         fd_section_enter(&thread->section);
     }
-    const fd_tree *tree = thread->tree;
-    if (tree != NULL && thread->synced == fd_process_generation()) {
-        const fd_op_log *log = &tree->ops;
-        const fd_op_call *call =
-            log->open.count > 0 && log->window == thread->synced
-                ? log->open.list[log->open.count - 1].call
-                : NULL;
-        found.context = fd_tree_id(tree, tree->current);
-        found.call =
-            call != NULL ? fd_file_id(&tree->recording->file, call) : 0;
+    if (thread->tree != NULL && thread->synced == fd_process_generation()) {
+        found = call_of_tree(thread->tree, now);
     }
     if (!inside) {
         fd_section_leave(&thread->section);
     }
     return found;
+}
+
+/* Let the log of this thread be that of the one that runs the steps. */
+static void
+follow_steps(fd_session *session, fd_thread *thread)
+{
+    fd_kernel_collector *collector = session->timers.collector;
+    if (collector == NULL || thread == NULL || thread->tree == NULL
+        || thread->serial != session->serial) {
+        return;
+    }
+    uint64_t now = fd_clock_ticks();
+    if (thread->tree->running == NULL) {
+        begin_log(collector->figures, thread->tree, now);
+    }
+    if (thread->tree->running != NULL) {
+        fd_running_log_put(thread->tree->running, now,
+                           fd_tree_id(thread->tree, thread->tree->current));
+        collector->figures->main = thread->tree->running;
+    }
+}
+
+/* Return the current device if PyTorch's current stream has no work, else
+ * -1. */
+static int
+idle_device(fd_session *session, fd_thread *thread)
+{
+    fd_timer_plan *plan = &session->timers;
+    fd_error error;
+    fd_stream_memory memory = {.known = false};
+    void *stream;
+    int device = -1;
+    if (plan->runtime.library == NULL
+        && fd_gpu_runtime_find(&plan->runtime, &error) != FD_OK) {
+        return -1;
+    }
+    bool known =
+        thread != NULL && fd_current_stream_find(&plan->stream)
+        && fd_gpu_is_clean(&plan->runtime)
+        && fd_gpu_result(&plan->runtime, plan->runtime.get_device(&device))
+               == FD_GPU_SUCCESS
+        && fd_current_stream_get(&plan->stream, device, &memory, &stream)
+        && fd_gpu_stream_is_idle(&plan->runtime, stream);
+    return known ? device : -1;
 }
 
 /* Call a function of the session that returns whether something is so. */
@@ -79,7 +153,11 @@ begin_window(fd_session *session, fd_thread *thread)
     plan->collecting =
         plan->kernels && session->timed && !plan->closed
         && !session->partial.rest && find_collector(session, thread)
-        && fd_kernels_start(plan->collector, is_taken(session, thread));
+        && fd_kernels_start(plan->collector, is_taken(session, thread),
+                            idle_device(session, thread));
+    if (plan->collecting) {
+        follow_steps(session, thread);
+    }
 }
 
 void
@@ -117,6 +195,9 @@ fd_kernel_windows_step(fd_session *session, fd_thread *thread)
         if (!plan->collecting) {
             begin_window(session, thread);
         }
+        else {
+            follow_steps(session, thread);
+        }
     }
 }
 
@@ -130,6 +211,7 @@ fd_kernel_windows_end(fd_session *session)
             count_step(plan);
         }
         plan->collecting = false;
+        follow_steps(session, fd_thread_self);
         fd_kernels_pause(plan->collector, is_taken(session, fd_thread_self));
     }
 }

@@ -50,7 +50,34 @@ add_figure(fd_gpu_figure *sum, const fd_kernel_record *record)
     sum->total += record->ns;
     sum->self += record->ns;
     sum->bytes += record->bytes;
-    sum->starved += record->starved;
+}
+
+/* Return the row of a context, or NULL without memory. */
+static fd_gpu_figure *
+row_of(fd_reading *r, fd_map *rows, uint32_t id)
+{
+    fd_gpu_figure figure = {.context = id};
+    uint32_t row = fd_map_get(rows, id);
+    if (row == 0) {
+        if (fd_vector_push(&r->rank->gpu, figure) != FD_OK
+            || fd_map_put(rows, id, r->rank->gpu.count) != FD_OK) {
+            return NULL;
+        }
+        row = r->rank->gpu.count;
+    }
+    return &r->rank->gpu.list[row - 1];
+}
+
+/* Add the idle time of a record to the row of its context. */
+static fd_status
+read_idle(fd_reading *r, const fd_kernel_record *record, fd_map *rows)
+{
+    uint32_t id = fd_reading_context(r, record->context);
+    fd_gpu_figure *row = id != 0 ? row_of(r, rows, id) : NULL;
+    if (row != NULL) {
+        row->starved += record->ns;
+    }
+    return row != NULL || id == 0 ? FD_OK : FD_ENOMEM;
 }
 
 /* Add the figures of a record to the row of its kernel. */
@@ -59,6 +86,9 @@ read_record(fd_reading *r, const fd_kernel_record *record, fd_map *rows)
 {
     uint64_t key = (uint64_t)record->context << 32 | record->name;
     uint32_t id = 0;
+    if (record->kind == FD_KERNEL_IDLE) {
+        return read_idle(r, record, rows);
+    }
     fd_status status = record->count > 0 ? add_kernel(r, record, &id) : FD_OK;
     if (status != FD_OK || id == 0) {
         return status;
@@ -66,17 +96,12 @@ read_record(fd_reading *r, const fd_kernel_record *record, fd_map *rows)
     if (key != 0) {
         status = fd_map_put(&r->kernels, key, id);
     }
-    uint32_t row = fd_map_get(rows, id);
-    if (row == 0) {
-        fd_gpu_figure figure = {.context = id};
-        fd_then(status, fd_vector_push(&r->rank->gpu, figure));
-        row = r->rank->gpu.count;
-        fd_then(status, fd_map_put(rows, id, row));
+    fd_gpu_figure *row = status == FD_OK ? row_of(r, rows, id) : NULL;
+    if (row == NULL) {
+        return FD_ENOMEM;
     }
-    if (status == FD_OK) {
-        add_figure(&r->rank->gpu.list[row - 1], record);
-    }
-    return status;
+    add_figure(row, record);
+    return FD_OK;
 }
 
 fd_status

@@ -38,7 +38,7 @@ WEIGHTS = (
     PageWeight("calls", "Calls", "count", "calls", False),
     PageWeight("ops", "Operators", "count", "ops", True),
     PageWeight("async", "Asynchronous time", "ns", "async", False),
-    PageWeight("starved", "GPU starved", "ns", "gpu_starved", True),
+    PageWeight("starved", "GPU idle", "ns", "gpu_starved", True),
     PageWeight("gpu_calls", "GPU intervals", "count", "gpu_calls", False),
     PageWeight("resumes", "Resumes", "count", "resumes", False),
 )

@@ -195,7 +195,7 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         reduced=trace.reduced if rank is None else None,
         missing=missing_ranks(entries) if rank is None else "",
         gpu_missing=why_incomplete(entries),
-        gpu=gpu_facts(entries),
+        gpu=gpu_facts(trace, rank, entries),
         open=[call for entry in entries for call in _open(trace, entry)],
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from fastdispatch.read.steps import StepTime
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
-from fastdispatch.report.report_gpu import gpu_line
+from fastdispatch.report.report_gpu import gpu_lines, gpu_sentence
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
@@ -76,9 +76,10 @@ def _first(report: Report) -> list[str]:
     facts = report.facts
     who = _ranks(facts.ranks) if facts.reduced is None else _reduced(facts.reduced)
     title = f"{report.path}: {who}{_command(facts.ranks)}"
-    found = ["; ".join(_incomplete(facts.ranks)), title, facts.missing, _untimed(report), _noise(facts)]
+    sentence = gpu_sentence(facts.gpu) if facts.gpu is not None else ""
+    found = ["; ".join(_incomplete(facts.ranks)), sentence, title, facts.missing, _untimed(report), _noise(facts)]
     if report.timing:
-        found += [gpu_line(facts.gpu) if facts.gpu is not None else "", *_phases(facts)]
+        found += [*(gpu_lines(facts.gpu) if facts.gpu is not None else ()), *_phases(facts)]
     return [line for line in [*found, facts.gpu_missing] if line]
 
 

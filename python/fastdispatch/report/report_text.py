@@ -98,7 +98,7 @@ class _Drawing:
             "gpu_self": "GPU self",
             "gpu_total": "GPU total",
             "gpu_backward": "GPU backward",
-            "gpu_starved": "starved",
+            "gpu_starved": "GPU idle",
         }
         for column, name in names.items():
             if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps

@@ -2,70 +2,223 @@
 
 #include "gpu/busy_time.h"
 
-static uint64_t idle_of[8];
+static uint64_t late_of[8]; /* by log */
+static uint64_t known;      /* the largest part with a call path */
 
-static void
-note_idle(void *user, uint32_t id, uint64_t idle)
+static uint64_t
+note_late(void *user, uint32_t device, uint32_t log, uint64_t from,
+          uint64_t to)
 {
     (void)user;
-    idle_of[id] += idle;
+    (void)device;
+    uint64_t part = to - from < known ? to - from : known;
+    late_of[log] += part;
+    return part;
 }
 
+#define TIME(time) \
+    CLEAN(fd_busy_time_clear) fd_busy_time time = {.late = note_late}; \
+    known = UINT64_MAX; \
+    for (int i = 0; i < 8; i++) { \
+        late_of[i] = 0; \
+    } \
+    OK(fd_vector_reserve(&time.waiting, 16)); \
+    OK(fd_vector_reserve(&time.devices, 2))
+
+/* A kernel on stream 7 of device 0 for computing. */
 static void
-add(fd_busy_time *time, uint32_t id, uint64_t launched, uint64_t start,
-    uint64_t end, uint32_t device)
+add(fd_busy_time *time, uint32_t log, uint64_t launched, uint64_t start,
+    uint64_t end)
 {
     fd_busy_kernel kernel = {.start = start,
                              .end = end,
                              .launched = launched,
-                             .device = device,
-                             .id = id};
+                             .stream = 7,
+                             .log = log};
     fd_busy_time_add(time, &kernel);
 }
 
-/* In any order; overlapping kernels are busy time once. */
 static void
-finds_idle_time(void)
+add_use(fd_busy_time *time, fd_gpu_use use, uint64_t start, uint64_t end)
 {
-    CLEAN(fd_busy_time_clear) fd_busy_time time = {.until = 0};
-    for (int i = 0; i < 8; i++) {
-        idle_of[i] = 0;
+    fd_busy_kernel kernel = {.start = start,
+                             .end = end,
+                             .launched = 1,
+                             .stream = 10 + use,
+                             .use = use};
+    fd_busy_time_add(time, &kernel);
+}
+
+static void
+check_sum(const fd_busy_device *device)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < FD_USES; i++) {
+        sum += device->busy[i];
     }
-    OK(fd_vector_reserve(&time.waiting, 8));
-    add(&time, 3, 90, 140, 150, 0); /* launched while 2 ran */
-    add(&time, 1, 10, 20, 50, 0);
-    add(&time, 2, 80, 85, 100, 0); /* launched late */
-    add(&time, 4, 90, 145, 170, 0);
-    add(&time, 5, 0, 300, 310, 0); /* its launch is not known */
-    add(&time, 6, 400, 410, 420, 1);
-    fd_busy_time_settle(&time, note_idle, NULL);
-    EQUAL(time.busy, 30 + 15 + 30 + 10 + 10);
-    EQUAL(idle_of[1], 0);
-    EQUAL(idle_of[2], 30);
-    EQUAL(idle_of[3], 0);
-    EQUAL(idle_of[4], 0);
-    EQUAL(idle_of[5], 0);
-    EQUAL(idle_of[6], 0);
+    for (int i = 0; i < FD_IDLE_CAUSES; i++) {
+        sum += device->idle[i];
+    }
+    EQUAL(sum, device->window);
+}
+
+/* In any order; the idle time before a kernel ends at its launch. */
+static void
+divides_idle_time(void)
+{
+    TIME(time);
+    add(&time, 3, 90, 140, 150); /* launched while 2 ran */
+    add(&time, 1, 10, 20, 50);
+    add(&time, 2, 80, 85, 100); /* launched late */
+    add(&time, 4, 90, 145, 170);
+    add(&time, 5, 0, 300, 310); /* its launch is not known */
+    fd_busy_time_end(&time, 350);
+    const fd_busy_device *device = &time.devices.list[0];
+    EQUAL(device->window, 330);
+    EQUAL(device->busy[FD_USE_COMPUTE], 30 + 15 + 30 + 10);
+    EQUAL(device->idle[FD_IDLE_HOST], 30);
+    EQUAL(device->idle[FD_IDLE_LAUNCH], 5 + 40);
+    EQUAL(device->idle[FD_IDLE_UNDECIDED], 130);
+    EQUAL(device->idle[FD_IDLE_END], 40);
+    EQUAL(late_of[2], 30);
+    EQUAL(late_of[0], 40);
+    check_sum(device);
     EQUAL(time.waiting.count, 0);
 }
 
-/* Time between windows is not idle time; between parts of a window it is. */
+/* Time of several uses is that of the first one. */
+static void
+counts_overlaps_once(void)
+{
+    TIME(time);
+    add_use(&time, FD_USE_COMMUNICATION, 100, 200);
+    add_use(&time, FD_USE_COPY, 150, 230);
+    add_use(&time, FD_USE_COMPUTE, 120, 140);
+    add_use(&time, FD_USE_COMPUTE, 130, 160);
+    fd_busy_time_end(&time, 230);
+    const fd_busy_device *device = &time.devices.list[0];
+    EQUAL(device->busy[FD_USE_COMPUTE], 40);
+    EQUAL(device->busy[FD_USE_COMMUNICATION], 20 + 40);
+    EQUAL(device->busy[FD_USE_COPY], 30);
+    EQUAL(device->window, 130);
+    check_sum(device);
+}
+
+/* A kernel that was launched long before waits for the stream whose kernel
+ * ended last, or for another process. */
+static void
+tells_waiting_from_latency(void)
+{
+    TIME(time);
+    add(&time, 1, 5, 1000000, 1000100);
+    add_use(&time, FD_USE_COMMUNICATION, 1000100, 1000200);
+    add(&time, 1, 6, 1000230, 1000240);          /* after the other stream */
+    add(&time, 1, 7, 1000250, 1000260);          /* after its own one */
+    add(&time, 1, 8, 1000260 + 200000, 1300000); /* for a peer */
+    fd_busy_time_end(&time, 1300000);
+    const fd_busy_device *device = &time.devices.list[0];
+    EQUAL(device->idle[FD_IDLE_WAIT], 30 + 200000);
+    EQUAL(device->idle[FD_IDLE_LAUNCH], 10);
+    EQUAL(device->idle[FD_IDLE_HOST], 0);
+    check_sum(device);
+}
+
+/* The window begins before its first kernel if the device was idle then. */
+static void
+begins_with_an_idle_device(void)
+{
+    TIME(time);
+    fd_busy_time_begin(&time, 1000, 0);
+    add(&time, 1, 1500, 1510, 1600);
+    fd_busy_time_end(&time, 1600);
+    EQUAL(time.devices.list[0].window, 600);
+    EQUAL(late_of[1], 500);
+    EQUAL(time.devices.list[0].idle[FD_IDLE_LAUNCH], 10);
+    fd_busy_time_begin(&time, 1000000, 0); /* but the first kernel waited */
+    add(&time, 2, 1000100, 2000000, 2000050);
+    fd_busy_time_end(&time, 1000500);
+    EQUAL(late_of[2], 0);
+    EQUAL(time.devices.list[0].window, 650);
+    fd_busy_time_begin(&time, 3000000, 1); /* that of another device */
+    add(&time, 3, 3000100, 3000110, 3000120);
+    fd_busy_time_end(&time, 3000120);
+    EQUAL(late_of[3], 0);
+    EQUAL(time.devices.list[0].window, 660);
+    check_sum(&time.devices.list[0]);
+}
+
+/* Time between windows is not counted; between parts of a window it is. */
 static void
 windows_are_apart(void)
 {
-    CLEAN(fd_busy_time_clear) fd_busy_time time = {.until = 0};
-    idle_of[2] = idle_of[3] = 0;
-    OK(fd_vector_reserve(&time.waiting, 8));
-    add(&time, 1, 10, 20, 50, 0);
-    fd_busy_time_settle(&time, note_idle, NULL);
-    add(&time, 2, 70, 75, 80, 0);
-    fd_busy_time_settle(&time, note_idle, NULL);
-    EQUAL(idle_of[2], 20);
-    fd_busy_time_begin(&time);
-    add(&time, 3, 1000, 1010, 1020, 0);
-    fd_busy_time_settle(&time, note_idle, NULL);
-    EQUAL(idle_of[3], 0);
-    EQUAL(time.busy, 45);
+    TIME(time);
+    add(&time, 1, 10, 20, 50);
+    fd_busy_time_settle(&time, 60);
+    add(&time, 2, 70, 75, 80);
+    add(&time, 2, 82, 85, 90);
+    fd_busy_time_settle(&time, 81);
+    EQUAL(late_of[2], 20);
+    EQUAL(time.waiting.count, 1);
+    fd_busy_time_end(&time, 90);
+    EQUAL(late_of[2], 22);
+    add(&time, 3, 1000, 1010, 1020);
+    fd_busy_time_end(&time, 1020);
+    EQUAL(late_of[3], 0);
+    EQUAL(time.devices.list[0].window, 70 + 10);
+    check_sum(&time.devices.list[0]);
 }
 
-RUN(TEST(finds_idle_time), TEST(windows_are_apart))
+/* The first steps are not counted, nor the part of a gap in them. */
+static void
+counts_from_a_time_on(void)
+{
+    TIME(time);
+    time.counted = 70;
+    add(&time, 1, 10, 20, 50);
+    add(&time, 2, 80, 85, 100);
+    fd_busy_time_end(&time, 100);
+    EQUAL(late_of[2], 10);
+    EQUAL(time.devices.list[0].window, 30);
+    check_sum(&time.devices.list[0]);
+}
+
+/* Devices are apart. Time without a known call path is not decided. */
+static void
+devices_are_apart(void)
+{
+    TIME(time);
+    known = 7;
+    fd_busy_kernel other = {
+        .start = 30, .end = 40, .launched = 25, .device = 1, .log = 2};
+    add(&time, 1, 5, 10, 20);
+    fd_busy_time_add(&time, &other);
+    add(&time, 1, 50, 51, 60);
+    fd_busy_time_end(&time, 60);
+    EQUAL(time.devices.count, 2);
+    EQUAL(time.devices.list[0].idle[FD_IDLE_HOST], 7);
+    EQUAL(time.devices.list[0].idle[FD_IDLE_UNDECIDED], 23);
+    EQUAL(time.devices.list[1].window, 30);
+    EQUAL(time.devices.list[1].idle[FD_IDLE_END], 7);
+    check_sum(&time.devices.list[0]);
+    check_sum(&time.devices.list[1]);
+}
+
+/* A record that comes late counts as far as its time is not divided. */
+static void
+late_records_count_in_part(void)
+{
+    TIME(time);
+    add(&time, 1, 10, 20, 50);
+    add(&time, 1, 90, 100, 110);
+    fd_busy_time_settle(&time, 105);
+    add(&time, 1, 15, 60, 130);
+    fd_busy_time_end(&time, 140);
+    EQUAL(time.devices.list[0].busy[FD_USE_COMPUTE], 30 + 10 + 20);
+    EQUAL(time.devices.list[0].window, 120);
+    check_sum(&time.devices.list[0]);
+}
+
+RUN(TEST(divides_idle_time), TEST(counts_overlaps_once),
+    TEST(tells_waiting_from_latency), TEST(begins_with_an_idle_device),
+    TEST(windows_are_apart), TEST(counts_from_a_time_on),
+    TEST(devices_are_apart), TEST(late_records_count_in_part))

@@ -9,8 +9,9 @@
 static uint32_t context_now = 100;
 
 static fd_launcher
-running(void)
+running(uint64_t now)
 {
+    (void)now;
     return (fd_launcher){.context = context_now};
 }
 
@@ -60,7 +61,7 @@ collects_a_window(void)
 {
     COLLECTOR(collector, f);
     standin_cupti_launch("before", 50, 0);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_launch("gemm", 30, 0);
     standin_cupti_launch("gemm", 12, 0);
     context_now = 200;
@@ -92,13 +93,13 @@ collects_late_records(void)
 {
     COLLECTOR(collector, f);
     standin_cupti_delay(1);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_launch("first", 30, 0);
     fd_kernels_pause(collector, false);
     fd_kernels_settle(collector, false);
     EQUAL(collector->state, FD_KERNELS_DRAINING);
     standin_cupti_launch("between", 50, 0);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_launch("second", 12, 0);
     standin_cupti_delay(0);
     fd_kernels_pause(collector, false);
@@ -116,7 +117,7 @@ static void
 does_not_wait_for_captured_launches(void)
 {
     COLLECTOR(collector, f);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_call(FD_CUPTI_DRIVER, 307, 1);
     standin_cupti_next(2);
     standin_cupti_launch("last", 30, 0);
@@ -135,7 +136,7 @@ counts_what_is_missing(void)
 {
     COLLECTOR(collector, f);
     standin_cupti_delay(1);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_launch("last", 30, 0);
     standin_cupti_call(FD_CUPTI_DRIVER, 307, 77);
     fd_kernels_close(collector, false);
@@ -148,7 +149,7 @@ static void
 survives_damage(void)
 {
     COLLECTOR(collector, f);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_tear();
     standin_cupti_delay(1);
     standin_cupti_launch("first", 30, 0);
@@ -166,12 +167,12 @@ leaves_other_tools_alone(void)
 {
     COLLECTOR(collector, f);
     standin_cupti_hold("Nsight Systems");
-    CHECK(!fd_kernels_start(collector, false));
+    CHECK(!fd_kernels_start(collector, false, -1));
     SAME(collector->problem, "libcupti.so.13 is in use by Nsight Systems");
     EQUAL(standin_cupti_calls("cuptiActivityRegisterCallbacks"), 0);
     EQUAL(standin_cupti_calls("cuptiActivityEnable"), 0);
     standin_cupti_hold(NULL);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     fd_kernels_pause(collector, false);
     standin_cupti_hold("Kineto"); /* it comes between two steps */
     standin_cupti_take_over();
@@ -189,7 +190,7 @@ static void
 gives_way_to_a_profiler(void)
 {
     COLLECTOR(collector, f);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_take_over();
     standin_cupti_launch("its own", 30, 0);
     fd_kernels_settle(collector, true);
@@ -207,13 +208,13 @@ static void
 late_calls_are_harmless(void)
 {
     COLLECTOR(collector, f);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     fd_kernels_close(collector, true); /* the kinds stay enabled */
     standin_cupti_launch("late", 30, 0);
     EQUAL(collector->cupti.flush(1), 0);
     CHECK(record(&f, 0) == NULL);
     OK(fd_kernels_open(&collector, f.recording, running, NULL));
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_launch("gemm", 12, 0);
     fd_kernels_close(collector, false);
     EQUAL(record(&f, 0)->ns, 12);
@@ -225,16 +226,16 @@ errors_are_described(void)
 {
     COLLECTOR(collector, f);
     standin_cupti_fail("cuptiSubscribe_v2", 15);
-    CHECK(!fd_kernels_start(collector, false));
+    CHECK(!fd_kernels_start(collector, false, -1));
     SAME(collector->problem, "libcupti.so.13: error 15");
     standin_cupti_fail("cuptiSubscribe_v2", 0);
     standin_cupti_fail("cuptiActivityEnable", FD_CUPTI_REFUSED);
-    CHECK(!fd_kernels_start(collector, false));
+    CHECK(!fd_kernels_start(collector, false, -1));
     SAME(collector->problem, "libcupti.so.13: no permission to trace the GPU");
     CHECK(collector->subscriber == NULL);
     standin_cupti_fail("cuptiActivityEnable", 0);
     standin_cupti_fail("cuptiActivityRegisterCallbacks", 1);
-    CHECK(!fd_kernels_start(collector, false));
+    CHECK(!fd_kernels_start(collector, false, -1));
     EQUAL(standin_cupti_kinds(), 0);
 }
 
@@ -243,7 +244,7 @@ static void
 a_child_closes_nothing(void)
 {
     COLLECTOR(collector, f);
-    CHECK(fd_kernels_start(collector, false));
+    CHECK(fd_kernels_start(collector, false, -1));
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {

@@ -1,5 +1,6 @@
 #include "fixtures.h"
 
+#include "base/alloc.h"
 #include "gpu/kernel_figures.h"
 #include "recording/operator_log.h"
 
@@ -178,5 +179,178 @@ has_events(void)
     EQUAL(event->name, record(&figures, 0)->name);
 }
 
-RUN(ABSORBS(stores_the_call), ABSORBS(has_events), ABSORBS(adds_up),
+static uint64_t
+idle_of(const fd_kernel_figures *figures, uint32_t context)
+{
+    for (uint32_t i = 0; i < figures->pool.count; i++) {
+        const fd_kernel_record *at = record(figures, i);
+        if (at->kind == FD_KERNEL_IDLE
+            && (at->context == context || context == 0)) {
+            return at->ns;
+        }
+    }
+    return 0;
+}
+
+static void
+launch(fd_kernel_figures *figures, uint32_t log, uint64_t launched,
+       uint64_t start)
+{
+    fd_kernel_sample sample = {
+        .record = {.kind = FD_CUPTI_KERNEL,
+                   .name = "k",
+                   .start = start,
+                   .end = start + 320},
+        .launcher = {.context = 100, .log = log},
+        .launched = launched,
+    };
+    fd_kernel_figures_add(figures, &sample);
+}
+
+typedef struct host {
+    fd_running_log *steps;    /* of the thread that runs the steps */
+    fd_running_log *backward; /* of a thread of autograd */
+} host;
+
+static void
+clear_host(host *at)
+{
+    fd_free(at->steps);
+    fd_free(at->backward);
+}
+
+/* A window from tick 3200 on; a tick is a nanosecond. */
+#define HOST(at, figures) \
+    CLEAN(clear_host) \
+    host at = {fd_running_log_new(1, 3200), fd_running_log_new(2, 3200)}; \
+    if (at.steps == NULL || at.backward == NULL) { \
+        CHECK(check_refused()); \
+        return; \
+    } \
+    fd_kernel_figures_watch(&figures, at.steps); \
+    fd_kernel_figures_watch(&figures, at.backward); \
+    figures.main = at.steps; \
+    fd_kernel_figures_begin(&figures, 0); \
+    figures.busy.counted = 0; \
+    figures.busy.begin = 3200; \
+    figures.ticks_per_ns = 1; \
+    figures.anchor = (fd_anchor) \
+    { \
+        .ticks = 0 \
+    }
+
+static void
+check_sums(const fd_kernel_figures *figures, uint64_t window)
+{
+    if (figures->busy.devices.count == 0) {
+        CHECK(check_refused());
+        return;
+    }
+    const fd_busy_device *device = &figures->busy.devices.list[0];
+    uint64_t idle = 0;
+    for (uint32_t i = 0; i < figures->pool.count; i++) {
+        const fd_kernel_record *at = record(figures, i);
+        idle += at->kind == FD_KERNEL_IDLE ? at->ns : 0;
+    }
+    EQUAL(idle, device->idle[FD_IDLE_HOST] + device->idle[FD_IDLE_END]);
+    EQUAL(device->window, window);
+    EQUAL(device->busy[FD_USE_COMPUTE] + idle + device->idle[FD_IDLE_LAUNCH]
+              + device->idle[FD_IDLE_UNDECIDED],
+          window);
+}
+
+/* Idle time is that of the functions that ran in it, not of the one that
+ * launches at its end. */
+static void
+divides_idle_time(void)
+{
+    FIXTURE(f, NULL, 4);
+    FIGURES(figures, f);
+    HOST(at, figures);
+    fd_running_log_put(at.steps, 4800, 40); /* reads input */
+    fd_running_log_put(at.steps, 6400, 50);
+    fd_running_log_put(at.steps, 8000, 60);
+    fd_running_log_put(at.steps, 9600, 40);
+    fd_running_log_put(at.steps, 11200, 70);
+    launch(&figures, 1, 6400, 6410);
+    launch(&figures, 1, 8800, 8806);
+    figures.ended = 11200;
+    fd_kernel_figures_finish(&figures);
+    check_sums(&figures, 8000);
+    if (figures.pool.count == 5) { /* that of the kernels, and idle ones */
+        EQUAL(idle_of(&figures, 40), 1600 + 800 + (9600 - 9126));
+        EQUAL(idle_of(&figures, 50), 1600);
+        EQUAL(idle_of(&figures, 60), 8000 - 6730);
+        EQUAL(idle_of(&figures, 70), 1600);
+        EQUAL(figures.busy.devices.list[0].idle[FD_IDLE_LAUNCH], 16);
+        EQUAL(figures.busy.devices.list[0].idle[FD_IDLE_END], 11200 - 9126);
+    }
+}
+
+/* While the launching thread runs nothing, the other one is late. */
+static void
+waits_for_the_other_thread(void)
+{
+    FIXTURE(f, NULL, 4);
+    FIGURES(figures, f);
+    HOST(at, figures);
+    fd_running_log_put(at.steps, 4800, 40);
+    fd_running_log_put(at.steps, 6400, 50); /* then it waits in 60 */
+    fd_running_log_put(at.backward, 5600, 2);
+    fd_running_log_put(at.backward, 8000, 80);
+    fd_running_log_put(at.steps, 9600, 60);
+    launch(&figures, 2, 7200, 7200);
+    figures.ended = 7520;
+    fd_kernel_figures_finish(&figures);
+    check_sums(&figures, 4320);
+    if (figures.pool.count == 4) {
+        EQUAL(idle_of(&figures, 40), 1600);
+        EQUAL(idle_of(&figures, 50), 800);
+        EQUAL(idle_of(&figures, 80), 1600);
+    }
+}
+
+/* Without a log, or after it was overwritten, no path is named. */
+static void
+unknown_paths_are_not_decided(void)
+{
+    FIXTURE(f, NULL, 4);
+    FIGURES(figures, f);
+    HOST(at, figures);
+    for (uint32_t i = 1; i <= FD_RUNNING_LOG; i++) {
+        fd_running_log_put(at.steps, 3200 + 32 * i, 40);
+    }
+    launch(&figures, 1, 6400, 6400);
+    launch(&figures, 0, 9600, 9600);
+    figures.ended = 9920;
+    fd_kernel_figures_finish(&figures);
+    check_sums(&figures, 6720);
+    EQUAL(idle_of(&figures, 0), 0);
+}
+
+static void
+knows_communication(void)
+{
+    FIXTURE(f, NULL, 4);
+    FIGURES(figures, f);
+    static const char *const names[] = {
+        "_Z41ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgs",
+        "_Z4gemmPf", "triton_poi_fused_nccl_all_reduce_add_3", NULL};
+    for (uint64_t i = 0; i < 4; i++) {
+        fd_kernel_sample sample = {.record = {.kind = FD_CUPTI_KERNEL,
+                                              .name = names[i],
+                                              .start = 100 * i + 100,
+                                              .end = 100 * i + 110}};
+        fd_kernel_figures_add(&figures, &sample);
+    }
+    for (uint32_t i = 0; i < figures.busy.waiting.count; i++) {
+        const fd_busy_kernel *kernel = &figures.busy.waiting.list[i];
+        EQUAL(kernel->use,
+              kernel->start == 100 ? FD_USE_COMMUNICATION : FD_USE_COMPUTE);
+    }
+}
+
+RUN(ABSORBS(divides_idle_time), ABSORBS(waits_for_the_other_thread),
+    ABSORBS(unknown_paths_are_not_decided), ABSORBS(knows_communication),
+    ABSORBS(stores_the_call), ABSORBS(has_events), ABSORBS(adds_up),
     ABSORBS(names_copies_and_fills), ABSORBS(counts_losses))

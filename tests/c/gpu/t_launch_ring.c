@@ -108,5 +108,28 @@ old_launches_are_overwritten(void)
     EQUAL(ring.overwritten, 2);
 }
 
-RUN(TEST(finds_launches), TEST(windows_follow_each_other), TEST(ids_wrap),
+/* Launches are seen up to the oldest one that is still expected. */
+static void
+knows_what_was_seen(void)
+{
+    uint32_t context;
+    fd_launches_begin(&ring, false);
+    EQUAL(fd_launches_seen_until(&ring, 5000, 100), 5000);
+    put(500, 5, 4000);
+    put(502, 5, 4010);
+    put(503, 5, 4020);
+    find(502, &context);
+    EQUAL(fd_launches_seen_until(&ring, 4050, 100), 4000);
+    find(500, &context);
+    EQUAL(fd_launches_seen_until(&ring, 4050, 100), 4020);
+    EQUAL(fd_launches_seen_until(&ring, 4010, 100), 4010);
+    put(505, 5, 4200);
+    EQUAL(fd_launches_seen_until(&ring, 4200, 100), 4200); /* 503 never runs */
+    EQUAL(fd_launches_seen_until(&ring, 4250, 100), 4200);
+    find(505, &context);
+    EQUAL(fd_launches_seen_until(&ring, 4250, 100), 4250);
+}
+
+RUN(TEST(knows_what_was_seen), TEST(finds_launches),
+    TEST(windows_follow_each_other), TEST(ids_wrap),
     TEST(old_launches_are_overwritten))

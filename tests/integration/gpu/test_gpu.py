@@ -190,6 +190,7 @@ DRIVER = {
     "cudaStreamCreateWithFlags": "cuStreamCreate",
     "cudaStreamDestroy": "cuStreamDestroy_v2",
     "cudaStreamIsCapturing": "cuStreamIsCapturing",
+    "cudaStreamQuery": "cuStreamQuery",
     "cudaGetDevice": "cuCtxGetDevice",
     "cudaThreadExchangeStreamCaptureMode": "cuThreadExchangeStreamCaptureMode",
 }
