@@ -297,7 +297,8 @@ fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context)
     job->ticks = ticks;
     atomic_thread_fence(memory_order_release);
     job->flags &= ~(uint32_t)FD_JOB_OPEN;
-    if (ticks >= tree->events.shortest[FD_TIMELINE_JOBS]) {
+    if (tree->events.chunk != NULL
+        && ticks >= tree->events.shortest[FD_TIMELINE_JOBS]) {
         fd_tree_event(tree, (fd_event){job->start, ticks,
                                        fd_file_id(&tree->recording->file, job),
                                        FD_EVENT_JOB, 0});
@@ -320,7 +321,7 @@ fd_tree_ended(fd_tree *tree, uint32_t at)
         NO_CALL = FD_ENTRY_CONTRACTED | FD_ENTRY_PENDING | FD_ENTRY_ENGINE
     };
     const fd_entry *entry = &tree->stack[at];
-    if (tree->events.chunk == NULL) {
+    if (!fd_tree_keeps_ends(tree)) {
         return;
     }
     fd_job *job = fd_tree_job_of(tree, entry);
@@ -329,7 +330,7 @@ fd_tree_ended(fd_tree *tree, uint32_t at)
         fd_tree_job_ended(tree, job, pending ? 0 : entry->context);
         return;
     }
-    if ((entry->flags & NO_CALL) != 0) {
+    if ((entry->flags & NO_CALL) != 0 || tree->events.chunk == NULL) {
         return;
     }
     const fd_context *context = fd_tree_context(tree, entry->context);

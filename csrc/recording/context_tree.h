@@ -220,7 +220,17 @@ fd_tree_job_of(const fd_tree *tree, const fd_entry *entry)
 /* End a job whose context is known and which does not own an entry. */
 void fd_tree_job_ended(fd_tree *tree, fd_job *job, uint32_t context);
 
-/* Add the event of the ending entry at index `at`, if there is a timeline. */
+/* Return whether ends of entries are stored: in a timeline, or in records of
+ * jobs. */
+static inline bool
+fd_tree_keeps_ends(const fd_tree *tree)
+{
+    return __builtin_expect(
+        tree->events.chunk != NULL || tree->jobs.chunk != NULL, false);
+}
+
+/* Add the event of the ending entry at index `at`, if there is a timeline, and
+ * end its job. */
 void fd_tree_ended(fd_tree *tree, uint32_t at);
 
 /* Close the topmost entry, at `depth`, whose caller is known. The caller of
@@ -246,7 +256,7 @@ fd_tree_truncate(fd_tree *tree, uint32_t depth)
 static inline void
 fd_tree_close(fd_tree *tree, uint32_t depth)
 {
-    if (__builtin_expect(tree->events.chunk != NULL, false)) {
+    if (fd_tree_keeps_ends(tree)) {
         for (uint32_t at = fd_tree_depth(tree); at-- > depth;) {
             fd_tree_ended(tree, at);
         }

@@ -20,6 +20,7 @@ enum {
 /* The timeline options of a recording. */
 typedef struct fd_timeline {
     bool on;
+    bool jobs;       /* keep records of jobs, which need no timeline */
     bool overwrites; /* drop the oldest events; otherwise the newest */
     bool numbers;    /* number calls of operators as torch.profiler does */
     uint64_t shortest[FD_TIMELINE_KINDS]; /* ticks; shorter calls are skipped.

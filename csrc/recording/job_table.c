@@ -29,8 +29,10 @@ reserve_job(fd_tree *tree)
 fd_job *
 fd_jobs_begin(fd_tree *tree, const fd_job *what)
 {
-    if (tree->events.chunk == NULL
-        || tree->events.shortest[FD_TIMELINE_JOBS] == UINT64_MAX) {
+    const fd_timeline *timeline = &tree->recording->timeline;
+    bool drawn =
+        timeline->on && timeline->shortest[FD_TIMELINE_JOBS] != UINT64_MAX;
+    if (!drawn && !timeline->jobs) {
         return NULL;
     }
     fd_job *job = reserve_job(tree);

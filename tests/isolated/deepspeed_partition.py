@@ -26,7 +26,7 @@ from torch import nn
 import fastdispatch
 from fastdispatch.pipeline import partition, with_parts
 
-STAGES, MICRO_BATCHES, STEPS = 2, 4, 3
+STAGES, MICRO_BATCHES, STEPS = 2, 4, 5
 
 
 class Nap(torch.autograd.Function):

@@ -133,6 +133,7 @@ session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (notebook) {
         fd_notebook_begin(session);
     }
+    timeline.jobs = timing != 0;
     fd_recording_plan(session->recording, &timeline);
     session->origins.keeps_starts =
         timeline.on && timeline.shortest[FD_TIMELINE_OPS] != UINT64_MAX;

@@ -72,6 +72,9 @@ UNEQUAL_CALLS, UNEQUAL_TIME = 1.1, 1.5
 #: stage-imbalance: predicted gain, as share of the step.
 STAGE_GAIN = 0.02
 
+#: pipeline-bubble: idle share of a step that unequal stages do not explain.
+BUBBLE = 0.1
+
 #: slowdown: last steps compared with the first ones, minimum number of steps, significance of the trend (standard
 #: deviations), share of the growth in one path, and growth of that path compared with the rest of the step.
 GROWTH, GROWTH_STEPS, GROWTH_SIGMAS, GROWTH_PATH, GROWTH_OF_PATH = 1.25, 16, 4.0, 0.5, 1.5

@@ -8,6 +8,7 @@ from statistics import median
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.pipeline_stages import same_stage
 from fastdispatch.detectors.rank_figures import RankFigures, rank_figures, waiting
 from fastdispatch.text.formats import seconds
 
@@ -24,8 +25,11 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         return
     figures = rank_figures(steps)
     waits = waiting(steps)
-    for one in figures:
-        others = [other for other in figures if other is not one]
+    groups = [group for group in same_stage(steps, figures) if len(group) > 1]
+    if not groups:
+        yield NotDecided(ID, "each rank is another stage of a pipeline")
+    for one, group in [(one, each) for each in groups for one in each]:
+        others = [other for other in group if other is not one]
         usual = median(other.work for other in others)
         extra = one.work - usual
         if extra < limits.SLOW_SHARE * usual or extra < limits.SLOW_MS * 1e6 or one.work < max(o.work for o in others):

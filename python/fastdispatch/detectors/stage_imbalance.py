@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from fastdispatch._core import Error
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.pipeline_stages import analysis, stage_jobs
+from fastdispatch.pipeline.report import PipelineReport
+from fastdispatch.pipeline.sentences import Row
 from fastdispatch.text.formats import seconds
 
 ID = "stage-imbalance"
 
-ADVICE = "move layers to other stages: fastdispatch pipeline partition prints a better split"
-
 
 def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
-    from fastdispatch.pipeline.report import report
-
-    try:
-        made = report(steps.trace)
-    except Error:
+    made = analysis(steps)
+    if made is None:
         yield NotDecided(ID, "no jobs of a pipeline were recorded")
         return
     if len(made.table) < 2 or not made.step:
@@ -31,16 +29,54 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     gain = slowest["busy"] - mean
     if gain < limits.STAGE_GAIN * made.step or slowest["busy"] < limits.UNEQUAL_CALLS * mean:
         return
-    rows = [row for row in range(len(steps.paths["node"])) if steps.kind(row) == "job" and steps.key(row) == "forward"]
+    heavy, name = _heavy_module(steps, slowest["ranks"])
+    rows = stage_jobs(steps)
     steps.claimed.update(row for row, main in enumerate(steps.main) if main)
     times = {str(row["stage"]): round(row["busy"]) for row in made.table}
     yield steps.finding(
         ID,
-        f"stage {slowest['stage']} computes {seconds(slowest['busy'])} per step, the mean stage {seconds(mean)}",
-        steps.where(rows[0] if rows else 0),
+        f"stage {slowest['stage']} computes {seconds(slowest['busy'])} per step, the mean stage {seconds(mean)}"
+        + (f", mostly in {name}" if name else ""),
+        steps.where(heavy if heavy >= 0 else rows[0] if rows else 0),
         gain,
         f"the other stages wait for it; equal stages save {seconds(gain)} of an iteration of {seconds(made.step)}",
-        ADVICE,
+        _advice(steps, made, slowest, name),
         ranks=list(slowest["ranks"]),
         evidence={"busy_ns": times, "ns_per_step": round(gain)},
     )
+
+
+def _heavy_module(steps: MeasuredSteps, ranks: list[int]) -> tuple[int, str]:
+    """Return the path and the name of the smallest module that has half of the modules' time on these ranks, -1 and ""
+    without any. The outermost module has no name: it is the stage."""
+    times = Counter[int]()
+    paths = steps.paths
+    for index, rank in enumerate(steps.trace.ranks):
+        if rank["rank"] in ranks:
+            own = steps.trace.core.contexts(index, rank["window"] is None)
+            for row, module in enumerate(paths["module"]):
+                if module >= 0 and not any(paths["module"][above] == module for above in steps.above(row)):
+                    times[module] += own["total"][row] + own["backward"][row]
+    if not times:
+        return -1, ""
+    parents = steps.trace.modules["parent"]
+    outermost = found = max(times, key=lambda module: (times[module], -module))
+    while True:
+        inner = max((m for m in times if parents[m] == found), key=lambda m: times[m], default=found)
+        if inner == found or 2 * times[inner] < times[outermost]:
+            break
+        found = inner
+    rows = [row for row, module in enumerate(paths["module"]) if module == found and steps.main[row]]
+    row = next(filter(steps.is_user, rows), rows[0] if rows else -1)
+    path, kind = steps.trace.modules["path"][found], steps.trace.modules["class"][found]
+    return row, "" if found == outermost else f"{path} ({kind})"
+
+
+def _advice(steps: MeasuredSteps, made: PipelineReport, slowest: Row, name: str) -> str:
+    layers = sum(len(row["names"]) for row in slowest["layers"])
+    if layers == 1 and name:
+        return f"split {name}: it is the only layer of its stage"
+    place = steps.trace.name
+    if made.layers_timed:
+        return f"fastdispatch pipeline partition {place} -n {made.stages * made.chunks} prints a better split"
+    return f"move layers to other stages: fastdispatch pipeline report {place} estimates what each move saves"

@@ -8,6 +8,7 @@ from statistics import median
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, MeasuredSteps, number
 from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.pipeline_stages import same_stage
 from fastdispatch.detectors.rank_figures import RankFigures, rank_figures, waiting
 from fastdispatch.text.formats import seconds
 
@@ -20,7 +21,11 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if len(steps.ranks) < 2:
         yield NotDecided(ID, "one rank")
         return
-    figures = rank_figures(steps)
+    groups = [group for group in same_stage(steps, rank_figures(steps)) if len(group) > 1]
+    if not groups:
+        yield NotDecided(ID, "each rank is another stage of a pipeline")
+        return
+    figures = max(groups, key=lambda group: max(rank.work for rank in group) - min(rank.work for rank in group))
     most = max(figures, key=lambda rank: rank.work)
     least = min(figures, key=lambda rank: rank.work)
     gain = most.work - median(rank.work for rank in figures if rank is not most)

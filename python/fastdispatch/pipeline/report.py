@@ -56,6 +56,8 @@ class PipelineReport:
         self._notes = notes
         #: Of an engine without stages: one row per rank, ns of a mean step.
         self.phases = phases
+        #: Whether the time of each layer of the model is known.
+        self.layers_timed = False
         #: Processes of a pipeline, global stages of one of them, copies of the pipeline.
         self.stages: int = made["stages"]
         self.chunks: int = made["chunks"]
@@ -394,7 +396,7 @@ def report(
 
     Raises :class:`fastdispatch.Error` where no rank recorded a job of a pipeline.
     """
-    trace = run if isinstance(run, Trace) else load(run)
+    trace = run if isinstance(run, Trace) else load(run, steps="settled")
     facts = [{"rank": rank["rank"], **(rank["meta"].get("pipeline") or {})} for rank in trace.ranks]
     number_layers(facts)
     layers, weights, notes = layers_of(facts, trace)
@@ -413,11 +415,15 @@ def report(
     phases: list[Row] = []
     if not made["ranks"]["rank"]:
         if "DeepSpeedEngine" not in trace.nodes["class"]:
-            why = next((each["note"] for each in facts if each.get("note")), "record with jobs=True or mark them")
+            unknown = "none of DeepSpeed, Megatron and PyTorch ran one in the recorded steps, and no job was marked"
+            untimed = not any(rank["timing"] for rank in trace.ranks)
+            why = next((each["note"] for each in facts if each.get("note")), "no times" if untimed else unknown)
             raise Error(f"no pipeline engine found: the recording has no jobs; {why}")
         phases = phases_of(trace)
         notes.append("DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model")
-    return PipelineReport(made, engine, facts, [*notes, *_engine_notes(facts), *_missing(trace, made)], phases)
+    found = PipelineReport(made, engine, facts, [*notes, *_engine_notes(facts), *_missing(trace, made)], phases)
+    found.layers_timed = weights is not None
+    return found
 
 
 def phases_of(trace: Trace) -> list[Row]:

@@ -19,12 +19,19 @@ _SAVES = 0.01
 _SLOW = 1.1
 _SLOW_LINK = 1.5
 _MOST = 3
+#: Schedules that an engine has; others have no sentence.
+_SCHEDULES_OF = {
+    "deepspeed": ("deepspeed-train",),
+    "megatron": ("1f1b", "interleaved"),
+    "torch": ("gpipe", "1f1b", "interleaved", "zb-v"),
+}
 
 
 class FigureTable(Protocol):
     """The figures of a report that sentences use."""
 
     stages: int
+    engine: Row | None
     schedule: Row
     shares: Columns
 
@@ -159,7 +166,13 @@ def _changes(made: FigureTable) -> Iterator[str]:
     elif overlap is not None:
         saved = percent(overlap["share"])
         yield f"receivers wait during transfers: overlapped transfers would save {saved}"
-    rest = [row for row in made.what_if if row["change"] not in ("move_layer", "overlapped_transfers")]
+    available = _SCHEDULES_OF.get((made.engine or {}).get("engine", ""))
+    rest = [
+        row
+        for row in made.what_if
+        if row["change"] not in ("move_layer", "overlapped_transfers")
+        and (row["schedule"] is None or available is None or row["schedule"] in available)
+    ]
     for row in rest[:1]:
         if row["share"] >= _SAVES:
             yield f"largest saving: {row['words']}, {percent(row['share'])} of a step"

@@ -87,8 +87,9 @@ class CallGraph(Recorded):
         Also record when each call happened: ``True``, kinds of calls (``"ops,python>50us"``), or a
         :class:`fastdispatch.Timeline`.
     jobs:
-        ``True`` adds jobs to the timeline, or makes a timeline of only jobs: each :class:`fastdispatch.job`, and each
-        job of a pipeline engine (DeepSpeed, torch.distributed.pipelining, Megatron; docs/formats/pipeline-jobs.md).
+        ``True`` adds jobs to the timeline, or makes a timeline of only jobs. Their records (``Trace.jobs``) need no
+        option: each :class:`fastdispatch.job`, and each job of a pipeline engine (DeepSpeed,
+        torch.distributed.pipelining, Megatron; docs/formats/pipeline-jobs.md).
     et:
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step needs about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
@@ -258,10 +259,10 @@ class CallGraph(Recorded):
         if self._gpu is not None:
             self._gpu.attach(session, self._gpu_always)
         self._measures.attach(session)
-        if self._timeline is not None and "jobs" in self._timeline.shortest():
+        if self._timing:
             self._engines = Engines(session, self._note)
-            if self._calls == "off":
-                self._engines.blind()
+        if self._engines is not None and self._calls == "off" and self._timeline is not None:
+            self._engines.blind()
         self._note(facts() | {"run_id": self._run_id, "options": self._options()})
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})

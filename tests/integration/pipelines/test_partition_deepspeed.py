@@ -11,6 +11,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
+from fastdispatch.page.html_timeline import findings_of
 from tests import commands, processes, schemas
 
 pytestmark = pytest.mark.torch
@@ -101,10 +102,26 @@ def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[st
     trace = fastdispatch.load(tmp_path / "after")
     modules = trace.table("node")
     ran = [calls for where, calls in zip(modules["where"], modules["calls"], strict=True) if "[Dear]:forward" in where]
-    assert ran == [3 * 4 * 5]
+    assert ran == [5 * 4 * 5]
+    the_imbalance_is_found_without_an_option(tmp_path / "before")
     assert main(["pipeline", "partition", str(tmp_path / "before"), "-n", "2", "--report"]) == 0
     shown, reported = capsys.readouterr()
     assert re.findall(r"\d+: (.*)", shown) == [*5 * ["Dear"], "<no module>", *3 * ["Linear"]]
     assert reported.startswith("fastdispatch: layers 5 are functions or shared modules")
     assert main(["pipeline", "partition", str(tmp_path / "before" / "rank00000.fd"), "-n", "2"]) == 0
     assert "no recording of rank 1: layers that ran only there are missing" in capsys.readouterr().err
+
+
+def the_imbalance_is_found_without_an_option(run: Path) -> None:
+    """Jobs need no option; report and page have the same sentences; no rank is slow, because its stage is."""
+    made = fastdispatch.pipeline.report(run)
+    assert (made.stages, made.schedule["name"], made.layers_timed) == (2, "deepspeed-train", True)
+    page = findings_of(fastdispatch.load(run, timeline=True, steps="settled"))
+    assert page["findings"] == made.sentences
+    assert not [sentence for sentence in made.sentences if "schedule zb" in sentence]
+    found = fastdispatch.findings(run)
+    first = found.findings[0]
+    assert first.id == "stage-imbalance" and first.title.startswith("stage 0 computes ")
+    assert first.advice == f"fastdispatch pipeline partition {run} -n 2 prints a better split"
+    assert not {"slow-rank", "unequal-work"} & {each.id for each in found.findings}
+    assert {"slow-rank", "unequal-work"} <= {each.id for each in found.not_decided}

@@ -23,8 +23,8 @@ PROGRAMS = processes.ROOT / "tests" / "programs"
 FILES = {path.stem: path for path in sorted(PROGRAMS.rglob("*.py")) if path.stem != "record"}
 NAMES = [name for name, path in FILES.items() if "FINDING" in path.read_text()]
 
-#: Detectors without a program here: they need a GPU (test_findings_gpu.py), or a budget.
-OTHERS = {"launch-bound", "allocator-retry", "own-cost"}
+#: Detectors without a program here: they need a GPU (test_findings_gpu.py), a budget, or an engine.
+OTHERS = {"launch-bound", "allocator-retry", "own-cost", "pipeline-bubble"}
 
 
 @pytest.fixture(scope="module")

@@ -57,12 +57,16 @@ def test_each_job_is_a_row_with_its_numbers(options: dict[str, Any]) -> None:
     assert jobs == trace.jobs(0)
 
 
-def test_without_a_timeline_of_jobs_they_are_nodes_alone() -> None:
-    for options in ({"timeline": False}, {"timeline": "python"}, {"timing": False, "timeline": False}):
-        trace = record(schedule, **options)
-        calls = traces.calls(trace, "key")
-        assert (calls["forward"], calls["send"], calls["optimizer"]) == (4, 4, 2)
-        assert trace.jobs()["kind"] == []
+@pytest.mark.parametrize("options", ({"timeline": False}, {"timeline": "python"}, {"timing": False}), ids=str)
+def test_jobs_need_no_timeline_but_times(options: dict[str, Any]) -> None:
+    trace = record(schedule, **{"timeline": False} | options)
+    calls = traces.calls(trace, "key")
+    assert (calls["forward"], calls["send"], calls["optimizer"]) == (4, 4, 2)
+    assert trace.jobs()["kind"] == ([] if "timing" in options else KINDS)
+    assert not any(trace.jobs()["open"])
+
+
+def test_a_timeline_without_jobs_does_not_draw_them() -> None:
     events = json.loads(record(schedule, timeline="ranges,python").export("chrome"))["traceEvents"]
     assert not {"forward", "send"} & {event["name"] for event in events}
 

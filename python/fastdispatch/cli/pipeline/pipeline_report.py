@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fastdispatch.cli.paths import Input, SvgFile
+from fastdispatch.cli.paths import LAST_RUN, Input, SvgFile, last_run
 from fastdispatch.cli.timeline.timeline_merge import add_aligned
 from fastdispatch.files.output import write
 from fastdispatch.pipeline.report import report
@@ -17,7 +17,14 @@ ranks."""
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("report", help="analyze the time of a pipeline", description=_DESCRIPTION)
-    parser.add_argument("run", nargs="+", type=Input, metavar="RUN", help="run to analyze, see above")
+    parser.add_argument(
+        "run",
+        nargs="*",
+        type=Input,
+        default=[Input(last_run())],
+        metavar="RUN",
+        help=f"run to analyze, see above (default: $FASTDISPATCH_OUT or {LAST_RUN})",
+    )
     parser.add_argument(
         "--iterations",
         type=_span,
