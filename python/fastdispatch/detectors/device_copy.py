@@ -44,7 +44,7 @@ def _copies(steps: MeasuredSteps) -> Iterator[Finding]:
     copies: dict[int, list[int]] = {}
     for path in range(len(steps.paths["node"])):
         if _is_copy(steps, path) and steps.user(path) >= 0:
-            copies.setdefault(steps.paths["node"][steps.user(path)], []).append(path)
+            copies.setdefault(steps.paths["node"][steps.maker(path)], []).append(path)
     for paths in copies.values():
         time = steps.unclaimed(paths, backward=True)
         if time < limits.COPY_SHARE * steps.step:
@@ -52,11 +52,12 @@ def _copies(steps: MeasuredSteps) -> Iterator[Finding]:
         heaviest = max(paths, key=lambda path: steps.total(path) + steps.backward(path))
         count = sum(map(steps.calls, paths))
         steps.claim(paths)
+        maker = steps.maker(heaviest)
+        where = steps.place(heaviest, maker, *_SPELLING.get(steps.key(heaviest), ()))
         yield steps.finding(
             ID,
-            f"{steps.name(steps.user(heaviest))} copies tensors, {counted(count, 'call')} per step"
-            f" ({steps.key(heaviest)})",
-            steps.where(heaviest, *_SPELLING.get(steps.key(heaviest), ())),
+            f"{steps.name(maker)} copies tensors, {counted(count, 'call')} per step ({steps.key(heaviest)})",
+            where,
             time,
             f"{seconds(time)} or {percent(time / steps.step)} of a step with backward, in"
             f" {', '.join(sorted({steps.key(path) for path in paths}))}",
@@ -66,6 +67,7 @@ def _copies(steps: MeasuredSteps) -> Iterator[Finding]:
                 "calls_per_step": round(count, 2),
                 "ns_per_step": round(time),
             },
+            **({"severity": "info"} if where.called_from else {}),
         )
 
 

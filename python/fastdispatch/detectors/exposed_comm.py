@@ -15,6 +15,24 @@ ID = "exposed-comm"
 _REPLICA = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:forward"
 _NO_SYNC = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:no_sync"
 
+#: Folders of frameworks that call collectives on behalf of the program.
+_SHARDED = "torch/distributed/fsdp/"
+_FRAMEWORKS = (
+    _SHARDED,
+    "torch/nn/parallel/",
+    "torch/distributed/_composable/",
+    "torch/distributed/pipelining/",
+    "torch/distributed/tensor/",
+    "torch/distributed/optim/",
+    "torch/distributed/algorithms/",
+)
+
+#: Functions of FSDP that reduce gradients.
+_REDUCES = (
+    "torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py:[]:foreach_reduce",
+    "torch/distributed/fsdp/_runtime_utils.py:[]:_reduce_grad",
+)
+
 #: Names of collectives of torch.distributed in a program's source.
 _COLLECTIVES = (
     "all_reduce",
@@ -37,6 +55,14 @@ _MESSAGES = {"c10d::send", "c10d::recv_", "c10d::recv_any_source_"}
 _BARRIERS = {"c10d::barrier", "c10d::monitored_barrier_"}
 
 ADVICE_NO_SYNC = "run all micro-batches except the last below model.no_sync(): gradients are then reduced once per step"
+ADVICE_SHARDED_SYNC = (
+    "call model.set_requires_gradient_sync(False) for all micro-batches except the last (FSDP1: model.no_sync()):"
+    " gradients are then reduced once per step, and stay unsharded until then"
+)
+ADVICE_SHARDED = (
+    "use larger micro-batches, keep parameters gathered (reshard_after_forward=False), gather earlier"
+    " (set_modules_to_forward_prefetch), or shard several layers together"
+)
 ADVICE_LOOP = "reduce one flat tensor instead of many (torch._utils._flatten_dense_tensors, DistributedDataParallel)"
 ADVICE_BARRIER = (
     "remove it if no rank needs what the others have done: collectives wait for all ranks anyway; the time of a slower "
@@ -52,6 +78,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     waits = waiting(steps)
     rows = [row for row, wait in enumerate(waits) if wait and steps.main[row] and not steps.paths["async"][row]]
     yield from _accumulation(steps, rows)
+    yield from _sharded_accumulation(steps)
     yield from _loops(steps)
     yield from _barriers(steps)
     if len(steps.ranks) < 2:
@@ -64,15 +91,17 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if left < limits.COMM_SHARE * least.whole or left < limits.COMM_MS * 1e6:
         return
     heaviest = max(rows, key=lambda row: least.shortest.get(row, 0.0))
+    framework = _framework(steps, heaviest)
+    is_sharded = framework >= 0 and steps.file(framework).startswith(_SHARDED)
     for row in rows:
         steps.claimed.add(row)
     yield steps.finding(
         ID,
         "the step waits for communication on every rank",
-        steps.where(heaviest, *_COLLECTIVES, "backward"),
+        steps.place(heaviest, framework) if framework >= 0 else steps.where(heaviest, *_COLLECTIVES, "backward"),
         left,
         f"rank {least.rank} waits least: at least {seconds(left)}, {percent(left / least.whole)} of a step",
-        ADVICE,
+        ADVICE_SHARDED if is_sharded else ADVICE,
         evidence={"ns_per_step": {str(rank.rank): round(rank.wait) for rank in figures}, "calls_per_step": 0},
     )
 
@@ -104,12 +133,45 @@ def _accumulation(steps: MeasuredSteps, rows: list[int]) -> Iterator[Finding]:
     )
 
 
+def _sharded_accumulation(steps: MeasuredSteps) -> Iterator[Finding]:
+    """Report sharded gradients that are reduced for every micro-batch of a step."""
+    passes = sum(map(steps.calls, steps.passes))
+    reduces = [row for row in steps.named(*_REDUCES) if steps.calls(row) >= max(1.95, 0.95 * passes)]
+    if passes < 1.95 or not reduces:
+        return
+    time = min(sum(rank.total(steps, row) for row in reduces) for rank in rank_figures(steps)) * (1 - 1 / passes)
+    count = sum(map(steps.calls, reduces))
+    steps.claim(reduces)
+    yield steps.finding(
+        ID,
+        f"FSDP reduces gradients for each of {number(passes)} micro-batches",
+        steps.where(steps.passes[0], "backward"),
+        time,
+        f"{number(passes)} backward passes and {number(count)} reductions of gradients per step",
+        ADVICE_SHARDED_SYNC,
+        evidence={"calls_per_step": round(count, 2), "backward_per_step": round(passes, 2), "ns_per_step": round(time)},
+        severity="warning",
+    )
+
+
+def _framework(steps: MeasuredSteps, path: int) -> int:
+    """Return the function of a framework that calls a collective on behalf of the program; -1: the program does."""
+    for row in steps.above(path):
+        if steps.is_user(row) and not steps.is_part(row):
+            return -1
+        if steps.is_library(row) or (steps.is_python(row) and steps.file(row).startswith(_FRAMEWORKS)):
+            return row
+    return -1
+
+
 def _loops(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report functions of the program that call many collectives in a step."""
     loops: dict[int, list[int]] = {}
     for row, node in enumerate(steps.paths["node"]):
         key = steps.keys[node]
-        if key.startswith("c10d::") and key not in _MESSAGES and steps.main[row] and steps.phase(row) != BACKWARD:
+        if not key.startswith("c10d::") or key in _MESSAGES or not steps.main[row] or steps.phase(row) == BACKWARD:
+            continue
+        if row not in steps.claimed and _framework(steps, row) < 0:
             loops.setdefault(steps.user(row), []).append(row)
     for user, paths in loops.items():
         calls = sum(map(steps.calls, paths))
@@ -136,7 +198,7 @@ def _barriers(steps: MeasuredSteps) -> Iterator[Finding]:
         if steps.keys[node] not in _BARRIERS or not steps.main[row] or row in steps.claimed:
             continue
         calls, user = steps.calls(row), steps.user(row)
-        if calls < limits.EVERY or user < 0:
+        if calls < limits.EVERY or user < 0 or _framework(steps, row) >= 0:
             continue
         top = _outer(steps, row, user)
         time = steps.unclaimed({top})

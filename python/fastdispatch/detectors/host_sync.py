@@ -84,9 +84,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from anomaly_checks(steps, ID)
     reads: dict[int, list[int]] = {}
     for path in reads_of_program(steps):
-        user = steps.user(path)
-        if user >= 0:
-            reads.setdefault(steps.paths["node"][user], []).append(path)
+        if steps.user(path) >= 0:
+            reads.setdefault(steps.paths["node"][steps.maker(path)], []).append(path)
     reported = [node for node, paths in reads.items() if _is_reported(steps, paths)]
     for node in reported:
         yield _finding(steps, reads[node])
@@ -158,20 +157,21 @@ def _is_reported(steps: MeasuredSteps, paths: list[int]) -> bool:
 
 def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     heaviest = max(paths, key=lambda path: (steps.paths["calls"][path], steps.paths["total"][path]))
-    user = steps.user(heaviest)
+    maker = steps.maker(heaviest)
     count = sum(map(steps.calls, paths))
     around, prints = _around(steps, paths)
     if prints:
         count = sum(map(steps.calls, prints))
-    loops = {row for path in paths if _is_loop(steps, steps.user(path), paths) for row in _callers(steps, path)}
+    loops = {row for path in paths if _is_loop(steps, steps.maker(path), paths) for row in _callers(steps, path)}
     time = steps.unclaimed(around) + sum(steps.own(row) for row in loops - steps.claimed)
     steps.claim(around)
     steps.claimed |= loops
     operator = steps.key(heaviest)
     calls = ("print", "info", "debug", "write", "format", "repr", "str") if prints else SPELLING.get(operator, ())
-    where = steps.where(heaviest, *calls)
-    if operator == "aten::is_nonzero" and where.line == steps.trace.nodes["line"][steps.paths["node"][user]]:
-        where.line = steps.sources.branch(steps.paths["node"][user]) or where.line
+    where = steps.place(heaviest, maker, *calls)
+    node = steps.paths["node"][maker]
+    if operator == "aten::is_nonzero" and where.line == steps.trace.nodes["line"][node]:
+        where.line = steps.sources.branch(node) or where.line
     what = "prints tensors" if prints else f"reads values of tensors ({operator})"
     times = f"{number(count)} times per step" if count >= 1.05 else "every step"
     phase = steps.phase(heaviest)
@@ -181,7 +181,7 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     proof = f"{names}: {calls_text}, {seconds(time)} or {percent(time / steps.step)} of a step"
     found = steps.finding(
         ID,
-        f"{steps.name(user)} {what} {times}{_library(steps, heaviest)}",
+        f"{steps.name(maker)} {what} {times}",
         where,
         time,
         f"{proof}; each call waits for all queued work of a GPU",
@@ -193,48 +193,43 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
             "phase": ("other", "forward", "backward", "optimizer", "data")[phase],
         },
     )
-    if found.severity == "info" and (phase != OTHER or count >= 2):
+    if where.called_from:
+        found.severity = "info"  # the program cannot change a library
+    elif found.severity == "info" and (phase != OTHER or count >= 2):
         found.severity = "warning"
     return found
 
 
-def _is_loop(steps: MeasuredSteps, user: int, paths: list[int]) -> bool:
+def _is_loop(steps: MeasuredSteps, maker: int, paths: list[int]) -> bool:
     """Return whether each call of a function loops over reads, so that its own time is that of the loop."""
-    reads = sum(steps.calls(path) for path in paths if steps.user(path) == user)
-    return limits.LOOP_OPS * limits.EVERY <= limits.LOOP_OPS * steps.calls(user) <= reads
+    reads = sum(steps.calls(path) for path in paths if steps.maker(path) == maker)
+    return limits.LOOP_OPS * limits.EVERY <= limits.LOOP_OPS * steps.calls(maker) <= reads
 
 
 def _callers(steps: MeasuredSteps, path: int) -> Iterator[int]:
     """Yield the calls around a path, up to the one of the function of the program."""
     for above in steps.above(path):
         yield above
-        if above == steps.user(path):
+        if above == steps.maker(path):
             break
 
 
 def _around(steps: MeasuredSteps, paths: list[int]) -> tuple[list[int], list[int]]:
     """Return the paths whose time reads of values take: with the rest of their loop, and with the calls that format
     tensors, which are also returned."""
-    prints = sorted({_printing(steps, path, steps.user(path)) for path in paths} - {-1})
+    prints = sorted({_printing(steps, path, steps.maker(path)) for path in paths} - {-1})
     around = {*paths, *_loop(steps, paths), *prints}
     return list(steps.outermost(around.__contains__)), prints
 
 
-def _printing(steps: MeasuredSteps, path: int, user: int) -> int:
+def _printing(steps: MeasuredSteps, path: int, maker: int) -> int:
     """Return the call of the program that formats a tensor and reads values for it; -1 for other reads."""
     outer, formats = path, False
     for above in steps.above(path):
-        if above == user:
+        if above == maker:
             break
         outer, formats = above, formats or steps.file(above) == "torch/_tensor_str.py"
     return outer if formats else -1
-
-
-def _library(steps: MeasuredSteps, path: int) -> str:
-    """Return the function of a library that reads on behalf of the program, as part of a sentence."""
-    caller = steps.caller(path)
-    outside = caller >= 0 and not steps.is_user(caller) and not steps.is_torch(caller)
-    return f", in {steps.key(caller)}" if outside else ""
 
 
 def _loop(steps: MeasuredSteps, paths: list[int]) -> Iterator[int]:

@@ -186,6 +186,17 @@ class MeasuredSteps:
         """The innermost function of the program at or above a path that is not part of another, -1 without."""
         return next((row for row in (path, *self.above(path)) if self.is_user(row) and not self.is_part(row)), -1)
 
+    def maker(self, path: int) -> int:
+        """The function that makes a call: as :meth:`user`, or a function of a library below it; not one of PyTorch or
+        the standard library, -1 without."""
+        found = (row for row in (path, *self.above(path)) if self.is_python(row) and not self.is_part(row))
+        return next((row for row in found if self.is_user(row) or self.is_library(row)), -1)
+
+    def is_library(self, path: int) -> bool:
+        """Whether a path ends in a function of an installed package other than PyTorch."""
+        node = self.paths["node"][path]
+        return self.is_python(path) and self.trace.nodes["from"][node] == "site" and not self.is_torch(path)
+
     def named(self, *keys: str) -> Iterator[int]:
         """Paths that end in nodes with these keys. A key with a line (``key@12``) is one of several functions."""
         nodes = {node for node, key in enumerate(self.keys) if key.partition("@")[0] in keys or key in keys}
@@ -205,16 +216,47 @@ class MeasuredSteps:
         """The place of a path in the program: its innermost function, and the line of the first of its ``calls`` (names
         of functions or methods, in the source if that is on this machine), else its first line."""
         user = self.user(path)
-        row = user if user >= 0 else path
+        return self.place(path, user if user >= 0 else path, *calls)
+
+    def place(self, path: int, row: int, *calls: str) -> Where:
+        """The same, in the function ``row`` at or above the path. If it is of a library or PyTorch, the place has also
+        the line of the program from which it is called."""
+        user = self.user(path)
         node = self.paths["node"][row]
-        line = self.sources.line(node, calls, self.calls(user) < limits.EVERY) if calls and user >= 0 else 0
         names = [self.key(above) for above in self.above(path) if self.kind(above) != "thread"]
         return Where(
             key=self.keys[node],
             file=self.trace.nodes["file"][node],
-            line=line or self.trace.nodes["line"][node],
+            line=self._line(path, row, calls) or self.trace.nodes["line"][node],
             path=[*reversed(names), self.key(path)],
+            called_from=self._called_from(path, user) if user >= 0 and user != row and row != path else "",
         )
+
+    def _line(self, path: int, row: int, calls: Sequence[str]) -> int:
+        """Return the line of a function that leads to a path: of the function of the program or a library that it
+        calls on the way, else of one of ``calls``; 0: unknown."""
+        way = [above for above in (path, *self.above(path)) if row < above and self.is_python(above)]
+        callee = next((above for above in reversed(way) if not self.is_part(above)), -1)
+        if not calls or self.kind(row) != "python" or (self.user(path) < 0):
+            return 0
+        if callee >= 0 and (self.is_user(callee) or self.is_library(callee)):
+            calls = (self.name(callee),)
+        return self.sources.line(self.paths["node"][row], calls, self.calls(row) < limits.EVERY)
+
+    def _called_from(self, path: int, user: int) -> str:
+        """Return file and line from which the program calls the function that leads to a path."""
+        node = self.paths["node"][user]
+        way = [above for above in (path, *self.above(path)) if user < above and self.is_python(above)]
+        callee = next((above for above in reversed(way) if not self.is_part(above)), -1)
+        names = self._spelled(callee) if callee >= 0 else ()
+        line = self.sources.line(node, names, self.calls(user) < limits.EVERY)
+        return f"{self.trace.nodes['file'][node]}:{line or self.trace.nodes['line'][node]}"
+
+    def _spelled(self, path: int) -> tuple[str, ...]:
+        """Return how a program may spell the call of a function: its name, or for a module that of its attribute."""
+        module = self.paths["module"][path]
+        of_module = (self.trace.modules["name"][module], "model") if module >= 0 else ()
+        return (self.name(path), *of_module)
 
     def unclaimed(self, paths: Iterable[int], *, backward: bool = False) -> float:
         """The time of paths with all below, without time that another finding claimed."""

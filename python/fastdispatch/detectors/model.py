@@ -13,15 +13,18 @@ SCHEMA = "fastdispatch-findings/1"
 
 @dataclass
 class Where:
-    """A place in the program: key of the function, its file and line (0: unknown), and the path to it."""
+    """The place of a call: key of the function that makes it, its file and line (0: unknown), and the path to it.
+    ``called_from``: file and line of the program from which it calls this function of a library; empty for its own."""
 
     key: str
     file: str = ""
     line: int = 0
     path: list[str] = field(default_factory=list)
+    called_from: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.file and self.line else self.key
+        place = f"{self.file}:{self.line}" if self.file and self.line else self.key
+        return f"{place}, called from your {self.called_from}" if self.called_from else place
 
 
 @dataclass

@@ -34,6 +34,9 @@ class RankFigures:
     def own(self, path: int) -> float:
         return float(self.paths["self"][path]) / self.steps
 
+    def total(self, steps: MeasuredSteps, path: int) -> float:
+        return sum(map(self.own, (path, *steps.below(path))))
+
     def calls(self, path: int) -> float:
         return float(self.paths["calls"][path]) / self.steps
 

@@ -66,8 +66,11 @@ class Sources:
             [] if function is None or not in_loop else [each for each in inside(function) if isinstance(each, _LOOPS)]
         )
         repeated = {id(part) for loop in loops for part in _again(loop)}
+        plain = {} if function is None else _assigned(function)
         for name in names:
-            named = [call for call in found if called(call) == name and not is_cast(call)]
+            named = [
+                call for call in found if called(call) == name and not is_cast(call) and not _of_number(call, plain)
+            ]
             for call in sorted(named, key=lambda call: id(call) not in repeated):
                 return call.func.end_lineno or call.lineno
         return 0
@@ -205,6 +208,65 @@ def called(call: ast.Call) -> str:
 def is_cast(call: ast.Call) -> bool:
     """Return whether a call is ``x.float()``, which reads no value, unlike ``float(x)``."""
     return isinstance(call.func, ast.Attribute) and call.func.attr in ("float", "int", "bool")
+
+
+#: Functions that convert a value; of a tensor they read it.
+_CONVERSIONS = {"int", "float", "bool"}
+
+#: Names of objects, and of functions with results, other than tensors.
+_PLAIN = {
+    "sys",
+    "os",
+    "args",
+    "arguments",
+    "argv",
+    "environ",
+    "opt",
+    "opts",
+    "options",
+    "cfg",
+    "conf",
+    "config",
+    "flags",
+}
+_PLAIN |= {"flags", "FLAGS", "hparams", "parser", "time", "random", "json", "re", "pathlib", "Path"}
+_PLAIN_RESULTS = {"len", "input", "getenv", "time", "perf_counter", "monotonic", "str", "get_rank", "ord"}
+_PLAIN_RESULTS |= {"get_world_size", "read", "strip", "split", "numel", "dim", "size", "device_count", "cpu_count"}
+_PLAIN_ATTRIBUTES = {"shape", "ndim", "device", "dtype"}
+
+
+def _assigned(function: ast.AST) -> dict[str, list[ast.expr]]:
+    """Return the values that a function assigns to each of its names."""
+    found: dict[str, list[ast.expr]] = {}
+    for part in inside(function):
+        for target in part.targets if isinstance(part, ast.Assign) else ():
+            if isinstance(target, ast.Name) and isinstance(part, ast.Assign):
+                found.setdefault(target.id, []).append(part.value)
+    return found
+
+
+def _of_number(call: ast.Call, assigned: dict[str, list[ast.expr]]) -> bool:
+    """Return whether a call converts a value that cannot be a tensor, such as ``int(sys.argv[1])``."""
+    is_conversion = isinstance(call.func, ast.Name) and call.func.id in _CONVERSIONS
+    return is_conversion and (not call.args or _is_plain(call.args[0], assigned))
+
+
+def _is_plain(value: ast.expr, assigned: dict[str, list[ast.expr]], depth: int = 3) -> bool:
+    if isinstance(value, (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict)):
+        return True
+    if isinstance(value, (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.IfExp)):
+        parts = [each for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr)]
+        return all(_is_plain(part, assigned, depth) for part in parts)
+    if isinstance(value, ast.Call):
+        return called(value) in _PLAIN_RESULTS | _CONVERSIONS or _is_plain(value.func, assigned, depth)
+    if isinstance(value, ast.Attribute) and value.attr in _PLAIN_ATTRIBUTES:
+        return True
+    if isinstance(value, (ast.Attribute, ast.Subscript)):
+        return _is_plain(value.value, assigned, depth)
+    if isinstance(value, ast.Name):
+        values = assigned.get(value.id, ()) if depth else ()
+        return value.id in _PLAIN or (bool(values) and all(_is_plain(each, assigned, depth - 1) for each in values))
+    return False
 
 
 def keyword(call: ast.Call, name: str) -> object:
