@@ -66,8 +66,7 @@ def add_flames(formats: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     folded.add_argument(
         "--weight",
         choices=("time", "calls", "gpu"),
-        default="time",
-        help="quantity that determines the width of calls (default: time)",
+        help="quantity that determines the width of calls (default: gpu if kernels were recorded, else time)",
     )
     folded.set_defaults(function=export_one)
     what = "a profile for pprof with calls, time, GPU time, and communicated and allocated bytes"
@@ -93,8 +92,10 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def export_one(arguments: argparse.Namespace) -> None:
-    weight: Literal["time", "calls", "gpu"] = getattr(arguments, "weight", "time")
+    weight: Literal["time", "calls", "gpu"] | None = getattr(arguments, "weight", None)
     trace = load(arguments.path, steps=arguments.steps)
+    if weight is None:
+        weight = "gpu" if "kernel" in trace.nodes["kind"] else "time"
     if weight == "gpu" and not any(trace.contexts["gpu_calls"]):
         raise Error(f"--weight gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, weight=weight))

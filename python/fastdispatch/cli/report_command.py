@@ -30,9 +30,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--sort",
-        default="total",
         choices=("calls", "ops", "self", "total", "backward", "spread", "gpu", "flops", "bytes", "comm", "allocated"),
-        help="sort by this column (default: total); the last four require a recording with --measure",
+        help="sort by this column (default: gpu if kernels were recorded, else total); the last four require a"
+        " recording with --measure",
     )
     parser.add_argument("--top", type=count, metavar="N", help=f"print N rows (default: {_TOP}; with --json all)")
     parser.add_argument("--all", action="store_true", help="print all rows, including functions of libraries")
@@ -159,6 +159,7 @@ def _print_flops(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_flops import SORTS, flop_report
 
+    arguments.sort = arguments.sort or "total"
     if arguments.sort not in SORTS:
         raise Error(f"--sort {arguments.sort}: with --flops one of {', '.join(SORTS)}")
     everything = arguments.all or arguments.json
@@ -197,6 +198,7 @@ def _print_shapes(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_shapes import SORTS, shape_report
 
+    arguments.sort = arguments.sort or "total"
     if arguments.sort not in SORTS:
         raise Error(f"--sort {arguments.sort}: with --shapes one of {', '.join(SORTS)}")
     everything = arguments.all or arguments.json

@@ -121,8 +121,9 @@ def about(found: Facts, path: str) -> dict[str, Any]:
 
 
 def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> list[dict[str, Any]]:
-    """Return non-empty weights. ``whole`` is the value of 100 % of the time; of other weights it is their sum."""
-    used = []
+    """Return non-empty weights, the default first: GPU time if there is any. ``whole`` is the value of 100 % of the
+    time; of other weights it is their sum."""
+    used: list[dict[str, Any]] = []
     every: list[PageWeight | MeasuredWeight] = [*WEIGHTS, *more]
     for weight in every:
         everything = sum(table[weight.id])
@@ -130,7 +131,7 @@ def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> 
             base = whole if weight.id == "time" and whole else everything
             shown = {name: getattr(weight, name) for name in ("id", "label", "unit")}
             used.append(shown | {"whole": base})
-    return used
+    return sorted(used, key=lambda shown: shown["id"] != "gpu")
 
 
 #: Maximum number of ranks with figures per path; with more ranks the page has sums per function only.

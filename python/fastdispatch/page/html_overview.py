@@ -17,6 +17,7 @@ from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.read.waiting import is_communication
 from fastdispatch.report.processes_text import lines
 from fastdispatch.report.report_facts import Facts
+from fastdispatch.report.report_gpu import gpu_sentence
 from fastdispatch.report.report_paths import paths
 
 #: Parts of a step, in the order of the bar: phases, and what interrupts them.
@@ -36,13 +37,14 @@ def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any
     times = {phase.phase: phase.per_step if about.step else phase.self for phase in about.phases}
     values = {
         "per": "step" if about.step else "recording",
+        "gpu": gpu_sentence(about.gpu) if about.gpu is not None else "",
         "rank_count": number_of_ranks(trace.ranks),
         "parts": split.parts(times, trace.contexts),
         "window": None if about.window is None else about.window.text,
         "findings": [asdict(finding) for finding in found],
         "processes": list(lines(processes(trace.sources[0], trace))) if len(trace.sources) == 1 else [],
         "not_decided": [asdict(each) for each in found.not_decided],
-        "paths": asdict(paths(trace, None, about.whole_role, _PATHS, by_calls=about.whole == 0)),
+        "paths": asdict(paths(trace, None, about.whole_role, _PATHS, about.weight)),
     }
     rows = rank_rows(trace)
     values["ranks_per_row"] = max((row.ranks for row in rows), default=1)

@@ -60,7 +60,7 @@ class Views(ABC):
         self,
         *,
         by: By = "function",
-        sort: Sort = "total",
+        sort: Sort | None = None,
         top: int | None = _TOP,
         all: bool = False,
         rank: int | None = None,
@@ -74,10 +74,10 @@ class Views(ABC):
         """Return the report of ``fastdispatch report``, with the same options: ``print`` prints it, a notebook displays
         it as tables, ``as_json()`` returns it as a document.
 
-        ``top`` and ``all``: rows (None: all), and whether they include functions of libraries. ``tree``, ``paths``
-        (number of hottest paths, 0: as many as cover 80 % of the time), ``callers`` and ``callees`` (of the function
-        whose key contains this) are other views. Needs the extra ``view`` to print. Raises :class:`fastdispatch.Error`
-        for a missing rank or function.
+        ``sort``: by default GPU time if kernels were recorded, else total. ``top`` and ``all``: rows (None: all), and
+        whether they include functions of libraries. ``tree``, ``paths`` (number of hottest paths, 0: as many as cover
+        80 % of the time), ``callers`` and ``callees`` (of the function whose key contains this) are other views. Needs
+        the extra ``view`` to print. Raises :class:`fastdispatch.Error` for a missing rank or function.
         """
         from fastdispatch.report.report_model import ReportOptions, report
 

@@ -166,6 +166,11 @@ class Facts:
     gpu_missing: str = ""  # why GPU times are missing, a sentence for each reason
     gpu: GpuFacts | None = None  # None: no kernel was recorded
 
+    @property
+    def weight(self) -> str:
+        """Return the default weight of call paths: GPU time of kernels, self time, or calls without times."""
+        return "calls" if not self.whole else "gpu" if self.gpu is not None else "self"
+
 
 def facts(trace: Trace, rank: int | None) -> Facts:
     """Return facts about all ranks, or about rank number ``rank``."""

@@ -33,7 +33,7 @@ class ReportOptions:
     """Options of a report."""
 
     by: GroupBy = "function"  # phase: not for callers and callees
-    sort: str = "total"
+    sort: str | None = None  # None: by GPU time if there are kernels, else by total time
     top: int | None = None
     hide: bool = True
     rank: int | None = None
@@ -121,6 +121,9 @@ def report(trace: Trace, options: ReportOptions, path: str | None = None) -> Rep
         others = processes(trace.sources[0], trace)
         made.processes = [each for each in others if options.rank in (None, each.rank)]
     whole = made.facts.whole
+    by = "self" if options.sort == "self" and made.timing else made.facts.weight
+    if options.sort is None:
+        options.sort = "gpu" if made.facts.weight == "gpu" else "total"
     name = options.callers or options.callees
     if name is not None:
         if options.by == "phase":
@@ -130,7 +133,7 @@ def report(trace: Trace, options: ReportOptions, path: str | None = None) -> Rep
             trace, options.by, options.rank, name, side, options.top, whole=whole, hide=options.hide
         )
     elif options.paths is not None:
-        made.paths = paths(trace, options.rank, made.facts.whole_role, options.paths, by_calls=not made.timing)
+        made.paths = paths(trace, options.rank, made.facts.whole_role, options.paths, by)
     elif options.tree:
         made.tree = tree(
             trace,

@@ -25,8 +25,9 @@ class HotPath:
     short: list[str]  # keys without files
     module: str  # pattern of the modules of its end, "" for none
     instances: int  # number of those modules
-    weight: int  # sort key: self, or calls without times
+    weight: int  # sort key
     self: int
+    gpu: int  # of kernels that it launched
     calls: int  # calls of its end, including resumes
 
 
@@ -34,7 +35,7 @@ class HotPath:
 class Paths:
     """The heaviest paths, and the number of others. ``whole``: sum of all paths, ns or calls (``of``)."""
 
-    of: str  # self or calls
+    of: str  # self, gpu or calls
     whole: int
     rows: list[HotPath]
     more: int
@@ -48,6 +49,7 @@ class _PathEnd:
     node: int
     pattern: str
     self: int
+    gpu: int
     calls: int
     modules: set[int]
 
@@ -56,7 +58,7 @@ class _PathTable:
     """All paths, without duplicates. ``list[0]`` is the empty path."""
 
     def __init__(self) -> None:
-        self.list = [_PathEnd(0, -1, "", 0, 0, set())]
+        self.list = [_PathEnd(0, -1, "", 0, 0, 0, set())]
         self.known: dict[tuple[int, int, str], int] = {}
 
     def below(self, above: int, node: int, pattern: str) -> int:
@@ -65,7 +67,7 @@ class _PathTable:
             return above
         end = self.known.setdefault((above, node, pattern), len(self.list))
         if end == len(self.list):
-            self.list.append(_PathEnd(above, node, pattern, 0, 0, set()))
+            self.list.append(_PathEnd(above, node, pattern, 0, 0, 0, set()))
         return end
 
     def nodes(self, index: int) -> list[int]:
@@ -76,10 +78,11 @@ class _PathTable:
         return found[::-1]
 
 
-def paths(trace: Trace, rank: int | None, role: str, count: int, *, by_calls: bool) -> Paths:
-    """Return the ``count`` heaviest paths of the threads of ``role``; 0: as many as cover most of the weight."""
-    table = _collect(trace, rank, role)
-    weights = [end.calls if by_calls else end.self for end in table.list]
+def paths(trace: Trace, rank: int | None, role: str, count: int, by: str) -> Paths:
+    """Return the ``count`` heaviest paths of the threads of ``role``, ``by`` self, calls, or gpu: of all threads; 0: as
+    many as cover most of the weight."""
+    table = _collect(trace, rank, None if by == "gpu" else role)
+    weights = [getattr(end, by) for end in table.list]
     keys = trace.nodes["key"]
     heavy = [i for i in range(1, len(weights)) if weights[i] > 0]
     heavy.sort(key=weights.__getitem__, reverse=True)
@@ -90,20 +93,22 @@ def paths(trace: Trace, rank: int | None, role: str, count: int, *, by_calls: bo
     chosen.sort(key=lambda i: (-weights[i], [keys[node] for node in table.nodes(i)], table.list[i].pattern))
     chosen = chosen[:number]
     rows = [_row(trace, table, i, weights[i]) for i in chosen]
-    return Paths("calls" if by_calls else "self", whole, rows, len(heavy) - len(chosen))
+    return Paths(by, whole, rows, len(heavy) - len(chosen))
 
 
-def _collect(trace: Trace, rank: int | None, role: str) -> _PathTable:
+def _collect(trace: Trace, rank: int | None, role: str | None) -> _PathTable:
+    """Return the paths of all threads, or of those of ``role``."""
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
     patterns = [module_pattern(path) for path in trace.modules["path"]]
     kinds = trace.nodes["kind"]
-    operators = {node for node, kind in enumerate(kinds) if kind in ("op", "autograd")}
+    operators = {node for node, kind in enumerate(kinds) if kind in ("op", "autograd", "kernel")}
     passes = [kinds[node] == "thread" or is_library(trace, node) for node in range(len(kinds))]
     table = _PathTable()
     shown: list[int] = []  # per context: the path that its callees continue
-    columns = ("parent", "node", "module", "self", "calls", "resumes")
-    rows = zip(*(contexts[name] for name in columns), in_role(trace, contexts, role), strict=True)
-    for parent, node, module, own, calls, resumes, inside in rows:  # a parent comes before its children
+    columns = ("parent", "node", "module", "self", "gpu_self", "calls", "resumes")
+    chosen = in_role(trace, contexts, role) if role is not None else [True] * len(contexts["node"])
+    rows = zip(*(contexts[name] for name in columns), chosen, strict=True)
+    for parent, node, module, own, gpu, calls, resumes, inside in rows:  # a parent comes before its children
         above = shown[parent] if parent >= 0 else 0
         within = table.list[above].node in operators
         end = above if within or not inside else table.below(above, node, patterns[module] if module >= 0 else "")
@@ -111,6 +116,7 @@ def _collect(trace: Trace, rank: int | None, role: str) -> _PathTable:
         if inside:
             path = table.list[end]
             path.self += own
+            path.gpu += gpu
             path.calls += 0 if within else calls + resumes
             if module >= 0:
                 path.modules.add(module)
@@ -138,5 +144,6 @@ def _row(trace: Trace, table: _PathTable, index: int, weight: int) -> HotPath:
         instances=len(end.modules),
         weight=weight,
         self=end.self,
+        gpu=end.gpu,
         calls=end.calls,
     )

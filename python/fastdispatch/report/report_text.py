@@ -153,6 +153,8 @@ class _Drawing:
     def paths(self, found: Paths) -> Table:
         rows = found.rows
         figures = [("share", [f"{100 * row.weight / max(found.whole, 1):.1f} %" for row in rows])]
+        if found.of == "gpu":
+            figures.append(("GPU self", [seconds(row.gpu) for row in rows]))
         if self.report.timing:
             figures.append(("self", [seconds(row.self) for row in rows]))
         figures.append(("calls", [grouped(row.calls) for row in rows]))
@@ -233,7 +235,8 @@ def _instances(pattern: str, count: int) -> str:
 def _share_of(found: Paths) -> str:
     share = 100 * sum(row.weight for row in found.rows) / max(found.whole, 1)
     paths = "this path" if len(found.rows) == 1 else f"these {len(found.rows)} paths"
-    return f"{share:.0f} % of the {'calls' if found.of == 'calls' else 'time'} is in {paths}"
+    what = {"calls": "calls", "gpu": "GPU time"}.get(found.of, "time")
+    return f"{share:.0f} % of the {what} is in {paths}"
 
 
 def _through(wrappers: int) -> str:

@@ -47,7 +47,8 @@ function head() {
     const spread = about.step_count > 1 ? `median of ${counted(about.step_count, "step")}, half of them ${seconds(about.step_low)} to ${seconds(about.step_high)}` : "";
     const apart = about.parts.filter(({ name, time }) => name !== "training" && time > 0)
         .map(({ name, steps, time }) => `${name}${steps ? ` (${steps})` : ""} ${seconds(time)}`);
-    return [el("h2", {}, el("strong", {}, title), el("span", { class: "quiet" }, spread)),
+    return [found.values.gpu ? el("h2", {}, el("strong", {}, found.values.gpu)) : null,
+        el("h2", {}, el("strong", {}, title), el("span", { class: "quiet" }, spread)),
         el("p", { class: "quiet" }, text ?? `the whole recording, with start-up and first steps${about.whole_reason && about.whole_reason !== "requested" ? `: ${about.whole_reason}` : ""}`,
             text && apart.length > 0 ? `; apart: ${apart.join(", ")}` : "")];
 }
@@ -58,6 +59,25 @@ function leftOut(parts, whole) {
     const sum = parts.reduce((all, [, time]) => all + time, 0);
     return el("li", { class: "quiet rest", title: parts.map(([name, time]) => `${NAMES[name] ?? name}: ${seconds(time)}`).join("\n") },
         `${counted(parts.length, "part")} below ${LEAST} %: ${share(sum, whole)}, ${seconds(sum)}`);
+}
+
+/** The words of uses and causes of a GPU's time, and their colours. */
+const GPU = { compute: ["compute", 1], communication: ["communication", 3], copies: ["copies", 6], host: ["idle: the host is late", 7],
+    end: ["idle: end of the step", 5], launch: ["idle: launch latency", 4], wait: ["idle: waits for another stream or device", 2], undecided: ["idle: not decided", 0] };
+
+/** The time of the GPUs as a bar, like that of the step, and the functions in which they are idle. */
+function gpuBar() {
+    const gpu = trace.about.gpu;
+    if (!gpu?.window) return null;
+    const shown = Object.entries(GPU).map(([name, [words, colour]]) => [words, gpu[name], colour]).filter(([, time]) => time > 0);
+    const text = ([words, time]) => `GPU ${words}: ${share(time, gpu.window)} of ${counted(gpu.busy_steps, "recorded step")}`;
+    const late = gpu.places.filter(({ time }) => 100 * time >= gpu.window).slice(0, LISTED);
+    const place = ({ where, name, time }) => el("li", {}, trace.nodes.key.includes(where) ? button(name, () => toGraph(where), { class: "name" }) : name,
+        el("b", {}, share(time, gpu.window)), el("span", { class: "quiet" }, "idle"));
+    return el("div", { class: "step" }, el("h3", {}, "GPU"),
+        el("div", { class: "segments", role: "img", "aria-label": shown.map(text).join("; ") },
+            ...shown.map((part) => el("span", { class: `segment package-${part[2]}`, style: { flexGrow: String(part[1] / gpu.window) }, title: text(part) }))),
+        el("ul", { class: "parts" }, ...shown.map((part) => el("li", {}, el("i", { class: `swatch package-${part[2]}` }), part[0], el("b", {}, share(part[1], gpu.window)))), ...late.map(place)));
 }
 
 /** The step as a bar: one segment per part, named below it. */
@@ -131,9 +151,9 @@ function hottest() {
     const { rows, whole, more, of } = found.values.paths;
     if (rows.length === 0) return null;
     return el("section", {}, el("h3", {}, "Hottest paths"),
-        el("table", { class: "figures" }, el("thead", {}, el("tr", {}, ...["Path", `Share of ${of === "self" ? "the time" : "calls"}`, "Self", "Calls"].map((name, i) => el("th", { scope: "col", class: i > 1 ? "number" : "" }, name)))),
+        el("table", { class: "figures" }, el("thead", {}, el("tr", {}, ...["Path", `Share of ${{ self: "the time", gpu: "GPU time" }[of] ?? "calls"}`, "Self", "Calls"].map((name, i) => el("th", { scope: "col", class: i > 1 ? "number" : "" }, name)))),
             el("tbody", {}, ...rows.map((row) => path(row, whole, rows[0].weight)))),
-        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "self" ? "ns" : "count")} of ${counted(found.values.rank_count, "rank")}`));
+        el("p", { class: "quiet" }, more > 0 ? `${counted(more, "more path")}; ` : "", `100 % is ${figure(whole, of === "calls" ? "count" : "ns")} of ${counted(found.values.rank_count, "rank")}`));
 }
 
 /** Whether the figures are sums of ranks, and where heat maps are if the page has none. */
@@ -154,7 +174,7 @@ function changes() {
 function step() {
     const maps = rankMaps({ ...found.tables, perRow: found.values.ranks_per_row });
     const pages = [hottest(), maps && el("section", {}, el("h3", {}, counted(found.values.rank_count, "rank")), maps)].filter(Boolean);
-    return [...head(), bar(), sums(maps), findings(), processes(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)];
+    return [...head(), bar(), gpuBar(), sums(maps), findings(), processes(), el("div", { class: pages.length > 1 ? "halves" : "" }, ...pages)];
 }
 
 function mount(host) {
