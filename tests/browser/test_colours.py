@@ -61,7 +61,11 @@ def themes() -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-@pytest.mark.parametrize(("name", "count"), [(r"package-\d", 8), (r"tone-[\w-]+", 7)], ids=["packages", "changes"])
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [(r"package-\d", 8), (r"tone-[\w-]+", 7), (r"phase-\w+", 7)],
+    ids=["packages", "changes", "phases"],
+)
 def test_colours_are_distinguishable(name: str, count: int, vision: str) -> None:
     """Of changes: more differs from less, both from no change, and small changes from large ones."""
     found = seen(palette(name), vision)
@@ -70,9 +74,16 @@ def test_colours_are_distinguishable(name: str, count: int, vision: str) -> None
         assert math.dist(found[one], found[other]) >= LEAST_DISTANCE, (one, other)
 
 
+def test_phases_have_other_colours_than_packages() -> None:
+    phases, packages = (seen(palette(name), "full") for name in (r"phase-\w+", r"package-\d"))
+    for name, colour in phases.items():
+        if name != "phase-other":
+            assert min(math.dist(colour, other) for other in packages.values()) >= LEAST_DISTANCE, name
+
+
 def test_text_can_be_read() -> None:
     light, dark = themes()
-    colours = [*palette().values(), *palette(r"tone-[\w-]+").values()]
+    colours = [*palette().values(), *palette(r"tone-[\w-]+").values(), *palette(r"phase-\w+").values()]
     assert min(contrast(colour, light["on-colour"]) for colour in colours) >= 4.5
     for theme in (light, dark):
         for ground in ("ground", "panel", "raised"):

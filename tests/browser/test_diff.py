@@ -92,7 +92,7 @@ def test_a_flame_shows_both_and_the_direction(shown: Page, compared: tuple[Path,
         assert colours[f"tone-{name}"] > 300, name
     keys = [row.key for row in compared[1].rows]
     assert {"train.py:[]:new_now", "train.py:[]:gone_since"} <= set(keys)
-    shown.locator("#view-flame .scroller canvas").hover(position={"x": 10, "y": 30})
+    shown.locator("#view-flame .scroller canvas").hover(position={"x": 10, "y": 10})
     assert "91 ms \u2192 97 ms in total \u25b2 +7 %" in shown.locator(".tip").inner_text()
 
 
@@ -144,7 +144,7 @@ def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, brow
         shown.select_option("#rank", label="rank 1")
         assert rows(shown)["Model.slow"][2:5] == ["+30 ms \u25b2 +150 %", "20 ms", "50 ms"]
         look(shown, view="flame", rank=1)
-        shown.locator("#view-flame .scroller canvas").hover(position={"x": 10, "y": 30})
+        shown.locator("#view-flame .scroller canvas").hover(position={"x": 10, "y": 10})
         assert "91 ms \u2192 121 ms" in shown.locator(".tip").inner_text()
 
 

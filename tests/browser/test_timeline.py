@@ -9,8 +9,9 @@ from playwright.sync_api import Browser, Page
 
 import fastdispatch
 from fastdispatch.page.html import PageOptions, page
+from fastdispatch.page.plan_svg import colours
 from fastdispatch.pipeline import report
-from tests.browser.opened import look, opened, painted
+from tests.browser.opened import look, opened
 
 pytestmark = pytest.mark.torch
 
@@ -192,17 +193,50 @@ def test_no_view_without_a_timeline(gpt: Path, browser: Browser) -> None:
         assert shown.locator("#view-overview").is_visible()
 
 
-def test_a_stage_that_receives_is_hatched_as_one_that_does_nothing(tmp_path: Path, browser: Browser) -> None:
+def pixels(shown: Page, colour: str) -> int:
+    """The number of pixels of a colour in the timeline."""
+    wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    count: int = shown.evaluate(
+        """wanted => { const c = document.querySelector('#view-timeline .scroller canvas');
+        const copy = new OffscreenCanvas(c.width, c.height).getContext('2d');
+        copy.drawImage(c, 0, 0);
+        const d = copy.getImageData(0, 0, c.width, c.height).data; let count = 0;
+        for (let i = 0; i < d.length; i += 4) count += [0, 1, 2].every((n) => Math.abs(d[i + n] - wanted[n]) < 2);
+        return count; }""",
+        wanted,
+    )
+    return count
+
+
+@pytest.mark.parametrize("receive", ["receive", "RG"])
+def test_jobs_have_the_colours_of_the_drawing_and_receives_are_hatched(
+    receive: str, tmp_path: Path, browser: Browser
+) -> None:
     with fastdispatch.CallGraph(tmp_path / "run", timeline="jobs", jobs=True, calls="off", ops="off"):
-        for kind in ("forward", "receive", "backward"):
-            with fastdispatch.job(kind, mb=0, stage=0):
+        for kind in ("forward", receive, "backward"):
+            with fastdispatch.job(kind, mb=2, stage=0):
                 sum(range(100_000))
     file = tmp_path / "page.html"
     file.write_bytes(page(fastdispatch.load(tmp_path / "run", timeline=True), "run", PageOptions()))
     with opened(browser, file, "view=timeline&theme=light") as shown:
-        colours = painted(shown, "#view-timeline .scroller canvas")
-        assert min(colours["package-1"], colours["package-2"]) > 300
-        assert colours["package-4"] < SLICE_HEIGHT
+        assert min(pixels(shown, colours(2, kind)[0]) for kind in ("F", "B")) > 300
+        assert pixels(shown, "#37474f") < SLICE_HEIGHT  # of transfers
+
+
+def test_the_view_opens_at_two_steps_with_folded_threads_below_stages(tmp_path: Path, browser: Browser) -> None:
+    with fastdispatch.CallGraph(tmp_path / "run", timeline=True, ops="off", steps="all") as graph:
+        for _ in range(10):
+            with fastdispatch.job("forward", mb=0, stage=0):
+                sum(map(abs, range(300_000)))
+            graph.step()
+    file = tmp_path / "page.html"
+    trace = fastdispatch.load(tmp_path / "run", timeline=True)
+    file.write_bytes(page(trace, "run", PageOptions()))
+    steps = trace.ranks[0]["latest_steps"]
+    with opened(browser, file, "view=timeline&theme=light") as shown:
+        view = shown.locator("#view-timeline .note").inner_text()
+        took = (steps["end"][5] - steps["begin"][4]) / 1e6
+        assert float(re.search(r"([\d.]+) ms in view", view)[1]) == pytest.approx(took, rel=0.02)  # type: ignore[index]
 
 
 def test_keys_work_at_once(shown: Page) -> None:

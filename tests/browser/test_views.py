@@ -64,12 +64,18 @@ def test_the_source_view_opens_at_the_function_of_the_project_with_the_most_time
         assert shown.locator("#view-source pre").is_visible()
 
 
-def test_calls_lead_to_the_right(gpt: Path, browser: Browser) -> None:
-    """The package that the thread calls is on the left: pytest, which calls the project."""
+def test_calls_lead_down_and_fit_shows_all_boxes(gpt: Path, browser: Browser) -> None:
+    """More of a long chain fits downwards; the package that the thread calls is on top: pytest."""
     with opened(browser, gpt / "page.html", "view=graph") as shown:
-        left = {label: box(shown, label).bounding_box()["x"] for label in boxes(shown)}
-        assert left["pytest"] == min(left.values())
-        assert left["project"] < left["torch"] < left["aten"]
+        top = {label: box(shown, label).bounding_box()["y"] for label in boxes(shown)}
+        assert top["pytest"] == min(top.values())
+        assert top["project"] < top["torch"] < top["aten"]
+        shown.locator("#view-graph button", has_text="Fit").click()
+        view = shown.locator("#view-graph .scroller").bounding_box()
+        for label in boxes(shown):
+            place = box(shown, label).bounding_box()
+            assert view["y"] <= place["y"] and place["y"] + place["height"] <= view["y"] + view["height"], label
+            assert view["x"] <= place["x"] and place["x"] + place["width"] <= view["x"] + view["width"], label
 
 
 def test_focus_shows_callers_and_callees_to_a_depth(gpt: Path, browser: Browser) -> None:
@@ -159,17 +165,17 @@ def test_boxes_out_of_view_are_counted(browser: Browser, template: Path, tmp_pat
     (tmp_path / "page.html").write_bytes(page(trace, "chain", PageOptions()))
     with opened(browser, tmp_path / "page.html", "view=graph") as shown:
         places = laptop(shown)
-        outside = sum(each["right"] > places["view"]["right"] for each in places["boxes"])
+        outside = sum(each["bottom"] > places["view"]["bottom"] for each in places["boxes"])
         note = shown.locator("#view-graph .note")
         assert len(places["boxes"]) == len(places["path"]) == count
         if count == 5:  # all in view
             assert outside == 0
             assert "scroll" not in note.inner_text()
             return
-        assert outside >= count - 5
-        assert note.inner_text().endswith(f"scroll to see {outside} to the right")
-        shown.evaluate("document.querySelector('#view-graph .scroller').scrollLeft = 1e6")
-        expect(note).to_have_text(re.compile(rf"scroll to see {outside} to the left$"))
+        assert outside > 0
+        assert note.inner_text().endswith(f"scroll to see {outside} below")
+        shown.evaluate("document.querySelector('#view-graph .scroller').scrollTop = 1e6")
+        expect(note).to_have_text(re.compile(r"scroll to see \d+ above$"))
 
 
 def test_the_class_of_a_function_is_shortened_first(browser: Browser, template: Path, tmp_path: Path) -> None:

@@ -106,12 +106,15 @@ match_rule(const char *file, const char *qualified)
     return NULL;
 }
 
+/* Return whether a file is part of this package, or its console script. */
 static bool
 is_own(const char *file)
 {
     const char *folder = fd_process.own_folder;
     size_t size = folder != NULL ? strlen(folder) : 0;
-    return size > 0 && strncmp(file, folder, size) == 0 && file[size] == '/';
+    const char *name = strrchr(file, '/');
+    return (name != NULL && strcmp(name, "/fastdispatch") == 0)
+        || (size > 0 && strncmp(file, folder, size) == 0 && file[size] == '/');
 }
 
 /* Return whether `text` ends with `end`, alone or after `separator`. */

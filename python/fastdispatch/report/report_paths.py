@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.summary import in_role
-from fastdispatch.read.trace import Trace
+from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.text.formats import module_pattern
 
 #: Without a number, list as many paths as cover this share, at most ``MOST``.
@@ -18,12 +18,14 @@ class HotPath:
     """A call path, outermost first, and the self time of its end. Times in nanoseconds.
 
     Repeated modules (``blocks.0``, ``blocks.1``) are one path, and so is a recursive function. Library functions appear
-    only as the end; callees of an operator or autograd node are counted in it.
+    only as the end; callees of an operator or autograd node are counted in it. An operator belongs to the module that
+    calls it, an autograd node to that of its forward call.
     """
 
     path: list[str]  # keys
     short: list[str]  # keys without files
-    module: str  # pattern of the modules of its end, "" for none
+    module: str  # pattern of the modules that its end is part of, "" for none
+    within: str  # forward function of these modules, if it is not the end itself
     instances: int  # number of those modules
     weight: int  # sort key
     self: int
@@ -105,12 +107,15 @@ def _collect(trace: Trace, rank: int | None, role: str | None) -> _PathTable:
     passes = [kinds[node] == "thread" or is_library(trace, node) for node in range(len(kinds))]
     table = _PathTable()
     shown: list[int] = []  # per context: the path that its callees continue
-    columns = ("parent", "node", "module", "self", "gpu_self", "calls", "resumes")
+    columns = ("parent", "node", "self", "gpu_self", "calls", "resumes")
+    modules = _modules_of(contexts, [kind == "autograd" for kind in kinds])
     chosen = in_role(trace, contexts, role) if role is not None else [True] * len(contexts["node"])
-    rows = zip(*(contexts[name] for name in columns), chosen, strict=True)
-    for parent, node, module, own, gpu, calls, resumes, inside in rows:  # a parent comes before its children
+    rows = zip(*(contexts[name] for name in columns), modules, chosen, strict=True)
+    for parent, node, own, gpu, calls, resumes, module, inside in rows:  # a parent comes before its children
         above = shown[parent] if parent >= 0 else 0
         within = table.list[above].node in operators
+        if contexts["module"][len(shown)] < 0 and table.list[above].pattern:
+            module = -1  # the path shows the module
         end = above if within or not inside else table.below(above, node, patterns[module] if module >= 0 else "")
         shown.append(above if passes[node] else end)
         if inside:
@@ -121,6 +126,22 @@ def _collect(trace: Trace, rank: int | None, role: str | None) -> _PathTable:
             if module >= 0:
                 path.modules.add(module)
     return table
+
+
+def _modules_of(contexts: Columns, autograd: list[bool]) -> list[int]:
+    """Return for each context the module that it is part of, -1 for none: the innermost one, of autograd nodes and
+    below them that of the forward call."""
+    parents, nodes, own = (contexts[name] for name in ("parent", "node", "module"))
+    found = list(own)
+    for row, parent in enumerate(parents):  # a parent comes before its children
+        if found[row] < 0 <= parent and not autograd[nodes[row]]:
+            found[row] = found[parent]
+    for row, origin in enumerate(contexts["origin"]):
+        if autograd[nodes[row]]:
+            found[row] = found[origin] if origin >= 0 else -1
+        elif own[row] < 0 <= parents[row]:
+            found[row] = found[parents[row]]
+    return found
 
 
 def _enough(weights: list[int], whole: int) -> int:
@@ -141,9 +162,17 @@ def _row(trace: Trace, table: _PathTable, index: int, weight: int) -> HotPath:
         path=[keys[node] for node in nodes],
         short=[f"{classes[node]}.{names[node]}" if classes[node] else names[node] for node in nodes],
         module=end.pattern,
+        within=_forward_of(trace, end, keys[nodes[-1]]),
         instances=len(end.modules),
         weight=weight,
         self=end.self,
         gpu=end.gpu,
         calls=end.calls,
     )
+
+
+def _forward_of(trace: Trace, end: _PathEnd, key: str) -> str:
+    """Return ``Class.forward`` of the modules of a path's end, "" if that is its end, or without modules."""
+    kinds = {trace.modules["class"][module] for module in end.modules}
+    name = f"{min(kinds)}.forward" if kinds else ""
+    return "" if key.endswith(f"[{name.partition('.')[0]}]:forward") else name

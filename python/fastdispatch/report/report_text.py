@@ -162,7 +162,7 @@ class _Drawing:
 
     def path(self, row: HotPath) -> Text:
         """Return short names, the last one in full."""
-        above = "".join(f"{name} > " for name in row.short[:-1])
+        above = "".join(f"{name} > " for name in [*row.short[:-1], *([row.within] if row.within else [])])
         text = Text(printable(above), style="dim")
         text.append_text(self.where(row.path[-1], _instances(row.module, row.instances)))
         return text

@@ -7,7 +7,7 @@ const LEAST = 0.6; // pixels: narrower frames are not drawn
 
 /** The values of all roots together. */
 export function everything() {
-    return forest().children(null).reduce((sum, frame) => sum + frame.value, 0);
+    return forest().all ?? forest().children(null).reduce((sum, frame) => sum + frame.value, 0);
 }
 
 /** Begin and end of a frame, shares of everything; null: all. */

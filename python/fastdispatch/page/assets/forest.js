@@ -56,6 +56,10 @@ class Callees {
             if (parent < 0) this.roots.push(row);
             else (this.below[parent] ??= []).push(row);
         }
+        const [thread] = this.roots; // a single thread has no row
+        const alone = this.roots.length === 1 && nodes.kind[contexts.node[this.first[thread]]] === "thread" && this.below[thread] !== null;
+        this.skipped = alone ? thread : -1;
+        if (alone) this.roots = this.below[thread];
     }
 
     /** Figures by row, for the current weight and phase. */
@@ -73,6 +77,7 @@ class Callees {
             this.calls[this.of[c]] += calls[c];
         }
         this.whole = whole;
+        this.all = this.skipped < 0 ? null : this.total[this.skipped]; // with its own time
         const sum = (column, all) => {
             const sums = new Float64Array(count);
             for (let c = 0; c < trace.count; c++) if (all || !isFolded(c)) sums[this.of[c]] += column[c];
@@ -100,7 +105,7 @@ class Callees {
     /** Frames from the root to the one with this id; empty if it does not exist. */
     path(id) {
         const rows = [];
-        for (let row = id === "" ? -1 : Number(id); row >= 0 && row < this.first.length; row = this.parent[row]) rows.unshift(row);
+        for (let row = id === "" ? -1 : Number(id); row >= 0 && row < this.first.length && row !== this.skipped; row = this.parent[row]) rows.unshift(row);
         return descend(this, rows, (frame, row) => frame.id === row);
     }
 

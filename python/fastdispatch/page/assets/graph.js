@@ -24,6 +24,7 @@ let scroller;
 let note;
 let made; // the current drawing: { boxes, edges, routes, places, sums, whole }
 let scale = 1;
+let whole = false; // fit all boxes, however small
 
 /** The drawn groups and edges: the heaviest ones, around the focus if set; the others are counted. */
 function choose() {
@@ -83,14 +84,26 @@ function heaviest({ ids, edges, sums }) {
     }
 }
 
+/** Lay out from left to right, or downwards if more of that fits into the view. */
+function arranged(boxes, edges) {
+    const size = (found) => Math.min(scroller.clientWidth / (found.width + 2 * PAD), scroller.clientHeight / (found.height + 2 * PAD));
+    const across = { ...layered(boxes, edges), down: false };
+    const turned = layered(boxes.map((box) => ({ ...box, width: box.height, height: box.width })), edges);
+    const swap = ({ x, y }) => ({ x: y, y: x });
+    const down = { ...turned, width: turned.height, height: turned.width, down: true,
+        places: new Map([...turned.places].map(([id, place]) => [id, swap(place)])) };
+    return Math.min(size(down), 1) > Math.min(size(across), 1) ? down : across;
+}
+
 /** Curves through points, with space for the head of the arrow. */
-function curve(points) {
-    let text = `M${points[0][0]},${points[0][1]}`;
+function curve(points, down) {
+    const at = (x, y) => (down ? `${y},${x}` : `${x},${y}`);
+    let text = `M${at(...points[0])}`;
     for (let i = 1; i < points.length; i++) {
         const [[x0, y0], [end, y1]] = [points[i - 1], points[i]];
         const x1 = i < points.length - 1 ? end : end - Math.sign(end - x0 || 1) * HEAD;
         const bend = Math.abs(x1 - x0) < 1 ? 40 : (x1 - x0) / 2;
-        text += ` C${x0 + bend},${y0} ${x1 - bend},${y1} ${x1},${y1}`;
+        text += ` C${at(x0 + bend, y0)} ${at(x1 - bend, y1)} ${at(x1, y1)}`;
     }
     return text;
 }
@@ -138,9 +151,10 @@ function sidesOf(id, part = "total") {
     return { before: made.sides?.[0][part][id], after: made.sides?.[1][part][id] };
 }
 
+/** A name keeps its beginning; of a path the folders go first. */
 function shorten(text, letters) {
-    if (text.length <= letters) return text;
-    return text.includes("/") ? `…${text.slice(1 - letters)}` : `${text.slice(0, letters - 1)}…`;
+    const short = text.length > letters ? text.slice(text.lastIndexOf("/") + 1) : text;
+    return short.length <= letters ? short : `${short.slice(0, letters - 1)}…`;
 }
 
 /** The label of a function has its class: many functions are called forward. The class is shortened first. */
@@ -216,18 +230,19 @@ function draw() {
         return;
     }
     const boxes = made.ids.map((id) => ({ id, width: WIDTH, height: HEIGHT, weight: made.sums.total[id] }));
-    Object.assign(made, layered(boxes, made.edges));
+    Object.assign(made, arranged(boxes, made.edges));
     made.heavy = state.heaviest ? heaviest(made) : null;
     const most = made.edges[0]?.value ?? 0;
     const [width, height] = [made.width + 2 * PAD, made.height + 2 * PAD];
     const picture = svg("svg", { viewBox: `${-PAD} ${-PAD} ${width} ${height}`, class: "graph", role: "group", "aria-label": "Call graph" },
         svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 0, refY: 4, markerWidth: HEAD, markerHeight: 12, preserveAspectRatio: "none", markerUnits: "userSpaceOnUse", orient: "auto" },
             svg("path", { d: "M0,0 L8,4 L0,8 z", class: "head" }))),
-        ...made.edges.map((edge, i) => edgeOf(edge, curve(made.routes[i]), made.heavy?.ways.has(edge), most)).reverse(),
+        ...made.edges.map((edge, i) => edgeOf(edge, curve(made.routes[i], made.down), made.heavy?.ways.has(edge), most)).reverse(),
         ...made.ids.map(boxOf));
     scroller.replaceChildren(picture);
     if (compares()) picture.append(...signs(picture));
-    scale = Math.max(1, Math.min(1.25, (scroller.clientWidth - 4) / width)); // scrolled rather than shrunk: text stays readable
+    const fit = Math.min(1.25, (scroller.clientWidth - 4) / width, (scroller.clientHeight - 4) / height);
+    scale = whole ? fit : Math.max(1, fit); // rather scrolled than too small to read
     picture.setAttribute("width", Math.round(width * scale));
     picture.setAttribute("height", Math.round(height * scale));
     if (focused !== undefined) focusOn(focused);
@@ -274,6 +289,7 @@ function tools() {
     bar.replaceChildren(
         el("span", { class: "crumbs" }, el("span", { class: "quiet hint" }, chips.length > 0 ? "unfolded" : "click a box to unfold it"), ...chips),
         el("span", { class: "spring" }),
+        button("Fit", () => { whole = !whole; draw(); }, { "aria-pressed": String(whole), title: "Show all boxes, however small" }),
         button("Heaviest path", () => set({ heaviest: !state.heaviest }), { "aria-pressed": String(state.heaviest) }),
         button("Focus", () => set(state.focus >= 0 ? { focus: -1 } : { focus: target, open: openText([...opened(), ...pathOf(target).slice(0, -1)]) }),
             { "aria-pressed": String(state.focus >= 0), disabled: target < 0, title: "The selected function with its callers and callees (F on a box)" }),

@@ -10,7 +10,7 @@ const PARTS = ["forward", "backward", "optimizer", "data", "communication", "gc"
 const SHORT = { communication: "comm.", optimizer: "optim." };
 const COORDINATES = ["pipe", "data", "model"];
 const [HEAD, LEFT, TALLEST, SHORTEST] = [22, 128, 20, 3]; // pixels
-const NOTABLE = 0.2; // a smaller difference, as part of the maximum, does not get the darkest colour
+const NOTABLE = 0.2; // a smaller difference, as part of the longest step, does not get the full colour
 const MOST_LINES = 170; // of more ranks each line has several
 
 function column(table, name) {
@@ -63,7 +63,8 @@ function slowest(line, value) {
     return line.members ? line.members.reduce((most, row) => ((value(row) ?? -1) > (value(most) ?? -1) ? row : most)) : line;
 }
 
-/** A map on a canvas. `columns`: `{ name, value(row) }`; cells are darker with the distance from the minimum of their column. */
+/** A map on a canvas. `columns`: `{ name, value(row) }`; a cell is redder with its distance from the minimum of its column,
+ * as a share of the longest step: what takes little time stays pale. */
 class Heat {
     constructor(title, columns, spread) {
         const shown = columns.map((each) => ({ ...each, slowest: (line) => slowest(line, each.value), value: (line) => each.value(slowest(line, each.value)) }));
@@ -88,14 +89,16 @@ class Heat {
         paint.font = `11px ${variable("--text")}`;
         paint.textBaseline = "middle";
         const bounds = columns.map(({ value }) => limits(rows.map(value)));
+        const longest = this.spread ? 0 : bounds[0][1]; // of the column "step"
         const all = limits(rows.flatMap((row) => columns.map(({ value }) => value(row))));
         let free = 0; // of the row of names
         columns.forEach(({ name }, c) => {
-            const x = LEFT + c * this.width;
+            const wide = paint.measureText(name).width;
+            const x = Math.min(LEFT + c * this.width, width - wide - 2);
             if (x < free) return;
             paint.fillStyle = ink;
             paint.fillText(name, x + 1, HEAD / 2);
-            free = x + paint.measureText(name).width + 8;
+            free = x + wide + 8;
         });
         const every = Math.ceil(13 / this.height);
         rows.forEach((row, r) => {
@@ -110,7 +113,7 @@ class Heat {
                 paint.fillStyle = time === undefined ? ground : shade;
                 paint.fillRect(x, y, Math.max(this.width - (this.width > 4 ? 1 : 0), 1), Math.max(this.height - (this.height > 4 ? 1 : 0), 1));
                 if (time === undefined) return;
-                paint.globalAlpha = 0.06 + 0.94 * ((time - least) / Math.max(most - least, NOTABLE * most, 1));
+                paint.globalAlpha = 0.06 + 0.94 * ((time - least) / Math.max(most - least, NOTABLE * (longest || most), 1));
                 paint.fillStyle = heat;
                 paint.fillRect(x, y, Math.max(this.width - (this.width > 4 ? 1 : 0), 1), Math.max(this.height - (this.height > 4 ? 1 : 0), 1));
                 const dark = paint.globalAlpha > 0.55;
@@ -160,7 +163,7 @@ export function rankMaps(tables) {
     if (rows.length < 2) return null;
     const phases = parts.map((name, i) => ({ name: SHORT[name] ?? name, title: name, value: (row) => row.phases[i] }));
     const numbers = [...new Set(rows.flatMap((row) => [...row.steps.keys()]))].sort((a, b) => a - b);
-    const maps = [new Heat("Time of a step by rank and phase; darker: more than on other ranks", [{ name: "step", title: "step", value: (row) => row.step }, ...phases], false),
+    const maps = [new Heat("Time of a step by rank and phase; redder: more than on other ranks", [{ name: "step", title: "step", value: (row) => row.step }, ...phases], false),
         numbers.length > 0 && new Heat("Time of each step by rank", numbers.map((number) => ({ name: String(number), title: `step ${number}`, value: (row) => row.steps.get(number) })), true)].filter(Boolean);
     const choice = el("select", { onchange: () => show(choice.value) });
     const most = Math.ceil(rows.length / MOST_LINES) * (tables.perRow ?? 1); // ranks per line

@@ -10,14 +10,13 @@ const FOLDED = 3;
 /** Filled by `take`: start, duration, depth, context, job, open, launch (typed arrays), and lanes. */
 export const lines = { lanes: [], count: 0, begin: 0, end: 1, steps: null, jobs: null, flows: null };
 
-/** The time of the steps; without any, of everything. */
+/** The time of two steps of the first rank, in the middle; without steps, of everything. */
 export function training() {
     const { steps, begin, end } = lines;
-    let [from, to] = [end, begin];
-    for (let i = 0; i < steps.rows; i++) {
-        from = Math.min(from, steps.start ? steps.start[i] : 0);
-        to = Math.max(to, steps.end[i]);
-    }
+    const mine = Array.from({ length: steps.rows }, (_, i) => i).filter((i) => (steps.rank ? steps.rank[i] : 0) === (steps.rank ? steps.rank[0] : 0));
+    if (mine.length === 0) return { from: begin, to: end };
+    const first = Math.max(0, (mine.length >> 1) - 1);
+    const [from, to] = [mine[first], mine[Math.min(first + 1, mine.length - 1)]].map((i, at) => (at === 0 ? steps.start?.[i] ?? 0 : steps.end[i]));
     return to > from ? { from: Math.max(from, begin), to: Math.min(to, end) } : { from: begin, to: end };
 }
 
@@ -40,6 +39,11 @@ export function take({ values, tables }) {
             depth = Math.max(depth, lines.depth[row]);
         }
         lines.lanes.push({ from, to: row, depth: depth + 1, kind: lanes.kind[lane], name: lanes.name[lane], rank: lanes.rank ? lanes.rank[lane] : 0, folded: false });
+    }
+    const stages = lines.lanes.filter(hasStage);
+    if (stages.length > 0) { // the pipeline first, of all ranks; threads are folded below it
+        for (const lane of lines.lanes) lane.folded = lane.kind === "thread";
+        lines.lanes = [...stages, ...lines.lanes.filter((lane) => !hasStage(lane))];
     }
     lines.plain = Uint16Array.from(lines.depth);
     lines.folded = foldedDepths();
@@ -117,6 +121,7 @@ export function nodeOf(slice) {
     return context >= 0 && context < trace.count ? trace.contexts.node[context] : -1;
 }
 
+const RECEIVES = new Set(["receive", "RA", "RG"]);
 const SHORT = { forward: "F", backward: "B", load: "L", send: "S", receive: "R", reduce: "G", optimizer: "O" };
 
 /** "F3" */
@@ -127,10 +132,15 @@ export function jobName(job) {
     return `${SHORT[kind] ?? kind}${number >= 0 ? number : ""}`;
 }
 
+/** Whether a lane has the jobs of a stage, not those around them. */
+export function hasStage({ kind, name }) {
+    return kind === "jobs" && name.startsWith("stage");
+}
+
 /** Whether a slice is idle time of a stage: it waits for data or receives them. */
 export function waits(slice) {
     const job = lines.job[slice];
-    return job >= 0 && lines.jobs.kind[job] === "receive";
+    return job >= 0 && RECEIVES.has(lines.jobs.kind[job]);
 }
 
 /** Intervals `[start, end]` between the first and last job of a lane in which no job except receives ran. */

@@ -4,7 +4,7 @@
 //     [ a ]──────►[ b ]──────►[ d ]      an edge over several layers goes through
 //        └────────( · )───────►┘         a point in each of those between
 
-const GAP_X = 44;
+const GAP_X = 38;
 const GAP_Y = 14;
 const SWEEPS = 10;
 

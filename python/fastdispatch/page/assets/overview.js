@@ -11,8 +11,6 @@ import { rankMaps } from "./heat.js";
 import { set } from "./state.js";
 import { label, trace } from "./trace.js";
 
-/** Colours of the parts of a step, as of jobs in the timeline. */
-const COLOURS = { forward: 1, backward: 2, communication: 3, gc: 4, data: 5, optimizer: 7, other: 0 };
 const NAMES = { gc: "garbage collection" };
 const LISTED = 6; // findings
 const LEAST = 0.05; // percent of the step: smaller parts are counted, not named
@@ -94,9 +92,9 @@ function bar() {
     return el("div", { class: "step" },
         el("div", { class: "segments", role: "img", "aria-label": shown.map(([name, time]) => text(name, time)).join("; ") },
             ...shown.map(([name, time]) => button(100 * time > 7 * whole ? NAMES[name] ?? name : "", () => open(name), {
-                class: `segment package-${COLOURS[name]}`, style: { flexGrow: String(time / whole) }, title: text(name, time), tabindex: "-1" }))),
+                class: `segment phase-${name}`, style: { flexGrow: String(time / whole) }, title: text(name, time), tabindex: "-1" }))),
         el("ul", { class: "parts" }, ...listed.map(([name, time]) => el("li", {},
-            el("button", { type: "button", class: "name", onclick: () => open(name) }, el("i", { class: `swatch package-${COLOURS[name]}` }), NAMES[name] ?? name),
+            el("button", { type: "button", class: "name", onclick: () => open(name) }, el("i", { class: `swatch phase-${name}` }), NAMES[name] ?? name),
             el("b", {}, share(time, whole)), el("span", { class: "quiet" }, seconds(time)))), leftOut(small, whole)));
 }
 
@@ -136,14 +134,14 @@ function processes() {
 
 /** The end of a path, and the functions of the program above it. */
 function path(row, whole, most) {
-    const callers = row.short.slice(0, -1).filter((name) => name !== "<module>");
+    const callers = row.within ? [row.within] : row.short.slice(0, -1).filter((name) => name !== "<module>");
     const node = trace.nodes.key.indexOf(row.path.at(-1));
     const instances = row.module && row.instances > 1 ? `${row.module} × ${row.instances}` : row.module;
     return el("tr", {},
         el("th", { scope: "row" }, el("button", { type: "button", class: "name", onclick: () => toFlame(row.path), title: row.path.join("\n").slice(0, 900) },
             el("i", { class: `swatch package-${node >= 0 ? trace.nodeColour[node] : 0}` }), el("b", {}, node >= 0 ? label(node).slice(0, 120) : row.short.at(-1)),
             el("span", { class: "quiet" }, callers.length > 0 ? `in ${callers.slice(-2).join(" › ")}` : "", instances ? `  ${instances}` : ""))),
-        el("td", { class: "bar" }, el("meter-bar", { style: { width: `${(100 * row.weight) / (most || 1)}%` } }), share(row.weight, whole)),
+        el("td", { class: "bar" }, el("meter-bar", { style: { width: `${(45 * row.weight) / (most || 1)}%` } }), share(row.weight, whole)),
         el("td", { class: "number" }, row.self ? seconds(row.self) : ""), el("td", { class: "number" }, grouped(row.calls)));
 }
 

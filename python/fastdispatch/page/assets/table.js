@@ -76,7 +76,7 @@ function row(node, list, bar) {
     return el("tr", { class: node === state.node ? "selected" : "", "data-node": node },
         el("th", { scope: "row" }, where),
         ...(compares() ? [el("td", {}, verdict(node))] : [el("td", { class: "package", title: nodes.package[node].slice(0, 200) }, nodes.package[node].slice(0, 40)), el("td", {}, nodes.kind[node])]),
-        el("td", { class: "bar" }, el("meter-bar", { style: { width: `${Math.min(100, 100 * bar.total[node] / bar.whole)}%` } }), share(bar.total[node], bar.whole)),
+        el("td", { class: "bar" }, el("meter-bar", { style: { width: `${Math.min(45, 45 * bar.total[node] / bar.whole)}%` } }), share(bar.total[node], bar.whole)),
         ...list.map((column) => el("td", { class: "number" }, cell(column, node))));
 }
 

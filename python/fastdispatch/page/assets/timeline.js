@@ -2,11 +2,11 @@
 
 import { button, clipped, el, fitted, roomy, variable } from "./dom.js";
 import { counted, seconds, share } from "./format.js";
-import { HEAD, ROW, bubbles, laneAt, laneOf, lines, nodeOf, refold, sliceAt, stack, take, training, waits } from "./lanes.js";
+import { HEAD, ROW, bubbles, hasStage, laneAt, laneOf, lines, nodeOf, refold, sliceAt, stack, take, training, waits } from "./lanes.js";
 import { matches } from "./search.js";
 import { set, state } from "./state.js";
 import { Strip } from "./strip.js";
-import { arrow, colourOf, marked, nameOf, placeOf, small } from "./timeline_parts.js";
+import { arrow, colourOf, jobColours, marked, nameOf, placeOf, small } from "./timeline_parts.js";
 import { hideTip, showTip } from "./tip.js";
 import { trace } from "./trace.js";
 
@@ -114,12 +114,12 @@ function title(lane) {
 }
 
 function lanePaint(paint, lane, at, width, look) {
-    if (lane.kind === "jobs") bubbles(lane);
+    if (hasStage(lane)) bubbles(lane);
     paint.fillStyle = look.line;
     paint.fillRect(0, lane.y, width, 1);
     paint.fillStyle = look.ink;
     paint.fillText(title(lane), 4, lane.y + HEAD / 2 + 1);
-    if (lane.kind === "jobs") hatch(paint, lane, at, look);
+    if (hasStage(lane)) hatch(paint, lane, at, look);
     const last = new Float64Array(lane.rows).fill(-1);
     let drawn = 0;
     for (let i = lane.from; i < lane.to; i++) {
@@ -143,12 +143,13 @@ function slicePaint(paint, slice, x, y, width, look) {
     const node = nodeOf(slice);
     const lit = !look.matched || (node >= 0 && look.matched[node]);
     const pale = waits(slice);
-    paint.globalAlpha = (lit ? 1 : 0.2) * (pale ? 0.4 : 1);
-    paint.fillStyle = look.colours[colourOf(slice)];
+    const [fill, text] = jobColours(slice) ?? [look.colours[colourOf(slice)], look["on-colour"]];
+    paint.globalAlpha = (lit ? 1 : 0.2) * (pale ? 0.15 : 1);
+    paint.fillStyle = fill;
     paint.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6), ROW - 1);
     paint.globalAlpha = 1;
     if (width > 22) {
-        paint.fillStyle = !lit ? look.faint : pale ? look.ink : look["on-colour"];
+        paint.fillStyle = !lit ? look.faint : pale ? look.ink : text;
         paint.fillText(clipped(nameOf(slice), width - 6, look.letter), x + 3, y + ROW / 2);
     }
     if (slice === state.slice || (node >= 0 && node === state.node && width > 4)) {

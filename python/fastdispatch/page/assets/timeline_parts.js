@@ -4,7 +4,44 @@ import { variable } from "./dom.js";
 import { jobName, lines, nodeOf } from "./lanes.js";
 import { label, trace } from "./trace.js";
 
-const JOBS = ["forward", "backward", "send", "receive", "load", "reduce", "optimizer"]; // by colour: 1, 2, ...
+// As in the drawing of `pipeline report --svg` (page/plan_svg.py, pipeline_gantt.py): computations have the hue of their
+// micro-batch, forward light and backward dark; the others are one colour each.
+const COMPUTES = { F: "F", forward: "F", B: "B", backward: "B", I: "B", W: "W" };
+const OTHERS = { LM: "#8d6e63", load: "#8d6e63", RT: "#00838f", RD: "#00838f", reduce: "#00838f", OPT: "#c25308", optimizer: "#c25308" };
+const TRANSFER = "#37474f"; // sends, receives
+
+/** Red, green and blue, 0 to 1, of a hue in degrees. */
+function rgb(hue, saturation, lightness) {
+    const range = saturation * Math.min(lightness, 1 - lightness);
+    return [0, 8, 4].map((n) => (n + hue / 30) % 12).map((k) => lightness - range * Math.max(-1, Math.min(k - 3, 9 - k, 1)));
+}
+
+function hex(colour) {
+    return `#${colour.map((part) => Math.round(255 * part).toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** A dark colour on which white text is readable. */
+function dark(hue) {
+    const luminance = (colour) => colour.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+    let lightness = 0.42;
+    while (luminance(rgb(hue, 0.62, lightness)) > 0.16) lightness -= 0.02;
+    return hex(rgb(hue, 0.62, lightness));
+}
+
+/** Fill and text of a job; null for other slices. */
+export function jobColours(slice) {
+    const job = lines.job[slice];
+    if (job < 0) return null;
+    const kind = lines.jobs.kind[job];
+    const number = lines.jobs.micro_batch ? lines.jobs.micro_batch[job] : 0;
+    const hue = 360 * ((Math.max(number, 0) * 0.381966) % 1);
+    const compute = COMPUTES[kind];
+    if (compute === "F") return [hex(rgb(hue, 0.62, 0.83)), "#111"];
+    if (compute === "W") return [hex(rgb(hue, 0.4, 0.68)), "#111"];
+    if (compute === "B") return [dark(hue), "#fff"];
+    return kind === "ITER" ? ["#cfd5dc", "#111"] : [OTHERS[kind] ?? (/^(S|R|send|receive)/.test(kind) ? TRANSFER : "#9e9e9e"), "#fff"];
+}
 
 /** A time with enough digits to distinguish it from the next mark. */
 export function marked(time, step) {
@@ -33,7 +70,7 @@ export function small(paint, width, height) {
             const wide = lines.duration[i] * scale;
             if (depth >= 24 || (wide < 0.5 && x - last[depth] < 0.5)) continue;
             last[depth] = x;
-            paint.fillStyle = colours[colourOf(i)];
+            paint.fillStyle = jobColours(i)?.[0] ?? colours[colourOf(i)];
             paint.fillRect(x, top + depth * row, Math.max(wide, 0.5), Math.max(row - 0.2, 0.3));
         }
         top += row * rowsOf(lane);
@@ -41,9 +78,8 @@ export function small(paint, width, height) {
 }
 
 export function colourOf(slice) {
-    const job = lines.job[slice];
     const node = nodeOf(slice);
-    return job >= 0 ? JOBS.indexOf(lines.jobs.kind[job]) + 1 : node >= 0 ? trace.nodeColour[node] : 0;
+    return node >= 0 ? trace.nodeColour[node] : 0;
 }
 
 export function arrow(paint, [x0, y0], [x1, y1]) {
