@@ -63,8 +63,10 @@ test-frameworks: $(FRAMEWORKS)/.packages $(VENV)/.install ## Launchers and train
 test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c PYTHON=$(abspath $(BIN))/python
 
-test-aarch64: $(VENV)/.install ## The C layers for aarch64, compiled by a cross compiler, under qemu (Debian)
+test-aarch64: $(VENV)/.install ## AArch64 under qemu: the C layers, then a wheel with PyTorch, in an environment of Debian's packages (root)
 	tests/c/aarch64.sh $(abspath $(BIN))/python
+	@sh docs/examples/system-packages.sh $(PYTHON) debootstrap qemu-aarch64-static:qemu-user-static
+	$(BIN)/python -m tests.matrix $(VENV)/matrix --write --only trixie-arm64-python3.13-torch
 
 test-versions: $(VENV)/bin/python ## Everything that needs no PyTorch, on Python 3.12 to 3.15 where they are installed
 	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13 3.14 3.15

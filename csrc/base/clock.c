@@ -18,32 +18,61 @@ read_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* The kernel keeps `tsc` as its own clock source only while the counter runs
- * at one rate on all processors. */
-static bool
-kernel_trusts_tsc(void)
-{
 #if defined(__x86_64__)
-    char name[16] = "";
+/* The kernel keeps it as its own clock source only while the counter runs at
+ * one rate on all processors. */
+static const char counter[] = "tsc\n";
+#elif defined(__aarch64__)
+static const char counter[] = "arch_sys_counter\n";
+#else
+static const char counter[] = "";
+#endif
+
+static bool
+kernel_uses_counter(void)
+{
+    char name[32] = "";
     FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/"
                        "current_clocksource",
                        "re");
     if (file == NULL) {
         return false;
     }
-    bool trusted =
-        fgets(name, sizeof name, file) != NULL && strcmp(name, "tsc\n") == 0;
+    bool used = fgets(name, sizeof name, file) != NULL && counter[0] != '\0'
+             && strcmp(name, counter) == 0;
     fclose(file);
-    return trusted;
-#else
-    return false;
-#endif
+    return used;
+}
+
+/* Return the shortest time of several tries to read a source some times. */
+static uint64_t
+read_cost(bool tsc)
+{
+    enum { READS = 16 };
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t begin = read_ns(CLOCK_MONOTONIC);
+        for (int k = 0; k < READS; k++) {
+            fd_clock_ticks_of(tsc);
+        }
+        uint64_t ns = read_ns(CLOCK_MONOTONIC) - begin;
+        shortest = ns < shortest ? ns : shortest;
+    }
+    return shortest;
+}
+
+/* Reads of the counter may be trapped: by a hypervisor, or, with errata of
+ * AArch64, by the kernel. Each takes microseconds then. */
+static bool
+counter_is_cheaper(void)
+{
+    return read_cost(true) <= read_cost(false);
 }
 
 void
 fd_clock_init(void)
 {
-    fd_clock_is_tsc = kernel_trusts_tsc();
+    fd_clock_is_tsc = kernel_uses_counter() && counter_is_cheaper();
     first = fd_clock_anchor();
 }
 

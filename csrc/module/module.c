@@ -131,7 +131,7 @@ clock_source(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return PyUnicode_FromString(fd_clock_is_tsc ? "tsc" : "clock_gettime");
+    return PyUnicode_FromString(fd_clock_is_tsc ? "counter" : "clock_gettime");
 }
 
 static PyObject *
@@ -160,7 +160,8 @@ static PyMethodDef functions[] = {
          "Whether PyTorch has a known function for its current stream.")},
     {"clock_source", clock_source, METH_NOARGS,
      PyDoc_STR("clock_source($module, /)\n--\n\n"
-               "The clock of all times: tsc or clock_gettime.")},
+               "The clock of all times: counter (of the processor) or "
+               "clock_gettime.")},
     {"process_group_address", process_group_address, METH_O,
      PyDoc_STR("process_group_address($module, group, /)\n--\n\n"
                "The address that operators of c10d receive.")},

@@ -45,8 +45,8 @@ def kernel_library() -> str:
 def finds_gpu_stream() -> bool:
     """Return whether PyTorch has a known function for its current stream of CUDA or HIP."""
 
-def clock_source() -> Literal["tsc", "clock_gettime"]:
-    """Return the clock of all times: the processor's counter if the kernel trusts it, else ``clock_gettime``."""
+def clock_source() -> Literal["counter", "clock_gettime"]:
+    """Return the clock of all times: the processor's counter if the kernel uses it, else ``clock_gettime``."""
 
 def process_group_address(group: object, /) -> int:
     """Return the address of a ``c10d::ProcessGroup``, as in the operands of its operators; 0 for other objects, and if

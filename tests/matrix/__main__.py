@@ -34,7 +34,8 @@ VERSIONS = """
 import platform
 from importlib.util import find_spec
 torch = __import__("torch").__version__ if find_spec("torch") else "none"
-print(platform.python_version(), torch)
+processor = "" if platform.machine() == "x86_64" else f",{platform.machine()}"
+print(platform.python_version() + processor, torch)
 """
 #: Words in the names of tests that run once per source.
 SOURCES = ("frame", "monitor", "record", "dispatch")
@@ -74,12 +75,12 @@ def read(report: Path, versions: str) -> Outcome:
         if kind == "failed":
             print(f"  failed: {case.get('classname')}::{case.get('name')}", flush=True)
     python, torch = versions.split()
-    return Outcome(python, torch, results, sources)
+    return Outcome(python.replace(",", " on "), torch, results, sources)
 
 
 def check(folder: Path, row: Environment, rows: Sequence[Environment], short: bool) -> Outcome:
-    root = made(folder, [each for each in rows if each.suite == row.suite])
-    with mounted(root):
+    root = made(folder, [each for each in rows if each.folder == row.folder])
+    with mounted(root, row.machine):
         copy_tree(root)
         python = install(root, row)
         versions = inside(root, f"{python} -c '{VERSIONS}'").stdout
@@ -104,7 +105,7 @@ def main() -> int:
     if options.short and options.write:
         parser.error("--write needs the whole tests: omit --short")
     rows, failed = [], False
-    selected = [row for row in MATRIX if not options.only or row.name in options.only]
+    selected = [row for row in MATRIX if (row.name in options.only if options.only else not row.machine)]
     for row in selected:
         print(row.name, flush=True)
         try:

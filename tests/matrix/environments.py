@@ -39,6 +39,23 @@ SHORT += ["unit/record/test_doctor", "unit/record/test_light"]
 #: What differs most between versions of PyTorch.
 SHORT_TORCH = ["operators", "backward", "classes", "unchanged"]
 
+#: What depends on the processor: counts of calls, times and kill, the hidden pointer of records, origins, operands.
+PROCESSOR = ["calls", "time", "operators", "backward", "measured_steps"]
+PROCESSOR_ONLY = {"unchanged": ("losses_and_gradients_are_bit_identical", "exceptions_are_those_of_the_plain_program")}
+#: Builds a wheel with all libraries in it.
+WHEEL = "python3-build auditwheel patchelf"
+
+#: How binfmt_misc recognizes programs of a machine: the header of ELF. The flag F keeps qemu open for other roots.
+FORMATS = {
+    "arm64": r":qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
+    r":\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
+    ":/usr/bin/qemu-aarch64-static:F"
+}
+
+#: The kernel's name of the counter that programs may read, per machine. An emulator shows the file of its host.
+CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+COUNTERS = {"arm64": "arch_sys_counter"}
+
 #: Types of file systems and where they are mounted. The clock source is in /sys.
 KERNEL_FOLDERS = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm"))
 
@@ -57,16 +74,27 @@ class Environment:
     python: str  #: name of the program
     torch: bool
     packages: str = ""  #: beside those of all environments
+    machine: str = ""  #: Debian's name of another processor, which qemu emulates
 
     def tests(self, short: bool) -> list[str]:
         """Files and folders of tests: all that matter here, or a short list."""
+        if self.machine:
+            single = [(subject, name) for subject, names in PROCESSOR_ONLY.items() for name in names]
+            return [
+                *(_path_of(f"test_{subject}.py") for subject in PROCESSOR),
+                *(f"{_path_of(f'test_{subject}.py')}::test_{name}" for subject, name in single),
+            ]
         if self.torch:
             return [_path_of(f"test_{subject}.py") for subject in (SHORT_TORCH if short else TORCH_SUBJECTS)]
         return [f"tests/{name}.py" for name in SHORT] if short else ["tests/unit", "tests/integration"]
 
     @property
     def name(self) -> str:
-        return f"{self.suite}-{self.python}{'-torch' if self.torch else ''}"
+        return f"{self.folder}-{self.python}{'-torch' if self.torch else ''}"
+
+    @property
+    def folder(self) -> str:
+        return f"{self.suite}-{self.machine}" if self.machine else self.suite
 
 
 MATRIX = (
@@ -74,6 +102,7 @@ MATRIX = (
     Environment("sid", "python3.14", torch=True),
     Environment("sid", "python3.14", torch=False),
     Environment("sid", "python3.15", torch=False, packages="python3.15-dev python3.15-venv"),
+    Environment("trixie", "python3.13", torch=True, packages=WHEEL, machine="arm64"),
 )
 
 
@@ -97,14 +126,33 @@ def run(*command: str | Path) -> None:
         raise MissingTool(f"{error.cmd[0]} failed with status {error.returncode}") from None
 
 
+def emulated(machine: str) -> None:
+    """Make the kernel run programs of another processor by qemu."""
+    if machine not in FORMATS:
+        return
+    if shutil.which("qemu-aarch64-static") is None:
+        raise MissingTool("qemu is missing: apt-get install qemu-user-static")
+    formats = Path("/proc/sys/fs/binfmt_misc")
+    if not (formats / "register").exists():
+        run("mount", "-t", "binfmt_misc", "binfmt_misc", formats)
+    if not (formats / "qemu-aarch64").exists():
+        (formats / "register").write_text(FORMATS[machine])
+
+
 @contextmanager
-def mounted(folder: Path) -> Iterator[None]:
+def mounted(folder: Path, machine: str = "") -> Iterator[None]:
     """The kernel's file systems below `folder`; removed at the end, so that the folder can be deleted."""
+    emulated(machine)
     with ExitStack() as stack:
         for kind, place in KERNEL_FOLDERS:
             (folder / place).mkdir(parents=True, exist_ok=True)
             run("mount", "-t", kind, kind, folder / place)
             stack.callback(run, "umount", "-l", folder / place)
+        if machine in COUNTERS:
+            counter, shown = folder / "srv" / "clocksource", folder / CLOCK_SOURCE.lstrip("/")
+            counter.write_text(COUNTERS[machine] + "\n")
+            run("mount", "--bind", counter, shown)
+            stack.callback(run, "umount", "-l", shown)
         yield
 
 
@@ -115,30 +163,51 @@ def inside(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 def made(folder: Path, rows: Sequence[Environment]) -> Path:
     """The folder of the suite of these rows, made once, with the packages of the rows."""
-    suite = rows[0].suite
+    machine = rows[0].machine
     if os.geteuid() != 0:
         raise MissingTool("an environment needs root: chroot and mount")
     if shutil.which("debootstrap") is None:
         raise MissingTool("debootstrap is missing: apt-get install debootstrap")
-    root = folder / suite
+    root = folder / rows[0].folder
     packages = [BUILD, RUN, TEST, *(row.packages for row in rows), *(TORCH for row in rows if row.torch)]
     wanted = " ".join(sorted({name for line in packages for name in line.split()}))
     if (root / "complete").exists() and set(wanted.split()) <= set((root / "complete").read_text().split()):
         return root
-    if not (root / "bootstrapped").exists():
-        shutil.rmtree(root, ignore_errors=True)
-        run("debootstrap", "--variant=minbase", suite, root, mirror())
-        shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
-        for name in ("resolv.conf", "hosts"):
-            shutil.copy(Path("/etc") / name, root / "etc" / name)
-        (root / "bootstrapped").touch()
-    with mounted(root):
-        script = f"apt-get update -q; apt-get install -qy --no-install-recommends {wanted}; {without_torch()}"
-        done = inside(root, script)
+    bootstrap(root, rows[0])
+    with mounted(root, machine):
+        done = installed(root, wanted, machine)
     if done.returncode != 0:
-        raise MissingTool(f"packages of {suite}: {done.stderr.strip().splitlines()[-1]}")
+        raise MissingTool(f"packages of {root.name}: {done.stderr.strip().splitlines()[-1]}")
     (root / "complete").write_text(wanted)
     return root
+
+
+def bootstrap(root: Path, row: Environment) -> None:
+    """Make the folder of the suite with its essential packages."""
+    if (root / "bootstrapped").exists():
+        return
+    shutil.rmtree(root, ignore_errors=True)
+    emulated(row.machine)
+    architecture = [f"--arch={row.machine}"] if row.machine else []
+    run("debootstrap", "--variant=minbase", *architecture, row.suite, root, mirror())
+    shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
+    for name in ("resolv.conf", "hosts"):
+        shutil.copy(Path("/etc") / name, root / "etc" / name)
+    (root / "bootstrapped").touch()
+
+
+def installed(root: Path, packages: str, machine: str) -> subprocess.CompletedProcess[str]:
+    """Install packages. Those of another processor are unpacked by the dpkg of this one, since an emulator is slow."""
+    quiet = "export DEBIAN_FRONTEND=noninteractive"
+    how = "--download-only" if machine else ""
+    done = inside(root, f"{quiet}; apt-get update -q; apt-get install -qy --no-install-recommends {how} {packages}")
+    if machine and done.returncode == 0:
+        archives = sorted((root / "var/cache/apt/archives").glob("*.deb"))
+        run("dpkg", f"--root={root}", "--force-architecture", "--force-depends", "--unpack", *archives)
+        (root / "usr/bin/py3compile").unlink(missing_ok=True)
+        (root / "usr/bin/py3compile").symlink_to("/bin/true")  # compiles each package for minutes
+        done = inside(root, f"{quiet}; dpkg --configure -a; rm -f /var/cache/apt/archives/*.deb")
+    return inside(root, without_torch()) if done.returncode == 0 else done
 
 
 def without_torch() -> str:
@@ -160,15 +229,25 @@ def copy_tree(root: Path) -> None:
 
 
 def install(root: Path, row: Environment) -> str:
-    """Install the tree in its own virtual environment. Returns the path of that Python."""
+    """Install the tree, for another processor its wheel, in its own virtual environment. Returns the path of that
+    Python."""
     venv = f"{VENVS}/{row.name}"
     packages = DISTRIBUTION if row.torch else PACKAGES
+    source = "."
+    build = ""
+    if row.machine:
+        source = "build/dist/*.whl"
+        build = f"""
+            {row.python} -m build -q --wheel --no-isolation --outdir build/wheel
+            auditwheel -q repair --wheel-dir build/dist build/wheel/*.whl
+        """
     script = f"""
         rm -rf {venv} {TREE}/build
         {row.python} -m venv --without-pip {venv}
         echo {packages} > {venv}/lib/{row.python}/site-packages/distribution.pth
         cd {TREE}
-        {row.python} -m pip --python {venv}/bin/python install -q --no-build-isolation --no-deps .
+        {build}
+        {row.python} -m pip --python {venv}/bin/python install -q --no-build-isolation --no-deps {source}
     """
     done = inside(root, script)
     if done.returncode != 0:

@@ -4,6 +4,14 @@
 #include "capture/torch/libtorch.h"
 
 #include <stddef.h>
+#include <string.h>
+
+/* C returns a struct of this size as C++ returns a std::unique_ptr: through a
+ * hidden pointer. */
+typedef struct object {
+    void *value;
+    void *others[4];
+} object;
 
 static fd_record_callback callback;
 static const uint64_t record[64];
@@ -61,8 +69,10 @@ void
 run_operators(int count)
 {
     for (int i = 0; i < count && callback.start != NULL; i++) {
-        void *context;
-        callback.start(&context, record);
-        callback.end(record, context);
+        object context;
+        object (*start)(const void *);
+        memcpy(&start, &callback.start, sizeof start);
+        context = start(record);
+        callback.end(record, context.value);
     }
 }

@@ -1,5 +1,6 @@
 #include "capture/operands/operands.h"
 
+#include "base/hidden_result.h"
 #include "capture/operands/operand_layout.h"
 #include "capture/torch/record_layout.h"
 
@@ -450,7 +451,9 @@ static const struct {
 
 enum { CHECKS = sizeof checks / sizeof *checks, SHAPE = 1U << CHECKS };
 
-static void *
+FD_HIDDEN_RESULT_DEFINE(start_record);
+
+FD_HIDDEN_RESULT
 start_record(void **result, const void *record)
 {
     const char *name = fd_torch.record_name(record);
@@ -533,7 +536,7 @@ fd_operands_attach(fd_session *session, fd_thread *thread,
                    fd_error *error)
 {
     fd_record_callback callback = {
-        .start = start_record,
+        .start = FD_HIDDEN_RESULT_ENTRY(start_record),
         .end = end_record,
         .sampling_probability = 1.0,
         .needs_inputs = true,

@@ -1,5 +1,6 @@
 #include "capture/operators/operator_calls.h"
 
+#include "base/hidden_result.h"
 #include "capture/operands/operands.h"
 #include "capture/operands/process_groups.h"
 #include "capture/torch/record_layout.h"
@@ -23,7 +24,7 @@ keep_schema(fd_recording *recording, const void *schema, const char *name)
     fd_cpp_text text;
     fd_torch.begin_stream(&stream);
     fd_torch.print_schema(&stream, schema);
-    fd_torch.stream_text(&text, &stream);
+    fd_hidden_result_call(&text, &stream, fd_torch.stream_text);
     fd_recording_schema(recording, name, text.text);
     fd_torch.end_text(&text);
     fd_torch.end_stream(&stream);

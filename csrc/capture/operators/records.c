@@ -1,5 +1,6 @@
 #include "capture/operators/records.h"
 
+#include "base/hidden_result.h"
 #include "capture/operators/backward.h"
 #include "capture/operators/comm_calls.h"
 #include "capture/operators/native_thread.h"
@@ -191,7 +192,9 @@ end_plain(const void *record, bool timed)
     }
 }
 
-static void *
+FD_HIDDEN_RESULT_DEFINE(timed_start);
+
+FD_HIDDEN_RESULT
 timed_start(void **result, const void *record)
 {
     return start_plain(result, record, true);
@@ -230,7 +233,9 @@ measure_record(fd_thread *thread, const void *record)
 
 /* Begin a record in a session that reads operands, for measures or execution
  * traces. */
-static void *
+FD_HIDDEN_RESULT_DEFINE(operands_start);
+
+FD_HIDDEN_RESULT
 operands_start(void **result, const void *record)
 {
     *result = NULL;
@@ -280,7 +285,9 @@ measured_end(const void *record, void *context)
     }
 }
 
-static void *
+FD_HIDDEN_RESULT_DEFINE(counted_start);
+
+FD_HIDDEN_RESULT
 counted_start(void **result, const void *record)
 {
     return start_plain(result, record, false);
@@ -297,10 +304,10 @@ fd_status
 fd_records_attach(fd_session *session, fd_thread *thread, PyObject *probe,
                   fd_error *error)
 {
-#if !defined(__x86_64__)
-    /* C++ objects are returned through a hidden pointer. On other processors
-     * it is in a register that C functions do not use for arguments. */
-    return fd_fail(error, FD_EINVAL, "records are supported on x86-64 only");
+#if !defined(__x86_64__) && !defined(__aarch64__)
+    /* See hidden_result.h. */
+    return fd_fail(error, FD_EINVAL,
+                   "records are supported on x86-64 and AArch64 only");
 #endif
     fd_status status = fd_libtorch_find(error);
     if (status != FD_OK || fd_record_layout != NULL) {
@@ -324,18 +331,19 @@ callback_of(const fd_session *session)
 {
     bool timed = session->timed;
     fd_record_callback callback = {
-        .start = timed ? timed_start : counted_start,
+        .start = timed ? FD_HIDDEN_RESULT_ENTRY(timed_start)
+                       : FD_HIDDEN_RESULT_ENTRY(counted_start),
         .end = timed ? timed_end : counted_end,
         .sampling_probability = 1.0,
         .needs_ids = session->recording->timeline.numbers,
     };
     if (session->measures.ready && !session->partial.rest) {
-        callback.start = operands_start;
+        callback.start = FD_HIDDEN_RESULT_ENTRY(operands_start);
         callback.end = measured_end;
         callback.needs_inputs = true;
     }
     if (session->operands) {
-        callback.start = operands_start;
+        callback.start = FD_HIDDEN_RESULT_ENTRY(operands_start);
         callback.end = traced_end;
         callback.needs_inputs = true;
         callback.needs_outputs = true;

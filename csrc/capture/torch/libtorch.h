@@ -12,7 +12,7 @@
  * that a version that appends fields reads zeros. Source: ATen/
  * record_function.h, the same from 2.4 to 2.13. */
 typedef struct fd_record_callback {
-    void *(*start)(void **result, const void *record);
+    void *(*start)(void **result, const void *record); /* hidden_result.h */
     void (*end)(const void *record, void *context);
     double sampling_probability;
     bool scopes[10];
@@ -41,7 +41,8 @@ typedef struct fd_libtorch {
     void *(*print_schema)(void *stream, const void *schema);
     void (*begin_stream)(void *stream); /* std::ostringstream */
     void (*end_stream)(void *stream);
-    void *(*stream_text)(fd_cpp_text *text, const void *stream);
+    /* call it with fd_hidden_result_call: an fd_cpp_text */
+    void *(*stream_text)(void *text, const void *stream);
     void (*end_text)(fd_cpp_text *text);
     uint64_t process_group_table; /* first word of a c10d::ProcessGroup;
                                      0: PyTorch was built without it */

@@ -1,5 +1,7 @@
 #include "capture/torch/record_layout.h"
 
+#include "base/hidden_result.h"
+
 #include <stdio.h>
 
 enum {
@@ -30,7 +32,9 @@ static const fd_layout layouts[] = {
     {"old strings, no ids", 168, 176, 280, 0},
 };
 
-static void *
+FD_HIDDEN_RESULT_DEFINE(start_probe);
+
+FD_HIDDEN_RESULT
 start_probe(void **result, const void *record)
 {
     *result = NULL;
@@ -54,7 +58,7 @@ fd_status
 fd_layout_probe_begin(void)
 {
     fd_record_callback callback = {
-        .start = start_probe,
+        .start = FD_HIDDEN_RESULT_ENTRY(start_probe),
         .end = end_probe,
         .sampling_probability = 1.0,
         .needs_ids = true,

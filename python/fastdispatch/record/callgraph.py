@@ -78,7 +78,7 @@ class CallGraph(Recorded):
         evaluator hook, PEP 523, which keeps arguments alive during a call), ``"off"``, or ``"auto"``: ``"monitor"``
         if it is available, else ``"frame"``. The recording states the choice.
     ops:
-        How operators are recorded: ``"record"`` (PyTorch's record functions; x86-64), ``"dispatch"`` (a dispatch mode),
+        How operators are recorded: ``"record"`` (PyTorch's record functions), ``"dispatch"`` (a dispatch mode),
         ``"off"``, or ``"auto"``: ``"record"`` if its self-test passes, else ``"dispatch"``. The recording states the
         choice.
     timing:

@@ -103,9 +103,9 @@ def _operators(folder: Path) -> Check:
 
 def _clock(folder: Path) -> Check:
     kernel = _first_line(_CLOCK_SOURCE) or "unknown"
-    if _core.clock_source() == "tsc":
-        return Check("clock", "ok", "the processor's time-stamp counter")
-    text = f"clock_gettime, because the kernel uses {kernel} and not the time-stamp counter: each call costs more"
+    if _core.clock_source() == "counter":
+        return Check("clock", "ok", f"the processor's counter ({kernel})")
+    text = f"clock_gettime, because the kernel uses {kernel} and not the processor's counter: each call costs more"
     return Check("clock", "limited", text)
 
 
