@@ -35,11 +35,15 @@ fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
     fd_launch *launch = &ring->list[correlation % FD_LAUNCHES];
     uint64_t word = (uint64_t)correlation << 32 | launcher.context;
     uint32_t none = 0;
+    /* A search that reads the word of the previous launch, and then the tick
+     * of this one, finds the word changed. */
+    uint64_t before =
+        atomic_exchange_explicit(&launch->word, 0, memory_order_acq_rel);
+    atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&launch->tick, tick, memory_order_relaxed);
     atomic_store_explicit(&launch->call, launcher.call, memory_order_relaxed);
     atomic_store_explicit(&launch->log, launcher.log, memory_order_relaxed);
-    uint64_t before =
-        atomic_exchange_explicit(&launch->word, word, memory_order_acq_rel);
+    atomic_store_explicit(&launch->word, word, memory_order_release);
     if (before >> 32 == correlation) {
         return; /* the runtime's call and the driver's call inside it */
     }
@@ -70,7 +74,9 @@ fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
     launcher->call = atomic_load_explicit(&launch->call, memory_order_relaxed);
     launcher->log = atomic_load_explicit(&launch->log, memory_order_relaxed);
     *tick = atomic_load_explicit(&launch->tick, memory_order_relaxed);
-    if (word != 0 && word >> 32 == correlation) {
+    atomic_thread_fence(memory_order_acquire);
+    if (word != 0 && word >> 32 == correlation
+        && word == atomic_load_explicit(&launch->word, memory_order_relaxed)) {
         if ((word & SEEN) == 0
             && atomic_compare_exchange_strong(&launch->word, &word,
                                               word | SEEN)) {

@@ -2,6 +2,8 @@
 
 #include "gpu/launch_ring.h"
 
+#include <pthread.h>
+
 static fd_launch_ring ring;
 
 static void
@@ -130,6 +132,38 @@ knows_what_was_seen(void)
     EQUAL(fd_launches_seen_until(&ring, 4250, 100), 4250);
 }
 
+enum { TURNS = 1000000, IDS = 65536 };
+
+/* Launches of one slot; ids wrap every IDS turns. */
+static void *
+put_in_one_slot(void *unused)
+{
+    for (uint32_t i = 1; i <= TURNS; i++) {
+        put(i * FD_LAUNCHES + 1, i % IDS, i);
+    }
+    return unused;
+}
+
+/* A search beside the writing thread finds a launch as it was written, or
+ * not. */
+static void
+no_launch_is_mixed_with_the_next(void)
+{
+    pthread_t writer;
+    uint32_t context;
+    fd_launches_begin(&ring, false);
+    CHECK(pthread_create(&writer, NULL, put_in_one_slot, NULL) == 0);
+    for (uint32_t i = 1; i <= TURNS; i++) {
+        uint32_t written = (atomic_load(&ring.last) - 1) / FD_LAUNCHES;
+        if (find(written * FD_LAUNCHES + 1, &context) == FD_LAUNCH_FOUND) {
+            EQUAL(context, written);
+        }
+    }
+    pthread_join(writer, NULL);
+    EQUAL(find((uint32_t)TURNS * FD_LAUNCHES + 1, &context), FD_LAUNCH_FOUND);
+    EQUAL(context, TURNS % IDS);
+}
+
 RUN(TEST(knows_what_was_seen), TEST(finds_launches),
     TEST(windows_follow_each_other), TEST(ids_wrap),
-    TEST(old_launches_are_overwritten))
+    TEST(old_launches_are_overwritten), TEST(no_launch_is_mixed_with_the_next))
