@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -42,9 +43,6 @@ SHORT_TORCH = ["operators", "backward", "classes", "unchanged"]
 #: What depends on the processor: counts of calls, times and kill, the hidden pointer of records, origins, operands.
 PROCESSOR = ["calls", "time", "operators", "backward", "measured_steps"]
 PROCESSOR_ONLY = {"unchanged": ("losses_and_gradients_are_bit_identical", "exceptions_are_those_of_the_plain_program")}
-#: Builds a wheel.
-WHEEL = "python3-build"
-
 #: How binfmt_misc recognizes programs of a machine: the header of ELF. The flag F keeps qemu open for other roots.
 FORMATS = {
     "arm64": r":qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
@@ -102,7 +100,7 @@ MATRIX = (
     Environment("sid", "python3.14", torch=True),
     Environment("sid", "python3.14", torch=False),
     Environment("sid", "python3.15", torch=False, packages="python3.15-dev python3.15-venv"),
-    Environment("trixie", "python3.13", torch=True, packages=WHEEL, machine="arm64"),
+    Environment("trixie", "python3.13", torch=True, machine="arm64"),
 )
 
 
@@ -228,23 +226,55 @@ def copy_tree(root: Path) -> None:
         shutil.copy2(ROOT / name, target / name, follow_symlinks=False)
 
 
+def cross_wheel(root: Path, row: Environment) -> str:
+    """Build the wheel of AArch64 by a cross compiler, with libraries of tests/c/aarch64.sh. Returns its path inside."""
+    libraries, headers, folder = ROOT / "tests/c/build/aarch64/prefix", root / "srv/include", root / "srv/wheels"
+    tag = f"cp{row.python.removeprefix('python').replace('.', '')}"
+    for path in (headers, folder):
+        shutil.rmtree(path, ignore_errors=True)
+    for name in (row.python, f"aarch64-linux-gnu/{row.python}"):
+        shutil.copytree(root / "usr/include" / name, headers / name)
+    environment = {
+        "CC": "aarch64-linux-gnu-gcc",
+        "LDSHARED": "aarch64-linux-gnu-gcc -shared",
+        "AR": "aarch64-linux-gnu-ar",
+        "CFLAGS": f"-I{headers / row.python} -I{headers}",
+        "SETUPTOOLS_EXT_SUFFIX": f".cpython-{tag[2:]}-aarch64-linux-gnu.so",
+        "_PYTHON_HOST_PLATFORM": "linux-aarch64",
+        "FASTDISPATCH_TARGET": "aarch64",
+        "CJSON_DIR": str(libraries),
+        "ZLIB_DIR": str(libraries),
+    }
+    build: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-build-isolation",
+        "--no-deps",
+        "-w",
+        folder,
+        ROOT,
+    ]
+    subprocess.run(build, check=True, env=os.environ | environment)
+    (built,) = folder.glob("*.whl")
+    run(sys.executable, "-m", "wheel", "tags", "--remove", "--python-tag", tag, "--abi-tag", tag, built)
+    (built,) = folder.glob("*.whl")
+    return f"/srv/wheels/{built.name}"
+
+
 def install(root: Path, row: Environment) -> str:
     """Install the tree, for another processor its wheel, in its own virtual environment. Returns the path of that
     Python."""
     venv = f"{VENVS}/{row.name}"
     packages = DISTRIBUTION if row.torch else PACKAGES
-    source, build = ".", ""
-    if row.machine:
-        source, build = (
-            "build/wheel/*.whl",
-            f"{row.python} -m build --wheel --no-isolation --outdir build/wheel > build.log",
-        )
+    source = cross_wheel(root, row) if row.machine else "."
     script = f"""
         rm -rf {venv} {TREE}/build
         {row.python} -m venv --without-pip {venv}
         echo {packages} > {venv}/lib/{row.python}/site-packages/distribution.pth
         cd {TREE}
-        {build}
         {row.python} -m pip --python {venv}/bin/python install -q --no-build-isolation --no-deps {source}
     """
     done = inside(root, script)
