@@ -15,7 +15,8 @@ ID = "evaluation"
 #: Names of functions that evaluate a model.
 _EVALUATES = re.compile(r"(^|_)(eval(uate|uation)?|valid(ate|ation)?|test|benchmark)(_|$)", re.IGNORECASE)
 
-_EVAL = re.compile(r"torch/nn/modules/module\.py:\[[^]]*\]:eval$")
+#: Keys of calls that switch a module to evaluation.
+EVAL = re.compile(r"torch/nn/modules/module\.py:\[[^]]*\]:eval$")
 
 ADVICE = "evaluate every N steps or once per epoch, on fewer batches, with larger batches and torch.inference_mode()"
 
@@ -73,7 +74,7 @@ def _evaluates(steps: MeasuredSteps, paths: list[int]) -> bool:
             return True
         around = path if _trains(steps, path) else steps.paths["parent"][path]
         rows = (*steps.below(path), *(steps.children[around] if around >= 0 else ()))
-        if any(_EVAL.search(steps.key(row)) and steps.activity(row) >= 0.5 for row in rows):
+        if any(EVAL.search(steps.key(row)) and steps.activity(row) >= 0.5 for row in rows):
             return True
     return False
 

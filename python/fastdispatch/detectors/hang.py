@@ -194,6 +194,7 @@ def _finding(steps: MeasuredSteps, guilty: list[_Standing], waiting: list[_Stand
         },
     )
     found.gain_ns = max(first.quiet, steps.typical)
+    found.extent, found.share = steps.extent(first.quiet).values()
     return found
 
 

@@ -88,6 +88,10 @@ def _findings(
             yield NotDecided(ID, f"{steps.keys[node]} may wait for a collective, which its own time does not show")
             continue
         rows = [row for path in paths for row in _rows(steps, path, times, reported)]
+        queued = max(steps.queued.values(), default=0.0)
+        if queued and sum(times[row] for row in rows if row in times) - queued < minimum:
+            yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
+            continue
         yield _finding(steps, paths, rows, times, which)
 
 

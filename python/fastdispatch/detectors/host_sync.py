@@ -184,7 +184,7 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
         f"{steps.name(maker)} {what} {times}",
         where,
         time,
-        f"{proof}; each call waits for all queued work of a GPU",
+        f"{proof}; each call waits for all queued work of a GPU" if steps.uses_gpu else proof,
         ADVICE,
         evidence={
             "operators": sorted({steps.key(path) for path in paths}),

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.read.source_calls import Sources
-from fastdispatch.read.steps import PHASE_BITS, PHASES, kept_steps, step_time, steps_of_run, times_are_known
+from fastdispatch.read.steps import (
+    PHASE_BITS,
+    PHASES,
+    kept_steps,
+    step_time,
+    steps_of_run,
+    time_of_run,
+    times_are_known,
+)
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.text.formats import grouped
+from fastdispatch.read.waiting import cpu_time, is_communication, queued_share
+from fastdispatch.text.formats import grouped, seconds
 
 OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
 
@@ -52,8 +62,43 @@ class MeasuredSteps:
         self.kinds: list[str] = trace.nodes["kind"]
         paths = _without_c_functions(trace.core.contexts(-1, not reduced), self.kinds)
         self.paths: Columns = paths if reduced else _without_setup(paths, self.longest)
+        if not self.uses_gpu:
+            self.paths = _without_preemption(self.paths, self.ranks, self._is_operator)
         self.sources = Sources(trace)
         self.claimed: set[int] = set()
+
+    @cached_property
+    def uses_gpu(self) -> bool:
+        """Whether operators may wait for a GPU: it ran work, or the autograd engine has a thread for it."""
+        threads = any(role.startswith("autograd:") for rank in self.ranks for role in rank["threads"]["role"])
+        named = any(key.startswith(("torch/cuda/__init__.py:[]:synchronize", "cuda")) for key in self.keys)
+        gpu = any(rank["meta"].get("gpu_name") or rank["meta"].get("gpu_kernels") for rank in self.ranks)
+        return threads or named or gpu or any(self.paths["gpu_calls"])
+
+    @cached_property
+    def queued(self) -> dict[int, float]:
+        """The time of a step in which the main thread of each rank had no CPU, ns; 0 also if it is unknown."""
+        return {
+            rank["rank"]: (queued_share(rank) or 0.0) * rank["recorded"] / max(steps_of(rank), 1) for rank in self.ranks
+        }
+
+    @cached_property
+    def cpu(self) -> dict[int, float]:
+        """The CPU time of a step of the main thread of each rank, ns; a rank is missing if it is unknown."""
+        times = {rank["rank"]: cpu_time(self.trace, rank) for rank in self.ranks}
+        counts = {rank["rank"]: max(steps_of(rank), 1) for rank in self.ranks}
+        return {rank: time / counts[rank] for rank, time in times.items() if time is not None}
+
+    def extent(self, time: float) -> dict[str, Any]:
+        """Return fields of a finding about time outside of usual steps, ns: its share of the run."""
+        run = max((time_of_run(rank) for rank in self.ranks), default=0)
+        text = f"{seconds(time)} of a run of {seconds(run)}" if run else seconds(time)
+        return {"extent": text, "share": round(min(time / run, 1.0), 4) if run else 0.0}
+
+    def _is_operator(self, path: int) -> bool:
+        """Whether a path is an operator that waits for nothing."""
+        key, flags = self.key(path), self.paths["flags"][path]
+        return self.kind(path) in ("op", "autograd") and not is_communication(key) and flags & PHASE_BITS != DATA
 
     @cached_property
     def whole(self) -> MeasuredSteps:
@@ -273,8 +318,9 @@ class MeasuredSteps:
             self.claimed.update(range(path, self.end[path]))
 
     def finding(self, id: str, title: str, where: Where, gain: float, proof: str, advice: str, **more: Any) -> Finding:
-        """Return a finding whose severity and share follow from its gain per step."""
-        share = min(gain / self.step, 1.0) if self.step else 0.0
+        """Return a finding whose severity and share follow from its gain per step; no gain is longer than a step."""
+        gain = min(gain, self.step)
+        share = gain / self.step if self.step else 0.0
         severity = "critical" if share >= limits.CRITICAL else "warning" if share >= limits.WARNING else "info"
         found = Finding(
             id, title, where, round(share, 4), round(gain), proof, advice, severity, self.numbers, self.count
@@ -299,6 +345,44 @@ def _without_c_functions(paths: Columns, kinds: Sequence[str]) -> Columns:
             own[callers[row]] += own[row]
             own[row] = total[row] = 0
     return paths | {"self": own, "total": total, "parent": callers}
+
+
+def _without_preemption(paths: Columns, ranks: Sequence[dict[str, Any]], is_operator: Callable[[int], bool]) -> Columns:
+    """Return paths without the time that operators of a CPU have in few of the steps: an operator that does the same in
+    every step takes longer in a few of them when another process has its core."""
+    late: dict[int, float] = {}
+    for rank in ranks:
+        number = len(rank["latest_steps"]["number"])
+        if number < limits.STEPS or number < steps_of(rank):
+            continue  # the heaviest paths of earlier steps are not known
+        heavy: dict[int, dict[int, int]] = {}
+        for step, row, time in zip(*(rank["step_tops"][name] for name in ("step", "context", "self")), strict=True):
+            heavy.setdefault(row, {})[step] = time
+        for row, times in heavy.items():
+            if row < len(paths["self"]) and is_operator(row) and paths["steps"][row] >= number / 2:
+                usual = _usual_time(times, number, paths["self"][row] / len(ranks))
+                late[row] = late.get(row, 0.0) + max(sum(times.values()) - usual * len(times), 0.0)
+    return _reduced(paths, late)
+
+
+def _usual_time(times: dict[int, int], number: int, whole: float) -> float:
+    """Return the time of a path in a usual step, of its times in the steps in which it is among the heaviest ones."""
+    if 2 * len(times) > number:
+        return median(times.values())
+    return max(whole - sum(times.values()), 0.0) / (number - len(times))
+
+
+def _reduced(paths: Columns, late: dict[int, float]) -> Columns:
+    """Return paths whose own times, and those of the paths above, are shorter."""
+    own, total = list(paths["self"]), list(paths["total"])
+    for row, time in late.items():
+        less = min(round(time), own[row])
+        own[row] -= less
+        above = row
+        while above >= 0:
+            total[above] -= less
+            above = paths["parent"][above]
+    return paths | {"self": own, "total": total}
 
 
 def _without_setup(paths: Columns, steps: int) -> Columns:

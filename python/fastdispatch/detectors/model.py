@@ -30,7 +30,8 @@ class Where:
 @dataclass
 class Finding:
     """One cause. ``share`` is that of the step, ``gain_ns`` the estimated gain per step; ``steps`` the number of steps
-    with the evidence, ``proof`` the evidence as text."""
+    with the evidence, ``proof`` the evidence as text. ``extent``: the time of a cause outside of usual steps, as text;
+    ``share`` is then that of the run."""
 
     id: str
     title: str
@@ -42,6 +43,7 @@ class Finding:
     severity: str = "info"
     ranks: list[int] = field(default_factory=list)
     steps: int = 0
+    extent: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
 
 

@@ -30,5 +30,6 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             ADVICE,
             severity="info",
             share=round(cost.share or 0, 4),
+            extent=f"{percent(cost.share or 0)} of the run",
             evidence={"of_recorded_step": round(cost.of_recorded_step or 0, 4), "steps": cost.steps},
         )

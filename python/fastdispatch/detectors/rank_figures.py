@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, steps_of
 from fastdispatch.read.trace import Columns
-from fastdispatch.read.waiting import waits_for_ranks
+from fastdispatch.read.waiting import communicating
 
 
 @dataclass
@@ -43,7 +43,7 @@ class RankFigures:
 
 def waiting(steps: MeasuredSteps) -> list[bool]:
     """Return for each path whether its own time is communication or waiting for it."""
-    nodes = list(map(waits_for_ranks, steps.keys))
+    nodes = communicating(steps.trace)
     return [nodes[node] for node in steps.paths["node"]]
 
 

@@ -49,6 +49,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
         ADVICE,
         steps=active,
         evidence={"recompilations": len(again), "steps": active, "last_step": last, "ns": round(time), "guard": guard},
+        **whole.extent(time),
         severity="critical" if time >= CRITICAL * steps.step * whole.count else "warning",
     )
 

@@ -38,6 +38,10 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         shortest = one.least(working) - median(other.least(working) for other in others)
         if shortest < limits.SLOW_SHORTEST * extra:
             continue  # the machine was busy in some steps
+        queued = steps.queued[one.rank] - median(steps.queued[other.rank] for other in others)
+        if extra - queued < max(limits.SLOW_SHARE * usual, limits.SLOW_MS * 1e6):
+            yield NotDecided(ID, f"rank {one.rank} had no core for {seconds(queued)} of a step more than the others")
+            continue
         path, most = _path(steps, one, others, waits)
         gain = min(extra, one.work - max(other.work for other in others))
         spread = most < limits.SLOW_PATH * extra

@@ -50,6 +50,7 @@ def step_line(found: Findings) -> str:
 def sentence(finding: Finding) -> str:
     """Return what and where in one sentence."""
     gain = f", {percent(finding.share)} of a step" if finding.share >= 0.0005 else ""
+    gain = f", {finding.extent}" if finding.extent else gain
     return f"{finding.severity}: {finding.title}, at {finding.where} [{finding.id}{gain}]"
 
 

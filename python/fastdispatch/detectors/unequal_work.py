@@ -34,6 +34,9 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     found = _counts(steps, figures) or _sizes(steps, most, least)
     if found is None:
         return
+    if "calls_per_step" not in found[2] and not _on_cpu(steps, most, least, gain):
+        yield NotDecided(ID, "ranks worked for different times, but not on their CPUs: the machine was busy")
+        return
     path, what, evidence = found
     rows = [row for row, main in enumerate(steps.main) if main]
     steps.claimed.update(rows)  # of the differences between ranks, which slow-rank would report again
@@ -47,6 +50,13 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         ranks=[most.rank],
         evidence=evidence | {"work_ns": {str(rank.rank): round(rank.work) for rank in figures}},
     )
+
+
+def _on_cpu(steps: MeasuredSteps, most: RankFigures, least: RankFigures, gain: float) -> bool:
+    """Whether the CPU times of two ranks differ, too, or are unknown."""
+    if steps.uses_gpu or not {most.rank, least.rank} <= steps.cpu.keys():
+        return True
+    return steps.cpu[most.rank] - steps.cpu[least.rank] >= limits.SLOW_SHORTEST * gain
 
 
 def _counts(steps: MeasuredSteps, figures: list[RankFigures]) -> tuple[int, str, dict[str, object]] | None:

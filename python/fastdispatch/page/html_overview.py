@@ -14,10 +14,11 @@ from fastdispatch.read.rank_rows import COORDINATES, RankRow
 from fastdispatch.read.steps import PHASE_BITS, PHASES, number_of_ranks
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.read.waiting import is_communication
+from fastdispatch.read.waiting import communicating, is_communication
 from fastdispatch.report.processes_text import lines
 from fastdispatch.report.report_facts import Facts
 from fastdispatch.report.report_gpu import gpu_sentence
+from fastdispatch.report.report_lines import overload
 from fastdispatch.report.report_paths import paths
 
 #: Parts of a step, in the order of the bar: phases, and what interrupts them.
@@ -41,6 +42,7 @@ def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any
         "rank_count": number_of_ranks(trace.ranks),
         "parts": split.parts(times, trace.contexts),
         "window": None if about.window is None else about.window.text,
+        "overload": overload(about),
         "findings": [asdict(finding) for finding in found],
         "processes": list(lines(processes(trace.sources[0], trace))) if len(trace.sources) == 1 else [],
         "not_decided": [asdict(each) for each in found.not_decided],
@@ -59,8 +61,8 @@ class _PhaseSplit:
         keys = trace.nodes["key"]
         communicates = any(is_communication(key) and not key.startswith(_ASKING) for key in keys)
         interrupts = [
-            "communication" if communicates and is_communication(key) else "gc" if key.startswith(_GC) else ""
-            for key in keys
+            "communication" if communicates and waits else "gc" if key.startswith(_GC) else ""
+            for key, waits in zip(keys, communicating(trace), strict=True)
         ]
         self.rows = [
             (row, PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)], interrupts[node])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,10 @@ ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
 
 _SPACES = ("c10d::", "c10d_functional::", "_c10d_functional::", "torch/distributed/")
 _BACK_ENDS = ("gloo", "nccl", "mpi", "ucc", "xccl", "hccl")
+
+#: Functions that post messages, and names of those that wait for them.
+_POSTS = {f"torch/distributed/distributed_c10d.py:[]:{name}" for name in ("batch_isend_irecv", "irecv", "isend")}
+_TRANSFERS = re.compile(r"communicat|recv|send|p2p|transfer|exchange", re.IGNORECASE)
 
 #: Operators that wait for a device.
 _READS = ("aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::nonzero", "torch/cuda/")
@@ -26,18 +31,34 @@ def is_communication(key: str) -> bool:
     return key.startswith(_SPACES) or key.partition(":")[0] in _BACK_ENDS
 
 
-def waits_for_ranks(key: str) -> bool:
-    """The same, or waiting in the autograd engine."""
-    return key == ENGINE or is_communication(key)
-
-
 def waits_of(trace: Trace) -> bytes:
     """Return for each node whether its own time is work, may be waiting, or is communication."""
     columns = (trace.nodes[name] for name in ("key", "kind", "from"))
     made = bytearray(_wait_of(*node) for node in zip(*columns, strict=True))
     if ENGINE in trace.nodes["key"] and _engine_waits_for_ranks(trace):
         made[trace.nodes["key"].index(ENGINE)] = _FOR_RANKS
+    for node in _transfers(trace):
+        made[node] = _FOR_RANKS
     return bytes(made)
+
+
+def communicating(trace: Trace) -> list[bool]:
+    """Return for each node whether its own time is communication or waiting for other ranks."""
+    return [wait == _FOR_RANKS for wait in waits_of(trace)]
+
+
+def _transfers(trace: Trace) -> set[int]:
+    """Return the functions, by their names, that post messages of a pipeline and then wait for them."""
+    nodes, contexts = trace.nodes, trace.contexts
+    found: set[int] = set()
+    for row, node in enumerate(contexts["node"]):
+        above = contexts["parent"][row] if nodes["key"][node] in _POSTS else -1
+        while above >= 0 and not _TRANSFERS.search(nodes["name"][contexts["node"][above]]):
+            above = contexts["parent"][above] if nodes["key"][contexts["node"][above]].startswith("torch/") else -1
+        while above >= 0 and _TRANSFERS.search(nodes["name"][contexts["node"][above]]):
+            found.add(contexts["node"][above])
+            above = contexts["parent"][above]
+    return {node for node in found if nodes["kind"][node] == "python"}
 
 
 def _wait_of(key: str, kind: str, source: str) -> int:

@@ -3,9 +3,10 @@ accumulation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from fastdispatch.detectors.evaluation import EVAL
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps
 from fastdispatch.detectors.recompute import is_recomputed
 from fastdispatch.read.trace import Trace
@@ -13,6 +14,13 @@ from fastdispatch.read.trace import Trace
 #: Functions that save a checkpoint, by name: of PyTorch, Hugging Face, Lightning, DeepSpeed.
 _SAVING = {"save_checkpoint", "_save_checkpoint", "save_pretrained"}
 _SAVE = "torch/serialization.py:[]:save"
+
+#: Functions that switch gradients off, and folders of compilers, which do so while they compile.
+_WITHOUT_GRADIENTS = {
+    "torch/autograd/grad_mode.py:[no_grad]:__enter__",
+    "torch/autograd/grad_mode.py:[inference_mode]:__enter__",
+}
+_COMPILERS = ("torch/_dynamo/", "torch/_inductor/", "torch/_functorch/", "torch/fx/", "torch/_subclasses/")
 
 
 @dataclass
@@ -73,9 +81,11 @@ def _is_saving(steps: MeasuredSteps, path: int) -> bool:
 
 
 def _is_evaluation(steps: MeasuredSteps, path: int) -> bool:
-    """Whether a function of a few steps, which is not part of a training forward pass, runs modules without a backward
-    pass, and no other part of training."""
+    """Whether a function of a few steps, outside of forward passes of training, runs modules without a backward pass,
+    and no other part of training, and modules are switched to evaluation, or gradients off."""
     if not steps.is_python(path) or not 0 < steps.activity(path) < 0.5 or steps.phase(path) in (BACKWARD, DATA):
+        return False
+    if steps.file(path).startswith(_COMPILERS) or steps.key(path) in _WITHOUT_GRADIENTS:
         return False
     above = steps.paths["parent"][path]
     if above >= 0 and steps.phase(above) == FORWARD:
@@ -83,6 +93,20 @@ def _is_evaluation(steps: MeasuredSteps, path: int) -> bool:
     rows = range(path, steps.end[path])
     if all(steps.paths["module"][row] < 0 for row in rows):
         return False
-    if any(steps.phase(row) in (BACKWARD, OPTIMIZER) for row in rows):
+    if any(steps.phase(row) in (BACKWARD, OPTIMIZER) or steps.paths["backward"][row] for row in rows):
         return False
-    return not any(steps.paths["backward"][row] for row in rows)
+    return any(_starts_evaluation(steps, row) for row in (*rows, *_beside(steps, path)))
+
+
+def _beside(steps: MeasuredSteps, path: int) -> Iterator[int]:
+    """Yield the calls of the functions around a path, up to the innermost one of the program."""
+    for above in steps.above(path):
+        yield from steps.children[above]
+        if steps.is_user(above) and not steps.is_part(above):
+            return
+
+
+def _starts_evaluation(steps: MeasuredSteps, path: int) -> bool:
+    """Whether a call, of few steps, switches to evaluation or gradients off."""
+    of_few = 0 < steps.activity(path) < 0.5
+    return of_few and bool(steps.key(path) in _WITHOUT_GRADIENTS or EVAL.search(steps.key(path)))

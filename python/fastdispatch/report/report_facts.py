@@ -23,6 +23,7 @@ from fastdispatch.read.steps import (
 )
 from fastdispatch.read.summary import in_role, mapping
 from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.read.waiting import queued_share
 from fastdispatch.report.report_gpu import GpuFacts, gpu_facts, why_incomplete
 
 #: Counters of backward time without a forward call.
@@ -72,12 +73,13 @@ class RankFacts:
 @dataclass
 class Thread:
     """All threads of one role: their number, the time between their starts and ends, and the CPU time in it (None:
-    unknown)."""
+    unknown). ``queued``: the time in which main threads could run but had no CPU (None: unknown)."""
 
     role: str
     count: int
     self: int
     cpu: int | None
+    queued: int | None = None
 
     @property
     def off_cpu(self) -> int | None:
@@ -245,9 +247,16 @@ def _threads(entries: list[dict[str, Any]], main: str) -> list[Thread]:
             cpu[role] += time
     known = any(cpu.values())
     found = [
-        Thread(role, counts[role], time, cpu[role] if known else None) for role, time in thread_times(entries).items()
+        Thread(role, counts[role], time, cpu[role] if known else None, _queued(entries, role) if role == main else None)
+        for role, time in thread_times(entries).items()
     ]
     return sorted(found, key=lambda thread: (thread.role != main, -thread.self, thread.role))
+
+
+def _queued(entries: list[dict[str, Any]], role: str) -> int | None:
+    shares = [(queued_share(entry), thread_times([entry]).get(role, 0)) for entry in entries]
+    known = [share * time for share, time in shares if share is not None]
+    return round(sum(known)) if known and len(known) == len(shares) else None
 
 
 def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:

@@ -45,6 +45,9 @@ _DROPPED = {
     "classes_full": "calls recorded without their class, because of no room for classes",
 }
 
+#: Share of the time without a core from which on the machine is overloaded.
+_QUEUED = 0.1
+
 _MISSES = {
     "origin_old": "forward call overwritten",
     "origin_none": "no forward call known",
@@ -77,7 +80,7 @@ def _first(report: Report) -> list[str]:
     who = _ranks(facts.ranks) if facts.reduced is None else _reduced(facts.reduced)
     title = f"{report.path}: {who}{_command(facts.ranks)}"
     sentence = gpu_sentence(facts.gpu) if facts.gpu is not None else ""
-    found = ["; ".join(_incomplete(facts.ranks)), sentence, title, facts.missing, _untimed(report), _noise(facts)]
+    found = ["; ".join(_incomplete(facts.ranks)), sentence, title, facts.missing, _untimed(report), _doubts(facts)]
     if report.timing:
         found += [*(gpu_lines(facts.gpu) if facts.gpu is not None else ()), *_phases(facts)]
     return [line for line in [*found, facts.gpu_missing] if line]
@@ -238,7 +241,22 @@ def _whole(facts: Facts) -> str:
 
 
 def _off_cpu(thread: Thread) -> str:
-    return f"{100 * (thread.off_cpu or 0) / thread.self:.1f} % of it off the CPU" if thread.self else "idle"
+    """Return the share of the time off the CPU; if it is known, that of waiting and that without a core."""
+    if not thread.self:
+        return "idle"
+    off, queued = (thread.off_cpu or 0) / thread.self, (thread.queued or 0) / thread.self
+    if thread.queued is None:
+        return f"{100 * off:.1f} % of it off the CPU"
+    waits = f"{100 * max(off - queued, 0):.1f} % of it waiting"
+    return f"{waits}, {100 * queued:.1f} % without a core"
+
+
+def overload(facts: Facts) -> str:
+    """Return a sentence if main threads often had no core."""
+    main = next((thread for thread in facts.threads if thread.role == facts.whole_role), None)
+    if main is None or not main.self or (main.queued or 0) < _QUEUED * main.self:
+        return ""
+    return f"{_off_cpu(main).replace(' of it', '', 1)}: the machine is overloaded"
 
 
 def _window(facts: Facts) -> Iterator[str]:
@@ -305,10 +323,11 @@ def _phases(facts: Facts) -> Iterator[str]:
         yield f"{head}: {', '.join(shares)}" if detected else head
 
 
-def _noise(facts: Facts) -> str:
-    """Return a sentence if the steps are so few, and differ so much, that their median is uncertain."""
+def _doubts(facts: Facts) -> str:
+    """Return a sentence if the steps are so few, and differ so much, that their median is uncertain, or if the machine
+    was overloaded."""
     time = StepTime(facts.step, facts.step_low, facts.step_high, facts.step_count)
-    return time.doubt if facts.step else ""
+    return "; ".join(filter(None, [overload(facts), time.doubt if facts.step else ""]))
 
 
 def _spread(facts: Facts) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.compare.diff import Diff
+from fastdispatch.report.report_activities import activities
 from tests import commands, processes
 
 torch = pytest.importorskip("torch")
@@ -124,6 +125,7 @@ def record_ranks(folder: Path, world: int, seconds: float) -> Path:
 
 def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None:
     run = record_ranks(tmp_path / "run", 3, 0.04)
+    assert activities(fastdispatch.load(run, steps="settled")) == []  # nothing evaluates
     document = commands.document("diff", run, "--ranks", "outliers")
     assert document["slow"] == [1]
     (diff,) = document["diffs"]

@@ -12,6 +12,7 @@ const COORDINATES = ["pipe", "data", "model"];
 const [HEAD, LEFT, TALLEST, SHORTEST] = [22, 128, 20, 3]; // pixels
 const NOTABLE = 0.2; // a smaller difference, as part of the longest step, does not get the full colour
 const MOST_LINES = 170; // of more ranks each line has several
+const UNEQUAL = 1.1; // steps of ranks that wait for each other are equally long
 
 function column(table, name) {
     return table[name] ?? new Float64Array(table.rows);
@@ -174,10 +175,11 @@ export function rankMaps(tables) {
     options(choice, sorts(rows), "rank");
     show("rank");
     const steps = rows.map(({ step }) => step).sort((a, b) => a - b);
+    const median = steps[steps.length >> 1];
     const slowest = rows.reduce((most, row) => (row.step > most.step ? row : most));
     return el("div", { class: "maps" },
         el("p", {}, el("label", {}, el("span", { class: "quiet" }, "Sorted by "), choice),
-            el("span", { class: "quiet" }, `  median step ${seconds(steps[steps.length >> 1])}; slowest rank ${slowest.rank} with ${seconds(slowest.step)}`)),
+            el("span", { class: "quiet" }, `  median step ${seconds(median)}${slowest.step > UNEQUAL * median ? `; slowest rank ${slowest.rank} with ${seconds(slowest.step)}` : ""}`)),
         ...(most > 1 ? [el("p", { class: "quiet" }, `A line has up to ${counted(most, "rank")}, neighbours in this order, and shows the largest value of them. Point at it to see of which rank${tables.perRow > 1 ? ` (the first of ${tables.perRow})` : ""}.`)] : []),
         ...maps.map((map) => map.element));
 }

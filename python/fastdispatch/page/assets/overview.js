@@ -47,8 +47,9 @@ function head() {
         .map(({ name, steps, time }) => `${name}${steps ? ` (${steps})` : ""} ${seconds(time)}`);
     return [found.values.gpu ? el("h2", {}, el("strong", {}, found.values.gpu)) : null,
         el("h2", {}, el("strong", {}, title), el("span", { class: "quiet" }, spread)),
+        found.values.overload && el("p", {}, found.values.overload),
         el("p", { class: "quiet" }, text ?? `the whole recording, with start-up and first steps${about.whole_reason && about.whole_reason !== "requested" ? `: ${about.whole_reason}` : ""}`,
-            text && apart.length > 0 ? `; apart: ${apart.join(", ")}` : "")];
+            text && apart.length > 0 ? `; apart: ${apart.join(", ")}` : "")].filter(Boolean);
 }
 
 /** The number of parts without a name below the bar, and their sum. */
@@ -100,11 +101,12 @@ function bar() {
 
 function finding(each) {
     const { where } = each;
+    const gain = each.extent || (each.gain_ns ? `gain up to ${seconds(each.gain_ns)} per step` : "");
     return el("li", { class: `finding ${each.severity}` },
         el("div", { class: "place" }, el("span", { class: "badge" }, each.severity), el("b", {}, each.title), ...places(where)),
-        el("p", {}, where.file && where.line ? el("code", {}, `${where.file}:${where.line}`) : "", `${where.file && where.line ? " · " : ""}${each.proof}`,
+        el("p", {}, where.file && where.line ? el("code", {}, `${where.file}:${where.line}`) : "", `${where.called_from ? `, called from your ${where.called_from}` : ""}${where.file && where.line ? " · " : ""}${each.proof}`,
             each.ranks.length > 0 && trace.ranks.length > 1 ? `; ${each.ranks.length < 9 ? `rank ${each.ranks.join(", ")}` : counted(each.ranks.length, "rank")}` : ""),
-        el("p", {}, el("span", { class: "quiet" }, each.gain_ns ? `gain up to ${seconds(each.gain_ns)} per step · ` : "", each.id, ": "), each.advice));
+        el("p", {}, el("span", { class: "quiet" }, gain && `${gain} · `, each.id, ": "), each.advice));
 }
 
 function findings() {

@@ -1,0 +1,120 @@
+"""Work, waiting and the queue for a CPU: what reports and findings derive from them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastdispatch
+from fastdispatch.detectors.measured_steps import MeasuredSteps
+from fastdispatch.detectors.text import sentence
+from fastdispatch.page.html_overview import _PhaseSplit
+from fastdispatch.read.steps import PHASES
+from fastdispatch.read.waiting import busy_time, queued_share
+from fastdispatch.report.report_lines import overload
+from tests.unit.report.call_trees import STEP_COLUMNS, Dump
+
+MS = 1_000_000
+ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
+
+
+def marked(queued: list[int], first: int = 0) -> dict[str, Any]:
+    """A rank with marks at every 100 ms, of which those from ``first`` on are covered."""
+    marks = {"queued": [ns * MS for ns in queued], "recorded": [100 * MS * (i + 1) for i in range(len(queued))]}
+    return {"marks": marks, "window": {"from": first, "to": len(queued)}}
+
+
+@pytest.mark.parametrize(
+    ("queued", "first", "share"),
+    [
+        ([10, 20, 60, 0], 0, 0.2),  # unknown at the last end of a step
+        ([10, 20, 60, 0], 1, 0.25),
+        ([0, 0, 0, 0], 0, None),
+        ([0, 20, 60, 0], 1, None),
+        ([10, 0, 0, 0], 1, None),
+    ],
+)
+def test_the_share_without_a_core(queued: list[int], first: int, share: float | None) -> None:
+    assert queued_share(marked(queued, first)) == share
+
+
+def dumped(path: Path, *trees: list[Any], cpu: int = 0, queued: int = 0, steps: int = 0) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(Dump(*trees).write(path).read_text())
+    for rank in document["ranks"]:
+        whole = rank["recorded"]
+        rank["threads"]["cpu"] = [cpu * MS]
+        columns = ("number", "steps", "end", "recorded", *PHASES, "memory")
+        rank["marks"] = {name: [1] for name in columns} | {"recorded": [whole], "queued": [queued * MS]}
+        for name in ("settled_from", "settled_to"):
+            names = ("context", "calls", "resumes", "self", "steps", "self_squares", "total_squares")
+            rank[name] = {each: [] for each in names}
+    path.write_text(json.dumps(document))
+    return document
+
+
+def test_waiting_and_no_core_are_two_figures(tmp_path: Path) -> None:
+    dumped(tmp_path / "run.json", [("train.py:[]:step", 3, 100)], cpu=30, queued=39)
+    trace = fastdispatch.load(tmp_path / "run.json")
+    assert busy_time(trace, trace.ranks) == 69 * MS
+    report = trace.report()
+    assert overload(report.facts) == "31.0 % waiting, 39.0 % without a core: the machine is overloaded"
+    assert "31.0 % waiting, 39.0 % without a core: the machine is overloaded" in str(report).splitlines()[1]
+
+
+def test_a_machine_with_free_cores_is_not_overloaded(tmp_path: Path) -> None:
+    dumped(tmp_path / "run.json", [("train.py:[]:step", 3, 100)], cpu=30, queued=2)
+    report = fastdispatch.load(tmp_path / "run.json").report()
+    assert overload(report.facts) == ""
+    assert "68.0 % of it waiting, 2.0 % without a core" in str(report)
+
+
+def test_waiting_in_the_engine_and_for_messages_is_communication(tmp_path: Path) -> None:
+    """In a program of one rank the engine waits for none."""
+    post = ("torch/distributed/distributed_c10d.py:[]:batch_isend_irecv", 3, 1, [("op:c10d::recv_", 3, 1)])
+    pipe = ("megatron/p2p.py:[Communicator]:_communicate", 3, 30, [post])
+    tree = [("train.py:[]:step", 3, 40, [(ENGINE, 3, 20), pipe])]
+    parts = []
+    for number, trees in enumerate(([tree, tree], [tree])):
+        path = Dump(*trees).write(tmp_path / f"{number}.json")
+        trace = fastdispatch.load(path)
+        split = _PhaseSplit(trace, "main")
+        parts.append(split.parts(split.phases(trace.contexts), trace.contexts))
+    assert (parts[0]["communication"], parts[0]["other"]) == (2 * 52 * MS, 2 * 40 * MS)
+    assert (parts[1]["communication"], parts[1]["other"]) == (32 * MS, 60 * MS)
+
+
+def stepped(path: Path, times: list[int]) -> MeasuredSteps:
+    """A run of which each step has a reading of a tensor with one of ``times`` in microseconds."""
+    document = dumped(path, [("train.py:[]:step", 10, 100, [("op:aten::item", 10, sum(times) / 1000)])], cpu=100)
+    (rank,) = document["ranks"]
+    rank |= {"steps": len(times), "steps_source": "explicit"}
+    numbers = list(range(len(times)))
+    rank["latest_steps"] = {name: [0] * len(times) for name in STEP_COLUMNS} | {"number": numbers}
+    item = 2  # main, step, item
+    late = [(number, item, 1000 * time) for number, time in enumerate(times) if time > 100]
+    rank["step_tops"] = {name: [row[i] for row in late] for i, name in enumerate(("step", "context", "self"))}
+    rank["figures"]["steps"] = [len(times)] * len(rank["figures"]["context"])
+    del rank["marks"], rank["settled_from"], rank["settled_to"]
+    path.write_text(json.dumps(document))
+    return MeasuredSteps(fastdispatch.load(path))
+
+
+def test_an_operator_that_was_late_in_few_steps_counts_as_usual(tmp_path: Path) -> None:
+    """Another process had its core: it reads a value of a CPU, which takes no time, in every step."""
+    (row,) = (steps := stepped(tmp_path / "late.json", [2, 2, 2, 5000, 2, 2, 2, 3000, 2, 2])).named("aten::item")
+    assert (steps.own(row), steps.total(row)) == (2000, 2000)
+    (row,) = (steps := stepped(tmp_path / "every.json", [5000, 3000] * 5)).named("aten::item")
+    assert steps.own(row) == 4_000_000
+
+
+def test_a_gain_is_at_most_a_step_and_other_time_is_of_the_run(tmp_path: Path) -> None:
+    steps = stepped(tmp_path / "run.json", [2] * 10)
+    found = steps.finding("tiny-ops", "slow", steps.where(0), 1e12, "", "")
+    assert (found.share, found.gain_ns) == (1.0, round(steps.step))
+    steps.ranks[0]["recorded"] = 73_000 * MS
+    found = steps.finding("recompile", "slow", steps.where(0), 1e12, "", "", **steps.extent(65_000 * MS))
+    assert sentence(found).endswith("[recompile, 65 s of a run of 73 s]")
+    assert found.share == round(65 / 73, 4)
