@@ -45,6 +45,9 @@ def measured_lines(diff: Diff, top: int | None) -> Iterator[str]:
     yield from diff.measured.missing
 
 
+#: A larger growth is printed as a time, in multiples of the time before.
+_MOST_GROWTH = 10
+
 WHAT = {"node": "functions and operators", "module": "modules", "package": "packages"}
 
 
@@ -85,7 +88,8 @@ def row_cells(diff: Diff, row: DiffRow) -> tuple[str, str]:
         total = "" if diff.by == "module" else f", {seconds(diff.effect(row))} total"
         return what, f"{row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
     # A function that is open during all steps has no call in them: without time before, there is no percentage.
-    size = f"{abs(time.change) / time.before:.0%}" if time.before else seconds(abs(time.change))
+    is_share = time.before > 0 and abs(time.change) <= _MOST_GROWTH * time.before
+    size = f"{abs(time.change) / time.before:.0%}" if is_share else seconds(abs(time.change))
     growth = f"{sign(time.change)} {size} {of}"
     spread = max(row.spread.before * diff.speed, row.spread.after)
     between = f"{seconds(time.before)} -> {seconds(time.after)}{per(diff)}"

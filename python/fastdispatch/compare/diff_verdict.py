@@ -75,7 +75,7 @@ def verdict(diff: Diff) -> DiffVerdict:
     of = diff if rank is None else diff.of_rank(rank)
     (work, waits), now = _work_of(of, 0), _work_of(of, 1)
     machine, communication = (of.busy[0] or work) * (of.speed - 1), now[1] - waits
-    cause = _cause(of, now[0] - work - machine, after - before) if changed else None
+    cause = _cause(of, now[0] - work - machine) if changed else None
     part = cause.part if cause is not None else 0.0
     made = DiffVerdict(
         changed=changed,
@@ -194,11 +194,11 @@ def _edge(call: DiffCall) -> str:
     return f"{_short(call.callee.key)} {'is' if word in ('new', 'gone') else 'has'} {word}"
 
 
-def _cause(diff: Diff, change: float, of_step: float) -> _Cause | None:
+def _cause(diff: Diff, change: float) -> _Cause | None:
     """Return the innermost function of the program that explains most of the change of the work: among those with most
-    of the largest change the one that takes the shortest time. It explains a part of the change of the step."""
+    of the largest change the one that takes the shortest time."""
     step = max(abs(side.whole) for side in diff.sides)
-    if diff.by != "node" or abs(change) < _LEAST * step or change * of_step < 0:
+    if diff.by != "node" or abs(change) < _LEAST * step:
         return None
     row = _innermost(diff, "work", change, abs(change) / 2)
     if row is None:

@@ -46,7 +46,8 @@ def times(trace: Trace) -> list[RankTimes]:
         )
         meta = rank["meta"]
         name = rank_name(rank["rank"], str(meta.get("host") or ""), coordinates_of(meta.get("coordinates")))
-        found.append(RankTimes(rank["rank"], step_time([rank]) or rank["recorded"] / steps, waits / steps, name))
+        whole = step_time([rank]) or rank["recorded"] / steps
+        found.append(RankTimes(rank["rank"], whole, min(waits / steps, whole), name))  # some run at the same time
     return found
 
 

@@ -104,12 +104,14 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding]:
             time = min(time, _usual(steps))  # without the first batches of epochs
         if not paths or time < limits.INPUT_SHARE * steps.step or time < limits.INPUT_MS * 1e6:
             continue
+        waits = any(steps.key(row) == _WORKERS for path in paths for row in steps.below(path))
+        of_worker = _in_workers(steps) if waits else None
+        if of_worker is not None and steps.overloaded and of_worker.time < limits.INPUT_SHARE * steps.step:
+            continue  # the workers are quick enough, but have no core
         blamed = _blamed(steps, max(paths, key=steps.total))
         ranks = ranks_with(steps, paths)
         if ranks == steps.numbers:  # else slow-rank may name the rank that others wait for
             steps.claim(paths)
-        waits = any(steps.key(row) == _WORKERS for path in paths for row in steps.below(path))
-        of_worker = _in_workers(steps) if waits else None
         proof = (
             f"{seconds(time)} of a mean step of {seconds(steps.step)} ({percent(time / steps.step)}) before its work"
             " begins"
@@ -153,6 +155,7 @@ class Blame:
     name: str
     where: Where
     proof: str
+    time: float  # per batch, ns
 
 
 def _in_workers(steps: MeasuredSteps) -> Blame | None:
@@ -169,7 +172,7 @@ def _in_workers(steps: MeasuredSteps) -> Blame | None:
         part = worker.paths["total"][blamed] / max(worker.paths["total"][fetch], 1)
         proof = f"a worker needs {seconds(time)} per batch, {percent(part)} of it in {worker.key(blamed)}"
         if best is None or time > best[0]:
-            best = time, Blame(worker.name(blamed), worker.where(blamed), proof)
+            best = time, Blame(worker.name(blamed), worker.where(blamed), proof, time)
     return None if best is None else best[1]
 
 

@@ -14,6 +14,9 @@ WARNING, CRITICAL = 0.05, 0.2
 #: host-sync: always within forward, backward or optimizer; elsewhere in every step, or from this share on.
 SYNC_SHARE = 0.01
 
+#: Share of the step without a CPU from which on the machine is overloaded.
+QUEUED_SHARE = 0.1
+
 #: input-wait: share of the step and time per step; epochs: a first batch this many times the median, and their share.
 INPUT_SHARE, INPUT_MS = 0.05, 2.0
 EPOCH_TIMES, EPOCH_SHARE = 3.0, 0.1

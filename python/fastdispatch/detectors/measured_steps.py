@@ -82,6 +82,11 @@ class MeasuredSteps:
             rank["rank"]: (queued_share(rank) or 0.0) * rank["recorded"] / max(steps_of(rank), 1) for rank in self.ranks
         }
 
+    @property
+    def overloaded(self) -> bool:
+        """Whether main threads often had no CPU."""
+        return max(self.queued.values(), default=0.0) >= limits.QUEUED_SHARE * self.step
+
     @cached_property
     def cpu(self) -> dict[int, float]:
         """The CPU time of a step of the main thread of each rank, ns; a rank is missing if it is unknown."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from fastdispatch.detectors.limits import QUEUED_SHARE
 from fastdispatch.read.steps import StepTime
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
@@ -44,9 +45,6 @@ _DROPPED = {
     "snapshots_full": "ends of steps without room, at which no steps can be selected",
     "classes_full": "calls recorded without their class, because of no room for classes",
 }
-
-#: Share of the time without a core from which on the machine is overloaded.
-_QUEUED = 0.1
 
 _MISSES = {
     "origin_old": "forward call overwritten",
@@ -254,7 +252,7 @@ def _off_cpu(thread: Thread) -> str:
 def overload(facts: Facts) -> str:
     """Return a sentence if main threads often had no core."""
     main = next((thread for thread in facts.threads if thread.role == facts.whole_role), None)
-    if main is None or not main.self or (main.queued or 0) < _QUEUED * main.self:
+    if main is None or not main.self or (main.queued or 0) < QUEUED_SHARE * main.self:
         return ""
     return f"{_off_cpu(main).replace(' of it', '', 1)}: the machine is overloaded"
 
