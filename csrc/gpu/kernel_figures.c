@@ -302,13 +302,14 @@ typedef struct late_time {
     uint32_t root;        /* of the launching thread */
     fd_running_log *main; /* NULL: this is its time */
     uint64_t end_tick;
-    uint64_t end;   /* in ns, like the next two */
-    uint64_t done;  /* the time before it is divided */
-    uint64_t known; /* sum with a call path */
+    uint64_t end;            /* in ns, like the next two */
+    uint64_t done;           /* the time before it is divided */
+    uint64_t known;          /* sum with a call path */
+    fd_kernel_record *first; /* of the call path in which it began */
 } late_time;
 
-/* Add idle time to a call path. Return false if there is no space. */
-static bool
+/* Add idle time to a call path. Return NULL if there is no space. */
+static fd_kernel_record *
 add_idle(fd_kernel_figures *figures, uint32_t context, uint32_t device,
          uint64_t ns)
 {
@@ -321,7 +322,7 @@ add_idle(fd_kernel_figures *figures, uint32_t context, uint32_t device,
         record->count++;
         record->ns += ns;
     }
-    return record != NULL;
+    return record;
 }
 
 /* A thread that runs nothing waits for the one that runs the steps. */
@@ -341,10 +342,13 @@ charge_part(void *user, uint32_t context, uint64_t from, uint64_t to)
     until = until < late->end ? until : late->end;
     uint64_t ns = until > late->done ? until - late->done : 0;
     late->done += ns;
-    if (context != 0 && ns > 0
-        && add_idle(late->figures, context, late->device, ns)) {
-        late->known += ns;
+    if (context == 0 || ns == 0) {
+        return;
     }
+    fd_kernel_record *record =
+        add_idle(late->figures, context, late->device, ns);
+    late->first = late->first != NULL ? late->first : record;
+    late->known += record != NULL ? ns : 0;
 }
 
 /* Divide idle time among the call paths of the launching thread, or without
@@ -370,6 +374,9 @@ divide_late(void *user, uint32_t device, uint32_t log, uint64_t from,
     }
     fd_running_log_replay(of_thread, tick_of(figures, from), late.end_tick,
                           charge_part, &late);
+    if (late.first != NULL) {
+        late.first->bytes += late.known;
+    }
     return late.known;
 }
 

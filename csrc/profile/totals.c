@@ -48,6 +48,7 @@ add_gpu(fd_total *total, const fd_gpu_figure *figure)
     total->gpu_calls += figure->calls;
     total->gpu_self += figure->self;
     total->gpu_starved += figure->starved;
+    total->gpu_drained += figure->drained;
     total->gpu_launch_bound += figure->launch_bound;
 }
 
@@ -130,6 +131,7 @@ sum_up(fd_total *list, const fd_trace *trace)
         list[i].gpu_total += list[i].gpu_self;
         above->gpu_total += list[i].gpu_total;
         above->gpu_starved += list[i].gpu_starved;
+        above->gpu_drained += list[i].gpu_drained;
         above->total += list[i].total;
         above->total_stepped += list[i].total_stepped;
         above->ops += list[i].ops;

@@ -21,7 +21,8 @@ typedef struct fd_total {
     uint64_t gpu_self;    /* ns of kernels or on streams, without children */
     uint64_t gpu_total;   /* self and everything below */
     int64_t gpu_backward; /* `backward` in time of the GPU */
-    uint64_t gpu_starved; /* ns of idle streams before calls */
+    uint64_t gpu_starved; /* ns of idle GPUs, at or below, like the next */
+    uint64_t gpu_drained; /* ns of idle times that began there */
     uint64_t gpu_launch_bound; /* number of launch-bound intervals */
     uint64_t communicated;     /* the larger of bytes sent and bytes
                                 * received */

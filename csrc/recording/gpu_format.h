@@ -29,7 +29,8 @@ typedef struct fd_kernel_record {
     uint32_t unused2;
     uint64_t count;
     uint64_t ns;
-    uint64_t bytes; /* of copies and fills */
+    uint64_t bytes; /* of copies and fills; of idle time: ns of the whole idle
+                       times that began while the host ran the context */
     uint64_t unused3[2];
 } fd_kernel_record;
 

@@ -97,10 +97,11 @@ typedef struct fd_rank_spread {
  * kernels, or without those of intervals. */
 typedef struct fd_gpu_figure {
     uint32_t context;
-    uint64_t calls; /* kernels, or calls with an interval */
-    uint64_t total; /* ns of them */
-    uint64_t self;  /* total minus inner intervals on the same stream */
-    uint64_t starved;
+    uint64_t calls;        /* kernels, or calls with an interval */
+    uint64_t total;        /* ns of them */
+    uint64_t self;         /* total minus inner intervals on the same stream */
+    uint64_t starved;      /* ns of idle GPUs while the host ran the context */
+    uint64_t drained;      /* ns of idle times that began while it ran */
     uint64_t launch_bound; /* number of launch-bound intervals */
     /* Of kernels, copies and fills: */
     uint64_t bytes;

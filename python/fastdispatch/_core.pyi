@@ -416,7 +416,7 @@ class Trace:
 
     def contexts(self, rank: SupportsIndex = -1, steady: bool = False, /) -> _Columns:
         """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, gpu_calls,
-        gpu_self, gpu_total, gpu_backward, gpu_starved, gpu_launch_bound, steps.
+        gpu_self, gpu_total, gpu_backward, gpu_starved, gpu_drained, gpu_launch_bound, steps.
 
         ``steady``: the slowest step of each path counts like the mean of its others in self, total and backward.
         ``RangeError`` for a missing rank, here and below.

@@ -6,6 +6,7 @@ Arguments: folder of the libraries, folder for the recordings.
 import ctypes
 import sys
 import time
+from collections.abc import Callable
 
 import torch
 
@@ -15,13 +16,20 @@ folder, out = sys.argv[1:]
 ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
 cupti = ctypes.CDLL(f"{folder}/libcupti.so.13", mode=ctypes.RTLD_GLOBAL)
 cupti.standin_cupti_launch.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
+cupti.standin_cupti_copy.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64]
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 1
+torch.cuda._lazy_init = lambda: None
+torch.cuda._exchange_device = torch.cuda._maybe_exchange_device = lambda device: -1
+torch._C._cuda_getDevice = lambda: 0
+torch._C._cuda_synchronize = lambda: cupti.standin_cupti_wait()
 
 STEPS = 12
 retries = 0  # of the simulated allocator
 kernel_ns = 0
-pause = 0.0  # before the first launch of a step
+
+#: Time of a kernel: the host launches faster, or slower.
+LONG, SHORT = 5_000_000, 2_000
 
 
 @torch.library.custom_op("standin::work", mutates_args=())
@@ -30,37 +38,101 @@ def _work(x: torch.Tensor) -> torch.Tensor:
     return x.clone()
 
 
+@torch.library.custom_op("standin::item", mutates_args=())
+def _item(x: torch.Tensor) -> torch.Tensor:
+    cupti.standin_cupti_copy(2, 3, 1, 1_000, 4)
+    cupti.standin_cupti_wait()
+    return x.clone()
+
+
+@torch.library.custom_op("standin::to_device", mutates_args=())
+def _to_device(x: torch.Tensor, ns: int) -> torch.Tensor:
+    cupti.standin_cupti_copy(1, 1, 3, ns, 4096)
+    cupti.standin_cupti_wait()
+    return x.clone()
+
+
 _work.register_autograd(lambda context, gradient: gradient)
+work, item, to_device = torch.ops.standin.work, torch.ops.standin.item, torch.ops.standin.to_device
 
 
 def statistics(device: int) -> dict[str, int]:
     return {"num_alloc_retries": retries}
 
 
-def train_step(weight: torch.Tensor) -> None:
+def train_step(weight: torch.Tensor, kernels: int = 10) -> torch.Tensor:
     x = weight
-    time.sleep(pause)
+    for _ in range(kernels):
+        x = work(x)
+    loss = x.sum()
+    loss.backward()
+    return loss
+
+
+def late_step(weight: torch.Tensor) -> None:
+    time.sleep(0.003)
+    train_step(weight)
+
+
+def reading_step(weight: torch.Tensor) -> None:
     for _ in range(10):
-        x = torch.ops.standin.work(x)
-    x.sum().backward()
+        item(work(weight.detach()))
 
 
-def run(name: str, kernel: int, *, retrying: bool) -> None:
-    global kernel_ns, pause, retries
+def read_at_the_end(weight: torch.Tensor) -> None:
+    item(train_step(weight).detach())
+
+
+def waiting_step(weight: torch.Tensor) -> None:
+    for _ in range(10):
+        work(weight.detach())
+        torch.cuda.synchronize()
+
+
+def load_batch() -> torch.Tensor:
+    time.sleep(0.005)
+    return torch.ones(4)
+
+
+def input_step(weight: torch.Tensor) -> None:
+    load_batch()
+    train_step(weight)
+
+
+def copying_step(weight: torch.Tensor) -> None:
+    for _ in range(8):
+        to_device(weight.detach(), 2_000_000)
+    train_step(weight, 2)
+
+
+def pinned_step(weight: torch.Tensor) -> None:
+    for _ in range(8):
+        cupti.standin_cupti_copy(1, 2, 3, 2_000_000, 4096)
+    train_step(weight, 2)
+
+
+def run(name: str, kernel: int, step: Callable[[torch.Tensor], object] = train_step, *, retrying: bool = False) -> None:
+    global kernel_ns, retries
     cupti.standin_cupti_reset()
     kernel_ns = kernel
-    pause = 0.0 if kernel > 1_000_000 else 0.003
     weight = torch.ones(4, requires_grad=True)
     with fastdispatch.CallGraph(f"{out}/{name}", gpu="require") as graph:
         for _ in range(STEPS):
-            train_step(weight)
+            step(weight)
             retries += retrying
             graph.step()
 
 
 torch.cuda.memory_stats = statistics
-run("late", 2_000, retrying=False)
-run("busy", 2_000_000, retrying=False)
-run("retries", 2_000_000, retrying=True)
+run("late", SHORT, late_step)
+run("busy", LONG)
+run("reads", SHORT, reading_step)
+run("read at the end", 2 * LONG, read_at_the_end)
+run("waits", SHORT, waiting_step)
+run("input", SHORT, input_step)
+run("hidden input", LONG, input_step)
+run("copies", LONG // 5, copying_step)
+run("pinned copies", LONG // 5, pinned_step)
+run("retries", LONG, retrying=True)
 del torch.cuda.memory_stats
-run("unknown", 2_000_000, retrying=False)
+run("unknown", LONG)

@@ -276,10 +276,12 @@ now(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-void
-standin_cupti_launch(const char *name, uint64_t ns, uint64_t bytes)
+/* Launch work on stream 7: a record of which the first bytes are given, with
+ * the offsets of its stream and correlation id. */
+static void
+launch(uint8_t record[216], uint64_t ns, size_t stream_at, size_t id_at,
+       int domain, uint32_t function)
 {
-    uint8_t record[216] = {0};
     pthread_mutex_lock(&state.lock);
     uint32_t correlation = state.correlation++;
     uint64_t start = now() > state.clock ? now() : state.clock;
@@ -289,30 +291,49 @@ standin_cupti_launch(const char *name, uint64_t ns, uint64_t bytes)
     uint32_t stream = 7;
     memcpy(record + 16, &start, sizeof start);
     memcpy(record + 24, &end, sizeof end);
-    if (name != NULL) {
-        uint32_t kind = KERNEL;
-        pthread_mutex_lock(&state.lock);
-        uint64_t pointer = (uintptr_t)intern(name);
-        pthread_mutex_unlock(&state.lock);
-        memcpy(record, &kind, sizeof kind);
-        memcpy(record + 48, &stream, sizeof stream);
-        memcpy(record + 92, &correlation, sizeof correlation);
-        memcpy(record + 104, &pointer, sizeof pointer);
-        standin_cupti_call(1, 307, correlation);
-    }
-    else {
-        uint32_t kind = COPY;
-        uint8_t direction[3] = {1, 1, 3}; /* pageable memory to the device */
-        memcpy(record, &kind, sizeof kind);
-        memcpy(record + 4, direction, sizeof direction);
-        memcpy(record + 8, &bytes, sizeof bytes);
-        memcpy(record + 40, &stream, sizeof stream);
-        memcpy(record + 44, &correlation, sizeof correlation);
-        standin_cupti_call(2, 41, correlation);
-    }
+    memcpy(record + stream_at, &stream, sizeof stream);
+    memcpy(record + id_at, &correlation, sizeof correlation);
+    standin_cupti_call(domain, function, correlation);
     pthread_mutex_lock(&state.lock);
     add_record(record, record_bytes(record));
     pthread_mutex_unlock(&state.lock);
+}
+
+void
+standin_cupti_copy(int direction, int from, int to, uint64_t ns,
+                   uint64_t bytes)
+{
+    uint8_t record[216] = {COPY};
+    record[4] = (uint8_t)direction;
+    record[5] = (uint8_t)from;
+    record[6] = (uint8_t)to;
+    memcpy(record + 8, &bytes, sizeof bytes);
+    launch(record, ns, 40, 44, 2, 41);
+}
+
+void
+standin_cupti_launch(const char *name, uint64_t ns, uint64_t bytes)
+{
+    uint8_t record[216] = {KERNEL};
+    if (name == NULL) {
+        standin_cupti_copy(1, 1, 3, ns, bytes); /* of pageable memory */
+        return;
+    }
+    pthread_mutex_lock(&state.lock);
+    uint64_t pointer = (uintptr_t)intern(name);
+    pthread_mutex_unlock(&state.lock);
+    memcpy(record + 104, &pointer, sizeof pointer);
+    launch(record, ns, 48, 92, 1, 307);
+}
+
+void
+standin_cupti_wait(void)
+{
+    uint64_t time = now();
+    uint64_t left = state.clock > time ? state.clock - time : 0;
+    struct timespec pause = {(time_t)(left / 1000000000),
+                             (long)(left % 1000000000)};
+    nanosleep(&pause, NULL);
 }
 
 int

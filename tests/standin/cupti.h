@@ -39,6 +39,13 @@ void standin_cupti_name(uint64_t name, const char *text);
  * record of `ns` from now or from the end of the last one. */
 void standin_cupti_launch(const char *name, uint64_t ns, uint64_t bytes);
 
+/* The same for a copy: direction, kinds of memory, as in CUPTI's records. */
+void standin_cupti_copy(int direction, int from, int to, uint64_t ns,
+                        uint64_t bytes);
+
+/* Sleep until all that was launched has run. */
+void standin_cupti_wait(void);
+
 /* The correlation id of the next launch. */
 void standin_cupti_next(uint32_t correlation);
 

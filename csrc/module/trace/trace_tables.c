@@ -43,6 +43,7 @@ static const fd_column total_columns[] = {
     FD_COLUMN(fd_total, "gpu_total", U64, gpu_total),
     FD_COLUMN(fd_total, "gpu_backward", I64, gpu_backward),
     FD_COLUMN(fd_total, "gpu_starved", U64, gpu_starved),
+    FD_COLUMN(fd_total, "gpu_drained", U64, gpu_drained),
     FD_COLUMN(fd_total, "gpu_launch_bound", U64, gpu_launch_bound),
     FD_COLUMN(fd_total, "steps", U32, steps),
 };

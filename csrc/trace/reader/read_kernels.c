@@ -76,6 +76,7 @@ read_idle(fd_reading *r, const fd_kernel_record *record, fd_map *rows)
     fd_gpu_figure *row = id != 0 ? row_of(r, rows, id) : NULL;
     if (row != NULL) {
         row->starved += record->ns;
+        row->drained += record->bytes;
     }
     return row != NULL || id == 0 ? FD_OK : FD_ENOMEM;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
+from fastdispatch.detectors.gpu_clock import PAGEABLE
 from fastdispatch.detectors.measured_steps import FORWARD, OTHER, MeasuredSteps, counted, number, percent
 from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.weight_copy import weight_copies
@@ -31,13 +32,56 @@ ADVICE = (
     "convert once outside the loop: keep weights, buffers and input in the dtype, in the layout and on the device in"
     " which they are used"
 )
+ADVICE_PINNED = "pin the memory (DataLoader pin_memory=True, or Tensor.pin_memory) and copy with non_blocking=True"
 ADVICE_CASTS = "keep the cache of torch.autocast on, and enter it once per step, so that a weight is cast once"
 
 
 def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from weight_copies(steps, ID)
+    yield from _pageable(steps)
     yield from _copies(steps)
     yield from _casts(steps)
+
+
+def _pageable(steps: MeasuredSteps) -> Iterator[Finding]:
+    """Report copies to the device from memory that is not pinned: the host waits for them, and the GPU mostly too."""
+    if steps.gpu is None:
+        return
+    tops: dict[int, set[int]] = {}
+    for path, key in enumerate(map(steps.key, range(len(steps.paths["node"])))):
+        if key == PAGEABLE and path not in steps.claimed and steps.user(path) >= 0:
+            user = steps.user(path)
+            tops.setdefault(steps.paths["node"][user], set()).add(_outermost_operator(steps, path))
+    for paths in tops.values():
+        time = max(steps.unclaimed(paths), sum(steps.gpu.drained[path] for path in paths))
+        if time < limits.PAGEABLE_SHARE * steps.gpu.step:
+            continue
+        first = max(paths, key=steps.total)
+        copies = sum(steps.calls(path) for path in paths)
+        steps.claim(paths)
+        yield steps.finding(
+            ID,
+            f"{steps.name(steps.user(first))} copies pageable memory to the GPU, {counted(copies, 'call')} per step",
+            steps.where(first, *_SPELLING.get(steps.key(first), ())),
+            time,
+            f"{seconds(time)} or {percent(time / steps.gpu.step)} of a step in {PAGEABLE}, and idle because of it",
+            ADVICE_PINNED,
+            evidence={
+                "operators": sorted({steps.key(path) for path in paths}),
+                "calls_per_step": round(copies, 2),
+                "ns_per_step": round(time),
+            },
+        )
+
+
+def _outermost_operator(steps: MeasuredSteps, path: int) -> int:
+    """Return the outermost operator around a kernel, or the function that launched it."""
+    found: int = steps.paths["parent"][path]
+    for above in steps.above(path):
+        if steps.kind(above) != "op":
+            return found
+        found = above
+    return found
 
 
 def _copies(steps: MeasuredSteps) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
+from fastdispatch.detectors.gpu_clock import GpuClock
 from fastdispatch.detectors.measured_steps import BACKWARD, MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import rank_figures, waiting
@@ -75,6 +76,9 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if max((rank["world"] for rank in steps.ranks), default=1) < 2:
         yield NotDecided(ID, "one rank")
         return
+    if steps.gpu is not None:
+        yield from _on_gpu(steps, steps.gpu)
+        return
     waits = waiting(steps)
     rows = [row for row, wait in enumerate(waits) if wait and steps.main[row] and not steps.paths["async"][row]]
     yield from _accumulation(steps, rows)
@@ -103,6 +107,24 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         f"rank {least.rank} waits least: at least {seconds(left)}, {percent(left / least.whole)} of a step",
         ADVICE_SHARDED if is_sharded else ADVICE,
         evidence={"ns_per_step": {str(rank.rank): round(rank.wait) for rank in figures}, "calls_per_step": 0},
+    )
+
+
+def _on_gpu(steps: MeasuredSteps, gpu: GpuClock) -> Iterator[Finding]:
+    """Report the time in which GPUs only communicate: no other kernel runs."""
+    time = gpu.step * gpu.facts.share(gpu.facts.communication)
+    rows = [row for row in range(len(gpu.own)) if steps.kind(row) == "kernel" and "nccl" in steps.key(row)]
+    if time < limits.COMM_GPU * gpu.step or not rows:
+        return
+    share = percent(time / gpu.step)
+    yield steps.finding(
+        ID,
+        f"the GPU only communicates for {share} of a step",
+        steps.where(max(rows, key=gpu.own.__getitem__), *_COLLECTIVES, "backward"),
+        time,
+        f"{seconds(time)} per step in kernels of NCCL, waiting for other ranks included, while no other kernel runs",
+        ADVICE,
+        evidence={"ns_per_step": {str(rank): round(time) for rank in steps.numbers}, "calls_per_step": 0},
     )
 
 

@@ -114,6 +114,8 @@ def _host_times(steps: MeasuredSteps, times: dict[int, float]) -> dict[int, floa
             callees = sum(map(steps.calls, steps.children[row]))
             operators = sum(steps.calls(child) for child in steps.children[row] if not _is_host(steps, child))
             spent = time - (steps.calls(row) + callees) * limits.HOST_CALL_NS - operators * limits.HOST_US * 1e3
+            if steps.gpu is not None:
+                spent = min(spent, steps.gpu.idle[row])
             found[row] = max(spent, 0.0)
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.anomaly_checks import anomaly_checks
+from fastdispatch.detectors.gpu_clock import TO_HOST
 from fastdispatch.detectors.input_code import makes_input
 from fastdispatch.detectors.measured_steps import (
     BACKWARD,
@@ -89,7 +90,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
     reported = [node for node, paths in reads.items() if _is_reported(steps, paths)]
     for node in reported:
         yield _finding(steps, reads[node])
-    yield from _copies(steps, set(reported))
+    if steps.gpu is None:  # on a GPU, operators show the copies
+        yield from _copies(steps, set(reported))
 
 
 def _copies(steps: MeasuredSteps, known: set[int]) -> Iterator[Finding]:
@@ -123,6 +125,7 @@ def reads_of_program(steps: MeasuredSteps) -> Iterator[int]:
     """Yield the outermost operators with a synchronizing one at or below, as the program called them."""
     found: set[int] = set()
     nodes = {node for node, key in enumerate(steps.keys) if key in SYNCHRONIZING or key in WAITING}
+    nodes |= {node for node, key in enumerate(steps.keys) if key.startswith(TO_HOST)}
     for path, node in enumerate(steps.paths["node"]):
         if node in nodes and steps.main[path] and path not in steps.claimed:
             top = path
@@ -130,6 +133,8 @@ def reads_of_program(steps: MeasuredSteps) -> Iterator[int]:
                 if steps.kind(above) != "op":
                     break
                 top = above
+            if steps.kind(top) == "kernel":  # a copy by a function without an operator
+                top = steps.paths["parent"][top]
             if steps.key(top) in _ON_CPU_ONLY:
                 continue
             if top not in found and _is_of_program(steps, top):
@@ -141,7 +146,7 @@ def _is_of_program(steps: MeasuredSteps, path: int) -> bool:
     """Return whether the program reads a value, not PyTorch: an optimizer reads its step, a sampler its seed."""
     if steps.phase(path) in (DATA, OPTIMIZER):
         return False
-    caller = steps.caller(path)
+    caller = path if steps.is_python(path) and steps.key(path) not in WAITING else steps.caller(path)
     if caller < 0 or any(steps.key(above).startswith(_COMPILED) for above in steps.above(path)):
         return False
     return steps.key(path) in WAITING or not steps.is_torch(caller) or steps.file(caller) in OF_TENSOR
@@ -149,9 +154,11 @@ def _is_of_program(steps: MeasuredSteps, path: int) -> bool:
 
 def _is_reported(steps: MeasuredSteps, paths: list[int]) -> bool:
     of_input = steps.phase(paths[0]) == OTHER and makes_input(steps, steps.user(paths[0]))  # input is on the CPU
-    if any(steps.every(path) for path in paths) and not of_input:
+    if steps.gpu is None and any(steps.every(path) for path in paths) and not of_input:
         return True
     around, _ = _around(steps, paths)
+    if steps.gpu is not None:
+        return _gain_on_gpu(steps, paths) >= limits.SYNC_GPU * steps.gpu.step and not of_input
     return steps.unclaimed(around) >= limits.SYNC_SHARE * steps.step and sum(map(steps.activity, paths)) >= 0.5
 
 
@@ -164,6 +171,8 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
         count = sum(map(steps.calls, prints))
     loops = {row for path in paths if _is_loop(steps, steps.maker(path), paths) for row in _callers(steps, path)}
     time = steps.unclaimed(around) + sum(steps.own(row) for row in loops - steps.claimed)
+    if steps.gpu is not None:
+        time = max(time, _gain_on_gpu(steps, paths))
     steps.claim(around)
     steps.claimed |= loops
     operator = steps.key(heaviest)
@@ -173,6 +182,7 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     if operator == "aten::is_nonzero" and where.line == steps.trace.nodes["line"][node]:
         where.line = steps.sources.branch(node) or where.line
     what = "prints tensors" if prints else f"reads values of tensors ({operator})"
+    what = f"waits for the GPU ({steps.name(heaviest)})" if operator in WAITING else what
     times = f"{number(count)} times per step" if count >= 1.05 else "every step"
     phase = steps.phase(heaviest)
     inside = {OTHER: "in the loop", BACKWARD: "during backward"}.get(phase, "during forward")
@@ -198,6 +208,15 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     elif found.severity == "info" and (phase != OTHER or count >= 2):
         found.severity = "warning"
     return found
+
+
+def _gain_on_gpu(steps: MeasuredSteps, paths: list[int]) -> float:
+    """Return the idle time of the GPU per step that began while the host waited, and that of the rest of a loop."""
+    assert steps.gpu is not None
+    around, _ = _around(steps, paths)
+    rows = {row for path in around for row in range(path, steps.end[path])} - steps.claimed
+    drained = sum(steps.gpu.drained[path] for path in paths if path not in steps.claimed)
+    return max(drained, sum(steps.gpu.idle[row] for row in rows))
 
 
 def _is_loop(steps: MeasuredSteps, maker: int, paths: list[int]) -> bool:

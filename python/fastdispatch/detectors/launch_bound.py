@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
@@ -15,31 +16,27 @@ ADVICE = "launch fewer, larger kernels: torch.compile, CUDA graphs, fused optimi
 
 
 def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
-    starved, busy = steps.paths["gpu_starved"], steps.paths["gpu_total"]
-    roots = [row for row, parent in enumerate(steps.paths["parent"]) if parent < 0]
-    whole = sum(busy[row] for row in roots) + sum(starved[row] for row in roots)
-    if not whole:
-        yield NotDecided(ID, "no GPU time was recorded")
+    gpu = steps.gpu
+    if gpu is None:
+        yield NotDecided(ID, "idle time of the GPU was not recorded")
         return
-    share = sum(starved[row] for row in roots) / whole
-    if share < limits.STARVED_SHARE:
+    left = [0.0 if row in steps.claimed else time for row, time in enumerate(gpu.idle)]
+    idle = sum(left)
+    if idle < limits.STARVED_SHARE * gpu.step:
         return
-    users = [row for row in range(len(starved)) if steps.is_user(row)]
-    own = {
-        row: starved[row] - sum(starved[below] for below in steps.outermost(steps.is_user, row + 1, steps.end[row]))
-        for row in users
-    }
-    heaviest = max(own or {roots[0]: 0}, key=lambda row: own.get(row, 0))
-    left = max(share * steps.step - sum(map(steps.own, steps.claimed)), 0.0)
-    if left < limits.STARVED_SHARE * steps.step:
-        return
+    users: dict[int, float] = defaultdict(float)
+    for row, time in enumerate(left):
+        if time:
+            users[steps.user(row)] += time
+    blamed = max(users, key=lambda row: users[row] if row >= 0 else -1.0)
+    where = steps.where(blamed if blamed >= 0 else max(range(len(left)), key=left.__getitem__))
+    share = idle / gpu.step
     yield steps.finding(
         ID,
-        f"the GPU is without work for {percent(share)} of the sampled time, because launches are late",
-        steps.where(heaviest),
-        left,
-        f"{seconds(sum(starved[row] for row in roots))} without work in the sampled steps, most of it launched by"
-        f" {steps.key(heaviest)}",
+        f"the GPU is idle for {percent(share)} of a step, because launches are late",
+        where,
+        min(share * steps.step, idle),
+        f"{seconds(idle)} per step without work, {seconds(users[blamed])} of it while {where.key} runs",
         ADVICE,
         evidence={"starved_share": round(share, 4)},
     )

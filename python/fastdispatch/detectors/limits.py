@@ -17,6 +17,9 @@ SYNC_SHARE = 0.01
 #: Share of the step without a CPU from which on the machine is overloaded.
 QUEUED_SHARE = 0.1
 
+#: host-sync on a GPU: share of the step in which the GPU is idle because of it.
+SYNC_GPU = 0.05
+
 #: input-wait: share of the step and time per step; epochs: a first batch this many times the median, and their share.
 INPUT_SHARE, INPUT_MS = 0.05, 2.0
 EPOCH_TIMES, EPOCH_SHARE = 3.0, 0.1
@@ -36,6 +39,12 @@ TINY_US, TINY_SHARE, TINY_OPS, TINY_LEAST = 100.0, 0.02, 0.1, 0.002
 
 #: unfused-optimizer: share of the step if the program selects it; else operators per step and share.
 UNFUSED_SHARE, UNFUSED_OPS, UNFUSED_LARGE_SHARE = 0.03, 600, 0.3
+
+#: device-copy from pageable memory: share of the step, copies and idle time.
+PAGEABLE_SHARE = 0.02
+
+#: exposed-comm on a GPU: share of the step in which it only communicates.
+COMM_GPU = 0.1
 
 #: device-copy: share of the step; the same of casts that the cache of autocast avoids, and their number relative to
 #: that with the cache.
@@ -95,7 +104,7 @@ MEMORY_STEP, MEMORY_STEADY, MEMORY_BYTES, MEMORY_SHARE = 32e3, 0.6, 8e6, 0.01
 #: allocator-retry: retries in the recording, and per step.
 RETRIES, RETRIES_PER_STEP = 3, 0.01
 
-#: launch-bound: share of GPU time without work because the CPU was late.
+#: launch-bound: share of the step in which the GPU has no work because the CPU was late.
 STARVED_SHARE = 0.1
 
 #: host-code: share of the step and time in every step; microseconds of a function per operator that it calls;

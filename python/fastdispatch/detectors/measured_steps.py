@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from fastdispatch.detectors import limits
+from fastdispatch.detectors.gpu_clock import gpu_clock, on_clock
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.read.source_calls import Sources
 from fastdispatch.read.steps import (
@@ -41,6 +42,9 @@ PLUMBING = ("_wrapped_call_impl", "_call_impl")
 class MeasuredSteps:
     """The steps of all ranks of a trace. A path is a row of ``paths``; its figures are per step unless named otherwise.
 
+    With kernels in the recording, times of paths are those of the GPU: of kernels that they launch, and idle time that
+    they cause. Host time in which the GPU is busy costs nothing.
+
     Paths are depth first: the paths below ``i`` are the rows from ``i + 1`` to ``end[i]``.
     """
 
@@ -61,7 +65,11 @@ class MeasuredSteps:
         self.keys: list[str] = trace.nodes["key"]
         self.kinds: list[str] = trace.nodes["kind"]
         paths = _without_c_functions(trace.core.contexts(-1, not reduced), self.kinds)
-        self.paths: Columns = paths if reduced else _without_setup(paths, self.longest)
+        paths = paths if reduced else _without_setup(paths, self.longest)
+        self.gpu = gpu_clock(trace)
+        if self.gpu is not None:
+            paths = on_clock(paths, self.gpu, self.kinds, self.count)
+        self.paths: Columns = paths
         if not self.uses_gpu:
             self.paths = _without_preemption(self.paths, self.ranks, self._is_operator)
         self.sources = Sources(trace)
@@ -140,7 +148,8 @@ class MeasuredSteps:
     @cached_property
     def step(self) -> float:
         """The time of a step: the mean over the main threads, without set-up."""
-        own: int = sum(time for time, main in zip(self.paths["self"], self.main, strict=True) if main)
+        times = self.paths["self" if self.gpu is None else "host"]
+        own: int = sum(time for time, main in zip(times, self.main, strict=True) if main)
         return own / max(self.count, 1)
 
     @cached_property

@@ -81,8 +81,8 @@ class Trace(Views):
         parent, node, module, origin (rows), flags (docs/formats/recording.md); calls and resumes (of generators);
         self, and total with all below (ns); ops (calls of operators at or below); backward (ns of autograd that this
         and all below caused, in no total); async (ns, in no total); gpu_calls, gpu_self, gpu_total, gpu_backward,
-        gpu_starved, gpu_launch_bound (of sampled steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which
-        it was active.
+        gpu_starved, gpu_drained (idle time while it ran, and idle times that began in it), gpu_launch_bound (of sampled
+        steps, docs/guides/gpu.md; ns, and numbers of calls); steps in which it was active.
         """
         return self.core.contexts()
 

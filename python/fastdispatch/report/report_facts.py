@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from fastdispatch.read.gpu_time import GpuFacts, gpu_facts
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.recording_cost import RecordingCost, recording_cost
 from fastdispatch.read.steps import (
@@ -24,7 +25,7 @@ from fastdispatch.read.steps import (
 from fastdispatch.read.summary import in_role, mapping
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.read.waiting import queued_share
-from fastdispatch.report.report_gpu import GpuFacts, gpu_facts, why_incomplete
+from fastdispatch.report.report_gpu import why_incomplete
 
 #: Counters of backward time without a forward call.
 MISSES = ("origin_old", "origin_none", "origin_thread", "origin_misfit")

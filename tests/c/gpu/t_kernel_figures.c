@@ -192,6 +192,18 @@ idle_of(const fd_kernel_figures *figures, uint32_t context)
     return 0;
 }
 
+static uint64_t
+drained_of(const fd_kernel_figures *figures, uint32_t context)
+{
+    for (uint32_t i = 0; i < figures->pool.count; i++) {
+        const fd_kernel_record *at = record(figures, i);
+        if (at->kind == FD_KERNEL_IDLE && at->context == context) {
+            return at->bytes;
+        }
+    }
+    return 0;
+}
+
 static void
 launch(fd_kernel_figures *figures, uint32_t log, uint64_t launched,
        uint64_t start)
@@ -282,6 +294,9 @@ divides_idle_time(void)
         EQUAL(idle_of(&figures, 50), 1600);
         EQUAL(idle_of(&figures, 60), 8000 - 6730);
         EQUAL(idle_of(&figures, 70), 1600);
+        EQUAL(drained_of(&figures, 40), 3200 + 11200 - 9126);
+        EQUAL(drained_of(&figures, 60), 8800 - 6730);
+        EQUAL(drained_of(&figures, 50), 0);
         EQUAL(figures.busy.devices.list[0].idle[FD_IDLE_LAUNCH], 16);
         EQUAL(figures.busy.devices.list[0].idle[FD_IDLE_END], 11200 - 9126);
     }

@@ -28,12 +28,35 @@ def undecided(found: Findings) -> dict[str, str]:
     return {each.id: each.reason for each in found.not_decided}
 
 
+#: Findings about a GPU that waits.
+WAITS = {"launch-bound", "host-sync", "input-wait", "device-copy", "host-code"}
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "function"),
+    [
+        ("late", "host-code", "late_step"),
+        ("reads", "host-sync", "_item"),
+        ("waits", "host-sync", "waiting_step"),
+        ("input", "input-wait", "load_batch"),
+        ("copies", "device-copy", "_to_device"),
+    ],
+)
+def test_the_cause_of_idle_time_is_the_first_finding(out: Path, name: str, id: str, function: str) -> None:
+    first = fastdispatch.findings(out / name).findings[0]
+    assert (first.id, first.where.key) == (id, f"gpu_findings.py:[]:{function}")
+
+
+@pytest.mark.parametrize("name", ["busy", "read at the end", "hidden input", "pinned copies"])
+def test_a_host_that_waits_for_a_busy_gpu_costs_nothing(out: Path, name: str) -> None:
+    assert not WAITS & {each.id for each in fastdispatch.findings(out / name)}
+
+
 def test_a_gpu_that_waits_for_launches_is_found(out: Path) -> None:
     found = fastdispatch.findings(out / "late")
     (each,) = [each for each in found if each.id == "launch-bound"]
     assert each.evidence["starved_share"] >= limits.STARVED_SHARE
     assert each.where.file == "gpu_findings.py"
-    assert {"gpu_findings.py:[]:train_step"} & {each.where.key, *each.where.path}
 
 
 def test_a_busy_gpu_is_not(out: Path) -> None:
