@@ -51,6 +51,8 @@ write_hidden(const fd_dot_picture *p)
                                                   : "functions of torch");
     append_hidden(p, &parts, functions[FD_FOLDED_OTHER],
                   "of the standard library");
+    append_hidden(p, &parts, functions[FD_FOLDED_RUNNING],
+                  "of libraries that were already running");
     append_hidden(p, &parts, functions[FD_FOLDED_INNER],
                   "comprehensions and wrappers");
     append_hidden(p, &parts, p->graph->idle, "of idle threads");

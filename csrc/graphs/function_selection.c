@@ -76,11 +76,29 @@ in_private_folder(const char *file)
     return at != NULL && strchr(at + 1, '/') != NULL;
 }
 
+/* Return whether a public function is drawn. Context managers such as
+ * record_function are machinery. */
 static bool
 is_public(const fd_trace *trace, const fd_trace_node *node)
 {
-    return !is_machinery_name(fd_trace_text(trace, node->name))
-        && !in_private_folder(fd_trace_text(trace, node->file));
+    const char *file = fd_trace_text(trace, node->file);
+    const char *name = fd_trace_text(trace, node->name);
+    bool manager =
+        strncmp(file, "torch/autograd/", strlen("torch/autograd/")) == 0
+        && strcmp(name, "__init__") == 0;
+    return !manager && !is_machinery_name(name) && !in_private_folder(file);
+}
+
+/* Return whether a function is a collective or transfer of PyTorch, which is
+ * drawn wherever it is called. */
+static bool
+is_communication(const fd_trace *trace, const fd_trace_node *node)
+{
+    static const char *const files[] = {
+        "torch/distributed/distributed_c10d.py",
+        "torch/distributed/_functional_collectives.py", NULL};
+    return one_of(fd_trace_text(trace, node->file), files)
+        && !is_machinery_name(fd_trace_text(trace, node->name));
 }
 
 /* Return whether a range belongs to the user: a function of the user opened
@@ -128,8 +146,9 @@ walk_context(folder *f, uint32_t id)
     }
     else if (fd_kind_is_function(node->kind)) {
         bool framework = is_framework(f->trace, node);
-        drawn = !framework || (met == IN_CODE && is_public(f->trace, node));
-        met = !framework ? IN_CODE : drawn ? IN_LIBRARY : met;
+        bool shown = met == IN_CODE && is_public(f->trace, node);
+        met = !framework ? IN_CODE : shown ? IN_LIBRARY : met;
+        drawn = !framework || shown || is_communication(f->trace, node);
         inner = !framework && is_inner(f->trace, node);
     }
     f->met[id] = met;
@@ -277,6 +296,21 @@ fold_small(folder *f, uint64_t whole)
     return status;
 }
 
+/* Fold functions of libraries that were already running: a tower of boxes with
+ * all of the time above the first call. */
+static void
+fold_running(folder *f)
+{
+    for (uint32_t g = 1; g < f->groups->list.count; g++) {
+        const fd_row *row = &f->rows->list[g];
+        uint8_t *state = &f->selection->visibility[g];
+        if (*state == FD_DRAWN && part_of(f, g) == OF_LIBRARY
+            && row->calls + row->resumes == 0) {
+            *state = FD_FOLDED_RUNNING;
+        }
+    }
+}
+
 /* Count the functions by visibility. A group without a context belongs to
  * another rank. */
 static fd_status
@@ -308,6 +342,9 @@ decide_visibility(folder *f, uint64_t whole)
     start_visibility(f);
     for (uint32_t i = 1; i < f->trace->contexts.count && collapses; i++) {
         walk_context(f, i);
+    }
+    if (collapses) {
+        fold_running(f);
     }
     apply_globs(f);
     fd_status status = FD_OK;

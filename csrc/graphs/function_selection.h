@@ -17,11 +17,12 @@ typedef enum fd_visibility {
     FD_DRAWN,
     FD_LEFT_OUT, /* a thread, or an operator that was not requested */
     FD_FOLDED_TORCH,
-    FD_FOLDED_OTHER, /* standard library, generated code */
-    FD_FOLDED_INNER, /* comprehensions, wrappers of decorators */
-    FD_SMALL,        /* below the threshold */
-    FD_JOINED,       /* contracted by --contract */
-    FD_DELETED,      /* deleted by --hide */
+    FD_FOLDED_OTHER,   /* standard library, generated code */
+    FD_FOLDED_RUNNING, /* of libraries, without a call in the recording */
+    FD_FOLDED_INNER,   /* comprehensions, wrappers of decorators */
+    FD_SMALL,          /* below the threshold */
+    FD_JOINED,         /* contracted by --contract */
+    FD_DELETED,        /* deleted by --hide */
     FD_VISIBILITIES
 } fd_visibility;
 

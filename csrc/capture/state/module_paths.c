@@ -122,18 +122,24 @@ package_generated(const char *file, fd_file_package *found)
              frozen ? "stdlib" : "generated");
 }
 
+enum { HASH = 8 };
+
 /* Recognise files of the compiler, whose folders and names differ between
- * runs. */
+ * runs. A hash as the name is cut to its last letters. */
 static bool
 package_compiled(const char *file, fd_file_package *found)
 {
     const char *name = strrchr(file, '/');
-    if (strstr(file, "/torchinductor_") == NULL || name == NULL
-        || name - file >= UINT16_MAX) {
+    if (strstr(file, "/torchinductor_") == NULL || name == NULL) {
+        return false;
+    }
+    size_t size = strspn(name + 1, "abcdefghijklmnopqrstuvwxyz0123456789");
+    size_t hidden = size > HASH ? size - HASH : 0; /* of a hash as the name */
+    if (strlen(file) > UINT16_MAX) {
         return false;
     }
     found->from = FD_FROM_GENERATED;
-    found->strip = (uint16_t)(name + 1 - file);
+    found->strip = (uint16_t)((size_t)(name + 1 - file) + hidden);
     snprintf(found->package, sizeof found->package, "generated");
     return true;
 }

@@ -71,4 +71,4 @@ def block(values: Any, tables: Mapping[str, Table]) -> str:
     text = json.dumps(head, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + 4) % _ALIGNMENT)
     content = len(text).to_bytes(4, "little") + text + bytes(columns.content)
-    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()

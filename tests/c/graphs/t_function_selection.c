@@ -127,6 +127,32 @@ wrappers_of_decorators(void)
     IS("a.py:[]:step", FD_DRAWN);
 }
 
+/* Collectives deep in a framework are drawn; libraries that were already
+ * running, and context managers of autograd, are not. */
+static void
+collectives_and_running_libraries(void)
+{
+    static const picture_call calls[] = {
+        {USER(0, "train.py::main", 0, 100)},
+        {SITE(1, "lightning", "lightning/trainer.py:Trainer:fit", 0, 100)},
+        {USER(2, "train.py:Net:training_step", 5, 100)},
+        {TORCH(3, "torch/autograd/profiler.py:record_function:__init__", 5,
+               100)},
+        {TORCH(3, "torch/_fsdp/_state.py:State:_pre_forward", 5, 100)},
+        {TORCH(4, "torch/distributed/distributed_c10d.py::all_gather", 5,
+               100)},
+        {TORCH(5, "torch/distributed/distributed_c10d.py::_helper", 5, 100)},
+    };
+    GRAPHED(p, calls);
+    IS("train.py:[]:main", FD_DRAWN);
+    IS("lightning/trainer.py:[Trainer]:fit", FD_FOLDED_RUNNING);
+    IS("torch/autograd/profiler.py:[record_function]:__init__",
+       FD_FOLDED_TORCH);
+    IS("torch/distributed/distributed_c10d.py:[]:all_gather", FD_DRAWN);
+    IS("torch/distributed/distributed_c10d.py:[]:_helper", FD_FOLDED_TORCH);
+    EQUAL(p.graph.selection.functions[FD_FOLDED_RUNNING], 1);
+}
+
 static void
 ranges_of_a_reader(void)
 {
@@ -285,7 +311,8 @@ only_calls_of_the_rank(void)
 
 RUN(TEST(selected_functions_are_drawn), TEST(the_rest_is_counted_by_reason),
     TEST(a_framework_alone_is_folded), TEST(drawn_for_one_path),
-    TEST(wrappers_of_decorators), TEST(ranges_of_a_reader),
-    TEST(all_and_classic_fold_nothing), TEST(instants_are_drawn),
-    TEST(threshold_in_percent), TEST(a_crowd_raises_the_threshold),
-    TEST(globs_decide_last), TEST(only_calls_of_the_rank))
+    TEST(wrappers_of_decorators), TEST(collectives_and_running_libraries),
+    TEST(ranges_of_a_reader), TEST(all_and_classic_fold_nothing),
+    TEST(instants_are_drawn), TEST(threshold_in_percent),
+    TEST(a_crowd_raises_the_threshold), TEST(globs_decide_last),
+    TEST(only_calls_of_the_rank))

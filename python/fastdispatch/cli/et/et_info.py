@@ -11,6 +11,7 @@ from fastdispatch._core import et_info
 from fastdispatch.cli.et.et_files import add_edges, each, list_traces, warnings
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input
+from fastdispatch.text.formats import printable
 
 SCHEMA = "fastdispatch-et-info/1"
 
@@ -43,39 +44,35 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
+    from fastdispatch.report.terminal import print_parts, section, table, width_of
     from fastdispatch.text.formats import grouped
 
-    console = Console(file=sys.stdout, highlight=False)
-    table = Table(box=None, pad_edge=False)
-    for name in ("rank", "nodes", "operators", "GPU", "threads", "streams", "time", "dependencies", "file"):
-        table.add_column(name, justify="left" if name == "file" else "right", overflow="fold")
-    for row in rows:
-        time = f"{(row['end_ns'] - row['begin_ns']) / 1e6:.3f} ms" if row["timed"] else "-"
-        figures = (row["nodes"], row["operators"], row["gpu"], row["threads"], row["streams"])
-        table.add_row(
-            "-" if row["rank"] is None else str(row["rank"]),
-            *map(grouped, figures),
-            time,
+    names = ["-" if row["rank"] is None else str(row["rank"]) for row in rows]
+    figures = [
+        [
+            name,
+            *map(grouped, (row["nodes"], row["operators"], row["gpu"], row["threads"], row["streams"])),
+            f"{(row['end_ns'] - row['begin_ns']) / 1e6:.3f} ms" if row["timed"] else "-",
             grouped(row["dependencies"]),
-            f"{row['file']} ({row['format']}{', ' + row['schema'] if row['schema'] else ''})",
-        )
-    console.print(table)
-    for title, key, figure in (("dependencies", "edges", int), ("communication", "communication", dict)):
-        names = list(dict.fromkeys(name for row in rows for name, value in row[key].items() if value))
-        if names:
-            console.print()
-            part = Table(box=None, pad_edge=False)
-            part.add_column("rank", justify="right")
-            for name in names:
-                part.add_column(name, justify="right")
-            for row in rows:
-                cells = (row[key].get(name, figure()) for name in names)
-                part.add_row("-" if row["rank"] is None else str(row["rank"]), *map(cell, cells))
-            console.print(title)
-            console.print(part)
+        ]
+        for name, row in zip(names, rows, strict=True)
+    ]
+    columns = ("rank", "nodes", "operators", "GPU", "threads", "streams", "time", "dependencies")
+    parts: list[Any] = [table(columns, figures, gap=2), Text("")]
+    for name, row in zip(names, rows, strict=True):
+        schema = f", {row['schema']}" if row["schema"] else ""
+        parts.append(Text(printable(f"rank {name}: {row['file']} ({row['format']}{schema})")))
+    for title, key, empty in (("dependencies", "edges", 0), ("communication", "communication", {})):
+        found = list(dict.fromkeys(name for row in rows for name, value in row[key].items() if value))
+        if found:
+            cells = [
+                [name, *(cell(row[key].get(each, empty)) for each in found)]
+                for name, row in zip(names, rows, strict=True)
+            ]
+            parts += section(title, table(["rank", *found], cells, gap=2))
+    print_parts(parts, sys.stdout, width_of(sys.stdout))
 
 
 def cell(value: int | dict[str, int]) -> str:
