@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -152,3 +153,22 @@ def test_operator_lookup_of_pytorch_is_not_recorded(source: str) -> None:
         if n == leaf
     ]
     assert callers == ["work"]
+
+
+@pytest.mark.parametrize(
+    ("file", "key"),
+    [
+        (f"/tmp/torchinductor_me/xy/c{'b' * 43}jij6etlre.py", "ij6etlre.py:[]:made"),
+        ("/tmp/torchinductor_me/xy/kernel.py", "kernel.py:[]:made"),
+        ("/opt/env/bin/fastdispatch", None),
+    ],
+    ids=["hash", "name", "console script"],
+)
+def test_names_of_generated_files_and_of_the_console_script(file: str, key: str | None) -> None:
+    """A hash is cut to its end; the script that starts the recorder is not recorded."""
+    names: dict[str, Any] = {}
+    exec(compile("def made(): return 1", file, "exec"), names)
+    with fastdispatch.CallGraph(None, ops="off") as graph:
+        names["made"]()
+    keys = {each for each in fastdispatch.Trace(graph._session.trace()).nodes["key"] if each.endswith(":made")}
+    assert keys == ({key} if key else set())

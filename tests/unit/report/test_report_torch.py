@@ -254,6 +254,18 @@ def test_hot_paths_fold_libraries_and_repeats(training: Path) -> None:
     assert (linear.calls, linear.module) == (2 * STEPS * LAYERS, "")
 
 
+def test_hot_paths_name_the_module_of_library_code_and_of_the_forward_call() -> None:
+    """The program has no forward function of its own: without the module, each path would be in the same function."""
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    with fastdispatch.CallGraph(None, steps="all") as graph:
+        for _ in range(3):
+            model(torch.ones(4, 8)).sum().backward()
+    rows = fastdispatch.Trace(graph._session.trace()).report(paths=10_000).paths.rows
+    found = {(row.short[-1], row.module, row.within, row.calls) for row in rows}
+    assert {("aten::linear", "*", "Linear.forward", 6), ("AddmmBackward0", "*", "Linear.forward", 6)} <= found
+    assert ("ReluBackward0", "*", "ReLU.forward", 3) in found
+
+
 def test_hot_paths_are_few(training: Path) -> None:
     found = made(training, paths=0).paths
     share = sum(row.weight for row in found.rows) / found.whole
