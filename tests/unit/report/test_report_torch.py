@@ -255,7 +255,7 @@ def test_hot_paths_fold_libraries_and_repeats(training: Path) -> None:
 
 
 def test_hot_paths_name_the_module_of_library_code_and_of_the_forward_call() -> None:
-    """The program has no forward function of its own: without the module, each path would be in the same function."""
+    """The program has no forward function: without the module, each path would be in the same function."""
     model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     with fastdispatch.CallGraph(None, steps="all") as graph:
         for _ in range(3):

@@ -60,9 +60,10 @@ function leftOut(parts, whole) {
         `${counted(parts.length, "part")} below ${LEAST} %: ${share(sum, whole)}, ${seconds(sum)}`);
 }
 
-/** The words of uses and causes of a GPU's time, and their colours. */
-const GPU = { compute: ["compute", 1], communication: ["communication", 3], copies: ["copies", 6], host: ["idle: the host is late", 7],
-    end: ["idle: end of the step", 5], launch: ["idle: launch latency", 4], wait: ["idle: waits for another stream or device", 2], undecided: ["idle: not decided", 0] };
+/** The words of uses and causes of a GPU's time, and their colours: blue is busy, orange idle. */
+const GPU = { compute: ["compute", "tone-less-3"], communication: ["communication", "phase-communication"], copies: ["copies", "tone-less-1"],
+    host: ["idle: the host is late", "tone-more-3"], end: ["idle: end of the step", "tone-more-1"], launch: ["idle: launch latency", "tone-more-2"],
+    wait: ["idle: waits for another stream or device", "tone-less-2"], undecided: ["idle: not decided", "tone-same"] };
 
 /** The time of the GPUs as a bar, like that of the step, and the functions in which they are idle. */
 function gpuBar() {
@@ -75,8 +76,8 @@ function gpuBar() {
         el("b", {}, share(time, gpu.window)), el("span", { class: "quiet" }, "idle"));
     return el("div", { class: "step" }, el("h3", {}, "GPU"),
         el("div", { class: "segments", role: "img", "aria-label": shown.map(text).join("; ") },
-            ...shown.map((part) => el("span", { class: `segment package-${part[2]}`, style: { flexGrow: String(part[1] / gpu.window) }, title: text(part) }))),
-        el("ul", { class: "parts" }, ...shown.map((part) => el("li", {}, el("i", { class: `swatch package-${part[2]}` }), part[0], el("b", {}, share(part[1], gpu.window)))), ...late.map(place)));
+            ...shown.map((part) => el("span", { class: `segment ${part[2]}`, style: { flexGrow: String(part[1] / gpu.window) }, title: text(part) }))),
+        el("ul", { class: "parts" }, ...shown.map((part) => el("li", {}, el("i", { class: `swatch ${part[2]}` }), part[0], el("b", {}, share(part[1], gpu.window)))), ...late.map(place)));
 }
 
 /** The step as a bar: one segment per part, named below it. */
