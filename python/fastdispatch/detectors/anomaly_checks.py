@@ -35,7 +35,8 @@ def anomaly_checks(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
         steps.where(backward, "set_detect_anomaly", "detect_anomaly", "backward"),
         time,
         f"{number(reads)} checks per step, each of which reads a value, and the stack of every operator in forward:"
-        f" {seconds(time)} or {percent(time / steps.step)} of a step; each check waits for all queued work of a GPU",
+        f" {seconds(time)} or {percent(time / steps.step)} of a step"
+        + ("; each check waits for all queued work of a GPU" if steps.uses_gpu else ""),
         ADVICE,
         evidence={
             "operators": sorted({steps.key(row) for row in checks}),

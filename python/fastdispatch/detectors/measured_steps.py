@@ -70,6 +70,7 @@ class MeasuredSteps:
         if self.gpu is not None:
             paths = on_clock(paths, self.gpu, self.kinds, self.count)
         self.paths: Columns = paths
+        self._mean_step = self._of_main()
         if not self.uses_gpu:
             self.paths = _without_preemption(self.paths, self.ranks, self._is_operator)
         self.sources = Sources(trace)
@@ -147,7 +148,11 @@ class MeasuredSteps:
 
     @cached_property
     def step(self) -> float:
-        """The time of a step: the mean over the main threads, without set-up."""
+        """The time of a step: the mean over the main threads, without set-up and without that of other processes, but
+        at least the median, which is printed."""
+        return max(self._of_main(), min(self._mean_step, float(self.typical)))
+
+    def _of_main(self) -> float:
         times = self.paths["self" if self.gpu is None else "host"]
         own: int = sum(time for time, main in zip(times, self.main, strict=True) if main)
         return own / max(self.count, 1)
