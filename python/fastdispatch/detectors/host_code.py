@@ -89,10 +89,17 @@ def _findings(
             continue
         rows = [row for path in paths for row in _rows(steps, path, times, reported)]
         queued = max(steps.queued.values(), default=0.0)
-        if queued and sum(times[row] for row in rows if row in times) - queued < minimum:
+        spent = sum(times[row] for row in rows if row in times)
+        if queued and spent - queued < minimum and _blocked(steps) < spent / 2:
             yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
             continue
         yield _finding(steps, paths, rows, times, which)
+
+
+def _blocked(steps: MeasuredSteps) -> float:
+    """Return the time of a step in which a main thread neither ran, nor had no core, nor waited for other ranks, ns."""
+    times = (rank.work - steps.cpu.get(rank.rank, rank.work) - steps.queued[rank.rank] for rank in rank_figures(steps))
+    return max(times, default=0.0)
 
 
 def _shortest(steps: MeasuredSteps) -> dict[int, float]:
