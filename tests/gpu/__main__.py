@@ -1,6 +1,6 @@
 """Run the checks on the GPU and print a line for each. Exit status 0: all passed, or no GPU; 1: some failed.
 
-Usage: python -m tests.gpu
+Usage: python -m tests.gpu [CHECK...]. All that was measured is left in the folder gpu-results.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def missing() -> str:
     return ""
 
 
-def run(checks: Iterable[Callable[[str], str]], device: str) -> int:
-    """The number of failed checks."""
+def run(checks: Iterable[Callable[[str], str]], device: str, log: Path | None = None) -> int:
+    """The number of failed checks. Their lines are also appended to ``log``."""
     failed = 0
     for check in checks:
         begin = time.monotonic()
@@ -36,9 +36,13 @@ def run(checks: Iterable[Callable[[str], str]], device: str) -> int:
             line = check(device)
         except Exception:
             failed += 1
-            print(f"FAILED  {check.__name__}: {check.__doc__}\n{traceback.format_exc()}", flush=True)
+            text = f"FAILED  {check.__name__}: {check.__doc__}\n{traceback.format_exc()}"
         else:
-            print(f"passed  {check.__name__} ({time.monotonic() - begin:.1f} s): {line}", flush=True)
+            text = f"passed  {check.__name__} ({time.monotonic() - begin:.1f} s): {line}"
+        print(text, flush=True)
+        if log is not None:
+            with log.open("a") as file:
+                file.write(text + "\n")
     return failed
 
 
@@ -50,9 +54,13 @@ def main() -> int:
     import torch
 
     from tests.gpu.checks import CHECKS
+    from tests.gpu.faults import FOLDER, costs
 
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}")
-    return 1 if run(CHECKS, "cuda") else 0
+    FOLDER.mkdir(exist_ok=True)
+    known = {check.__name__: check for check in (*CHECKS, costs)}
+    chosen = [known[name] for name in sys.argv[1:]] or CHECKS
+    return 1 if run(chosen, "cuda", FOLDER / "checks.txt") else 0
 
 
 if __name__ == "__main__":

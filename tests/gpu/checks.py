@@ -18,6 +18,7 @@ import torch
 import fastdispatch
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests.gpu import modules
+from tests.gpu.faults import costs_of_steps, planted_faults, planted_idle_time
 
 #: Large enough that the stream never waits for the host: an interval is then the kernels in it.
 LARGE = pretrain.Config(context=512, width=1536, heads=12, layers=4, dropout=0.0)
@@ -393,6 +394,9 @@ CHECKS = (
     several_streams,
     capture_of_a_graph,
     errors_untouched,
+    planted_faults,
+    planted_idle_time,
     a_profiler_loses_nothing,
     kernels_against_the_profiler,
+    costs_of_steps,
 )

@@ -47,6 +47,15 @@ def test_the_cause_of_idle_time_is_the_first_finding(out: Path, name: str, id: s
     assert (first.id, first.where.key) == (id, f"gpu_findings.py:[]:{function}")
 
 
+def test_idle_time_is_that_of_the_function_that_sleeps(out: Path) -> None:
+    trace = fastdispatch.load(out / "input")
+    known = trace.ranks[0]["meta"]["gpu_kernels"]
+    (row,) = (row for row, node in enumerate(trace.contexts["node"]) if trace.nodes["name"][node] == "load_batch")
+    assert trace.contexts["gpu_starved"][row] > known["busy_steps"] * 4_900_000  # of 5 ms
+    (device,) = known["devices"]
+    assert sum(device.values()) == device["device"] + 2 * device["window_ns"]
+
+
 @pytest.mark.parametrize("name", ["busy", "read at the end", "hidden input", "pinned copies"])
 def test_a_host_that_waits_for_a_busy_gpu_costs_nothing(out: Path, name: str) -> None:
     assert not WAITS & {each.id for each in fastdispatch.findings(out / name)}

@@ -26,11 +26,13 @@ def test_without_a_gpu_they_are_skipped(module: str, line: str) -> None:
 @standin.needs_compiler
 def test_the_checks_on_the_stand_in(tmp_path: Path) -> None:
     folder = standin.build(tmp_path)
-    done = processes.python(processes.ISOLATED / "gpu_checks.py", folder, folder=tmp_path)
+    done = processes.python(processes.ISOLATED / "gpu_checks.py", folder, tmp_path, folder=tmp_path)
     printed = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith(("passed", "FAILED"))]
-    names = ("forms_of_gpu", "results_unchanged", "memory_stays_level", "timeline_of_a_training")
-    assert printed[:4] == [f"passed  {name}" for name in names], done.stdout + done.stderr
-    assert printed[4:] == ["FAILED  broken: A check that fails."] and done.returncode == 1
+    names = ("forms_of_gpu", "results_unchanged", "memory_stays_level", "timeline_of_a_training", "programs_of_faults")
+    assert printed[:5] == [f"passed  {name}" for name in names], done.stdout + done.stderr
+    rows = (tmp_path / "costs.md").read_text().splitlines()
+    assert len(rows) == 9 and all(row.startswith("| GPU, ") and row.endswith(" |") for row in rows)
+    assert printed[5:] == ["FAILED  broken: A check that fails."] and done.returncode == 1
     assert "GPU 0 stream 0: a slice ends after the one around it" in done.stdout
 
 

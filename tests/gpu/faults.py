@@ -1,0 +1,313 @@
+"""Programs with planted faults and without, planted idle time, and costs. Each check leaves its figures in ``FOLDER``."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import fastdispatch
+from fastdispatch.report.report_model import ReportOptions, report
+
+Step = Callable[[], object]
+
+#: Where the checks leave recordings, reports and figures.
+FOLDER = Path("gpu-results")
+
+#: Rows, width and layers of the model: a step takes 20 to 40 ms of an H100, several times as long as its launches.
+ROWS, WIDTH, LAYERS = 16384, 4096, 8
+STEPS = 24
+SLICES = 400
+TINY = 10_000
+SLEEP = 0.06
+
+
+@dataclass
+class Work:
+    """A model of linear layers that is trained on fixed rows."""
+
+    device: str
+    dtype: torch.dtype = torch.float32
+    autocast: bool = True
+    small: int = 0  # further parameters of one element each
+    fused: bool = True
+    layers: int = 0
+
+    def __post_init__(self) -> None:
+        torch.manual_seed(0)
+        made = [part for _ in range(self.layers or LAYERS) for part in (torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU())]
+        self.model = torch.nn.Sequential(*made).to(self.device, self.dtype)
+        self.more = [torch.nn.Parameter(torch.zeros(1, device=self.device)) for _ in range(self.small)]
+        self.nothing = torch.zeros(1, device=self.device)
+        self.rows = torch.randn(ROWS, WIDTH, device=self.device, dtype=self.dtype)
+        parameters = [*self.model.parameters(), *self.more]
+        forms: dict[str, Any] = {"fused": True} if self.fused else {"foreach": False}
+        self.optimizer = torch.optim.AdamW(parameters, lr=1e-5, **forms)
+
+    def backward(self, rows: torch.Tensor | None = None) -> None:
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.autocast):
+            loss = self.model(self.rows if rows is None else rows).square().mean()
+        loss.backward()
+        for each in self.more:
+            each.grad = self.nothing
+
+    def step(self, rows: torch.Tensor | None = None) -> None:
+        self.backward(rows)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+
+def reads(device: str, fault: bool) -> Step:
+    work = Work(device)
+
+    def step() -> None:
+        work.step()
+        for row in range(SLICES):
+            each = work.rows[row].sum()
+            if fault:
+                each.item()
+
+    return step
+
+
+def synchronizes(device: str, fault: bool) -> Step:
+    work = Work(device)
+
+    def step() -> None:
+        work.step()
+        for row in range(SLICES):
+            work.rows[row].sum()
+            if fault:
+                torch.cuda.synchronize()
+
+    return step
+
+
+def pageable(device: str, fault: bool) -> Step:
+    work = Work(device)
+    host = [torch.zeros(1_500_000 * ROWS // 16384) for _ in range(8)]
+    host = host if fault or device == "cpu" else [each.pin_memory() for each in host]
+
+    def step() -> None:
+        for each in host:
+            each.to(device, non_blocking=not fault).sum()
+        work.step()
+
+    return step
+
+
+def cpu_optimizer(device: str, fault: bool) -> Step:
+    work = Work(device, layers=2)
+    masters = [torch.nn.Parameter(each.detach().cpu().clone()) for each in work.model.parameters()]
+    optimizer = torch.optim.AdamW(masters, lr=1e-5)
+
+    def step() -> None:
+        if not fault:
+            work.step()
+            return
+        work.backward()
+        for master, each in zip(masters, work.model.parameters(), strict=True):
+            assert each.grad is not None
+            master.grad = each.grad.cpu()
+        optimizer.step()
+        with torch.no_grad():
+            for master, each in zip(masters, work.model.parameters(), strict=True):
+                each.copy_(master)
+        work.model.zero_grad()
+
+    return step
+
+
+def tiny_kernels(device: str, fault: bool) -> Step:
+    work = Work(device)
+    count = torch.zeros(1, device=device)
+
+    def step() -> None:
+        for _ in range(TINY if fault else 1):
+            count.add_(1)
+        work.step()
+
+    return step
+
+
+def input_wait(device: str, fault: bool) -> Step:
+    work = Work(device)
+
+    def load_batch() -> torch.Tensor:
+        time.sleep(SLEEP if fault else 0)
+        return work.rows
+
+    def step() -> None:
+        work.step(load_batch())
+
+    return step
+
+
+def float64(device: str, fault: bool) -> Step:
+    work = Work(device, torch.float64, autocast=False, layers=2) if fault else Work(device)
+    return work.step
+
+
+def unfused(device: str, fault: bool) -> Step:
+    work = Work(device, small=500, fused=not fault)
+    return work.step
+
+
+#: Program and accepted first findings.
+FAULTS: tuple[tuple[Callable[[str, bool], Step], set[str]], ...] = (
+    (reads, {"host-sync"}),
+    (synchronizes, {"host-sync"}),
+    (pageable, {"device-copy"}),
+    (cpu_optimizer, {"device-copy", "host-sync"}),
+    (tiny_kernels, {"tiny-ops", "launch-bound"}),
+    (input_wait, {"input-wait"}),
+    (float64, {"double-precision"}),
+    (unfused, {"unfused-optimizer"}),
+)
+
+
+def recorded(name: str, step: Step, steps: int) -> fastdispatch.Trace:
+    """Record calls of a step into ``FOLDER/name``, and leave the report and the findings beside it."""
+    out = FOLDER / name
+    with fastdispatch.CallGraph(str(out), steps="all") as graph:
+        for _ in range(steps):
+            step()
+            graph.step()
+    trace = fastdispatch.load(out)
+    (FOLDER / f"{name}.report.txt").write_text(str(report(trace, ReportOptions(top=20))))
+    (FOLDER / f"{name}.findings.txt").write_text(str(fastdispatch.findings(out)))
+    return trace
+
+
+def planted_faults(device: str) -> str:
+    """The first finding of each program is its fault; its clean twin has no finding about the GPU."""
+    wrong, about_gpu = [], set().union(*(ids for _, ids in FAULTS))
+    for make, ids in FAULTS:
+        for fault in (True, False):
+            name = f"{make.__name__}-{'fault' if fault else 'twin'}"
+            recorded(name, make(device, fault), STEPS)
+            found = [each.id for each in fastdispatch.findings(FOLDER / name).findings]
+            if fault and (not found or found[0] not in ids):
+                wrong.append(f"{name}: {found[:3]}, not {sorted(ids)}")
+            elif not fault and set(found) & about_gpu:
+                wrong.append(f"{name}: {found[:3]}")
+            if device == "cuda":
+                torch.cuda.empty_cache()
+    assert not wrong, "; ".join(wrong)
+    return f"{len(FAULTS)} faults, and the same programs without them"
+
+
+def planted_idle_time(device: str) -> str:
+    """The time of a sleep, while the GPU has no work, is idle time of the function that sleeps, within 5 %; uses and
+    causes add up to the time of the device."""
+    work = Work(device, layers=2)
+    slept: list[float] = []
+
+    def nap() -> None:
+        begin = time.perf_counter()
+        time.sleep(0.005)
+        slept.append(time.perf_counter() - begin)
+
+    def step() -> None:
+        work.step()
+        torch.cuda.synchronize()
+        nap()
+
+    trace = recorded("idle", step, STEPS)
+    known = trace.ranks[0]["meta"]["gpu_kernels"]
+    (one,) = known["devices"]
+    parts = sum(value for name, value in one.items() if name not in ("device", "window_ns"))
+    assert parts == one["window_ns"], one
+    rows = [row for row, node in enumerate(trace.contexts["node"]) if trace.nodes["name"][node] == "nap"]
+    idle = sum(trace.contexts["gpu_starved"][row] for row in rows)
+    expected = sum(slept[-known["busy_steps"] :]) * 1e9
+    assert abs(idle - expected) <= 0.05 * expected, (idle, expected, one)
+    share = (one["host_ns"] + one["end_ns"]) / one["window_ns"]
+    return f"{idle / known['busy_steps'] / 1e6:.3f} ms per step in nap, idle {100 * share:.1f} % because of the host"
+
+
+@contextmanager
+def _untraced(steps: int) -> Iterator[Step]:
+    yield lambda: None
+
+
+@contextmanager
+def _default(steps: int) -> Iterator[Step]:
+    with fastdispatch.CallGraph(None) as graph:
+        yield graph.step
+
+
+@contextmanager
+def _all(steps: int) -> Iterator[Step]:
+    with fastdispatch.CallGraph(None, steps="all") as graph:
+        yield graph.step
+
+
+@contextmanager
+def _profiler(steps: int) -> Iterator[Step]:
+    with torch.profiler.profile(activities=torch.profiler.supported_activities()):
+        yield lambda: None
+
+
+#: torch.profiler is last: it may keep CUPTI after its first use.
+SIDES = {"untraced": _untraced, "default": _default, 'steps="all"': _all, "torch.profiler": _profiler}
+
+
+def _step_time(work: Step, side: str, steps: int) -> float:
+    """Return the median time of a step, with all of its kernels."""
+    times = []
+    with SIDES[side](steps) as end:
+        for _ in range(steps + 4):
+            begin = time.perf_counter()
+            work()
+            torch.cuda.synchronize()
+            end()
+            times.append(time.perf_counter() - begin)
+    return statistics.median(times[4:])
+
+
+def costs_of_steps(device: str) -> str:
+    """The costs, in another process: this one may have used torch.profiler, which keeps CUPTI."""
+    command = [sys.executable, "-m", "tests.gpu", "costs"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def costs(device: str) -> str:
+    """Steps with and without the recorder, alternating: rows for docs/concepts/overhead.md, and the price of a
+    kernel."""
+    from tests.gpu.checks import SMALL, Training
+
+    large, tiny = Work(device), Training(device, SMALL, 2)
+    lines, figures = [], {}
+    for name, work, rounds in (("large", large.step, 3), ("tiny", tiny.step, 5)):
+        for _ in range(3):
+            work()
+        times: dict[str, list[float]] = {side: [] for side in SIDES}
+        for _ in range(rounds):
+            for side in ("untraced", "default", 'steps="all"'):
+                times[side].append(_step_time(work, side, 12))
+        times["torch.profiler"] = [_step_time(work, "torch.profiler", 12) for _ in range(rounds)]
+        base = statistics.median(times["untraced"])
+        figures[name] = times
+        for side, found in times.items():
+            ratios = sorted(each / base for each in found)
+            middle = statistics.median(ratios)
+            lines.append(f"| GPU, {name} step: {side} | {1e3 * base * middle:.2f} ms | {middle:.3f} |")
+    trace = recorded("tiny", tiny.step, 12)
+    kernels = sum(trace.contexts["gpu_calls"]) / 12
+    price = 1e9 * (statistics.median(figures["tiny"]['steps="all"']) - statistics.median(figures["tiny"]["untraced"]))
+    lines.append(f"| GPU, a kernel of a recorded tiny step, everything on | {price / max(kernels, 1):.0f} ns | |")
+    (FOLDER / "costs.md").write_text("\n".join(lines) + "\n")
+    (FOLDER / "costs.json").write_text(json.dumps(figures))
+    return "\n" + "\n".join(lines)
