@@ -5,6 +5,7 @@
 #include "recording/measures/memory_use.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 enum { PATHS = 5, BLOCKS = 40, EVENTS = 4000, THREADS = 4 };
 
