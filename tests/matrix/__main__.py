@@ -86,7 +86,7 @@ def check(folder: Path, row: Environment, rows: Sequence[Environment], short: bo
         versions = inside(root, f"{python} -c '{VERSIONS}'").stdout
         script = (
             f"rm -f {REPORT}; cd {TREE}; git init -q .; git add -A; OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
-            f"{python} -m pytest -q --continue-on-collection-errors --timeout {3600 if row.machine else 300} --junitxml {REPORT} "
+            f"{python} -m pytest -q --continue-on-collection-errors --timeout {row.longest} --junitxml {REPORT} "
             + " ".join(row.tests(short))
         )
         done = inside(root, script)

@@ -91,6 +91,11 @@ class Environment:
         return f"{self.folder}-{self.python}{'-torch' if self.torch else ''}"
 
     @property
+    def longest(self) -> int:
+        """Seconds that a test may take."""
+        return 3600 if self.machine else 300
+
+    @property
     def folder(self) -> str:
         return f"{self.suite}-{self.machine}" if self.machine else self.suite
 
