@@ -1,4 +1,4 @@
-"""Programs with planted faults and without, planted idle time, and costs. Each check leaves its figures in ``FOLDER``."""
+"""Programs with planted faults and without, planted idle time, and costs. Each check leaves figures in ``FOLDER``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Run those checks of tests/gpu that need no kernels, on the CPU with the stand-in CUDA runtime.
 
-Arguments: folder of its libraries, and one for recordings. Prints the lines of the checks; the exit status is the number
-of failures.
+Arguments: folder of its libraries, and one for recordings. Prints the lines of the checks; the exit status is the
+number of failures.
 """
 
 import ctypes

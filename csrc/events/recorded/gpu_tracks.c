@@ -137,3 +137,12 @@ fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME])
     snprintf(name, FD_STREAM_NAME, "GPU %u stream %u", track->device,
              track->stream);
 }
+
+fd_span
+fd_stream_arguments(const fd_streams *streams, uint32_t track,
+                    fd_event_batch *batch)
+{
+    const fd_stream_track *at = &streams->tracks.list[track];
+    return fd_batch_format(batch, "{\"device\":%u,\"stream\":%u}", at->device,
+                           at->stream);
+}

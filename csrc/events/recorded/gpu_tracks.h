@@ -6,6 +6,7 @@
 #ifndef FD_GPU_TRACKS_H
 #define FD_GPU_TRACKS_H
 
+#include "events/event_batch.h"
 #include "trace/trace.h"
 
 typedef struct fd_stream_track {
@@ -33,6 +34,11 @@ void fd_streams_clear(fd_streams *streams);
 /* "GPU 0 stream 7" */
 enum { FD_STREAM_NAME = 48 };
 void fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME]);
+
+/* Return the arguments of the slices of a track, as PyTorch writes them:
+ * {"device":0,"stream":7}. */
+fd_span fd_stream_arguments(const fd_streams *streams, uint32_t track,
+                            fd_event_batch *batch);
 
 static inline uint32_t
 fd_streams_flow_of_call(const fd_streams *streams, uint32_t event)

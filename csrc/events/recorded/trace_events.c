@@ -187,6 +187,9 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
         made->args =
             fd_batch_number_object(w->batch, "Record function id", record_id);
     }
+    else if (w->part == PART_INTERVALS) {
+        made->args = fd_stream_arguments(&w->streams, w->thread, w->batch);
+    }
 }
 
 /* Add one end of a flow of calls at the slice that begins here. */
@@ -395,9 +398,8 @@ thread_part(writer *w)
 static uint64_t
 launch_id(const writer *w, uint32_t number)
 {
-    return number == 0 || w->options.no_flows
-             ? 0
-             : fd_launch_id(w->rank->rank, number);
+    bool has_flow = number != 0 && !w->options.no_flows;
+    return has_flow ? fd_launch_id(w->rank->rank, number) : 0;
 }
 
 /* Add an end of a transfer as a slice of length 0. */

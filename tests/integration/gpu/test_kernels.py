@@ -206,6 +206,7 @@ def test_kernels_are_in_the_timeline(runs: Runs, tmp_path: Path) -> None:
     slices = [event for event in events if event["ph"] == "X" and tracks.get(event["tid"]) == "GPU 0 stream 7"]
     assert Counter(event["name"] for event in slices) == {name: 3 * count for name, (count, _) in STEP.items()}
     assert Counter(event["cat"] for event in slices) == {"kernel": 12, "gpu_memcpy": 3}
+    assert all(event["args"] == {"device": 0, "stream": 7} for event in slices)
     path = tmp_path / "timeline.json"
     path.write_bytes(trace.export("chrome"))
     (gpu,) = commands.document("timeline", "stats", path)["gpus"]
