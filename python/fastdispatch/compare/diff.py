@@ -265,9 +265,14 @@ class Diff:
         return Pair(pair.before * self.speed, pair.after)
 
     @cached_property
-    def rank_work(self) -> list[dict[int, tuple[float, float]]]:
-        """Work and communication of the ranks of both sides (read/waiting.py)."""
-        return [{} if trace.reduced is not None else work_of_ranks(trace) for trace in self.traces]
+    def rank_work(self) -> list[dict[int, tuple[float, float, int]]]:
+        """Work, communication and steps of the ranks of both sides (read/waiting.py)."""
+        return list(map(work_of_ranks, self.traces))
+
+    @cached_property
+    def cpu(self) -> float:
+        """Time per step on a CPU before, ns; 0: unknown."""
+        return _busy(self.traces[0], self.sides[0].rank, queue=False)
 
     def of_rank(self, rank: int) -> Diff:
         """Return the comparison of this rank alone."""
@@ -362,8 +367,8 @@ def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
     return Side(name, rank, number_of_ranks(ranks), steps, whole, trace.window.text if trace.window is not None else "")
 
 
-def _busy(trace: Trace, one: int | None) -> float:
-    return busy_time(trace, [rank for rank in trace.ranks if one in (None, rank["rank"])])
+def _busy(trace: Trace, one: int | None, *, queue: bool = True) -> float:
+    return busy_time(trace, [rank for rank in trace.ranks if one in (None, rank["rank"])], queue=queue)
 
 
 def _changes(bits: int) -> frozenset[str]:

@@ -23,6 +23,9 @@ _LEAST = 0.01
 #: A rank differs from the others by this share of the change of the step at least.
 _MOST_OF_RANK = 0.5
 
+#: Runs of more ranks are read as a sum of ranks.
+_MOST_RANKS = 16
+
 #: Communication, and a rest, of less than these shares of the change are not printed.
 _COMMUNICATION, _REST = 0.1, 0.01
 
@@ -74,7 +77,7 @@ def verdict(diff: Diff) -> DiffVerdict:
     rank = _changed_rank(diff, after - before) if changed else None
     of = diff if rank is None else diff.of_rank(rank)
     (work, waits), now = _work_of(of, 0), _work_of(of, 1)
-    machine, communication = (of.busy[0] or work) * (of.speed - 1), now[1] - waits
+    machine, communication = (of.cpu or work) * (of.speed - 1), now[1] - waits
     cause = _cause(of, now[0] - work - machine) if changed else None
     part = cause.part if cause is not None else 0.0
     made = DiffVerdict(
@@ -100,8 +103,8 @@ def _work_of(diff: Diff, side: int) -> tuple[float, float]:
     ranks."""
     one = diff.sides[side].rank
     chosen = [times for rank, times in diff.rank_work[side].items() if one in (None, rank)]
-    works, waits = zip(*chosen, strict=True) if chosen else ((0.0,), (0.0,))
-    return sum(works) / len(works), sum(waits) / len(waits)
+    steps = max(sum(times[2] for times in chosen), 1)
+    return sum(times[0] for times in chosen) / steps, sum(times[1] for times in chosen) / steps
 
 
 def _changed_rank(diff: Diff, change: float) -> int | None:
@@ -109,9 +112,9 @@ def _changed_rank(diff: Diff, change: float) -> int | None:
     wait for it. None: all ranks are alike."""
     was, now = diff.rank_work
     common = sorted(was.keys() & now.keys())
-    if diff.by != "node" or len(common) < 2 or any(side.rank is not None for side in diff.sides):
+    if diff.by != "node" or not 2 <= len(common) <= _MOST_RANKS or any(side.rank is not None for side in diff.sides):
         return None
-    changes = {rank: now[rank][0] - was[rank][0] for rank in common}
+    changes = {rank: now[rank][0] / now[rank][2] - was[rank][0] / was[rank][2] for rank in common}
     rank = max(common, key=lambda each: changes[each] * (1 if change > 0 else -1))
     others = median(time for each, time in changes.items() if each != rank)
     enough = max(abs(change) * _MOST_OF_RANK, _LEAST * max(diff.sides[0].whole, diff.sides[1].whole))

@@ -74,10 +74,11 @@ def _engine_waits_for_ranks(trace: Trace) -> bool:
     return not threads and any(rank["world"] > 1 for rank in trace.ranks)
 
 
-def work_of_ranks(trace: Trace) -> dict[int, tuple[float, float]]:
-    """Return per rank the time per step that its main threads work, and that they communicate or wait for others, ns;
-    of the whole run without steps."""
-    waits, found = waits_of(trace), {}
+def work_of_ranks(trace: Trace) -> dict[int, tuple[float, float, int]]:
+    """Return per rank the time that its main threads work, and that they communicate or wait for others, ns, and its
+    steps (1: of the whole run without steps)."""
+    waits = waits_of(trace)
+    found: dict[int, tuple[float, float, int]] = {}
     for index, rank in enumerate(trace.ranks):
         contexts = trace.core.contexts(index, rank["window"] is None)
         times = [0, 0]
@@ -86,8 +87,7 @@ def work_of_ranks(trace: Trace) -> dict[int, tuple[float, float]]:
         for node, own, asynchronous, main in rows:
             if main and not asynchronous:
                 times[waits[node] == _FOR_RANKS] += own
-        steps = rank["steps"] or 1
-        found[rank["rank"]] = (times[0] / steps, times[1] / steps)
+        found[rank["rank"]] = (times[0], times[1], rank["steps"] or 1)
     return found
 
 
@@ -113,9 +113,9 @@ def queued_share(rank: Mapping[str, Any]) -> float | None:
     return min(max(known[read[-1]] - begin[0], 0) / time, 1.0) if time > 0 else None
 
 
-def busy_time(trace: Trace, ranks: Sequence[Mapping[str, Any]]) -> float:
+def busy_time(trace: Trace, ranks: Sequence[Mapping[str, Any]], *, queue: bool = True) -> float:
     """Return the time per step (of the run without steps) that the main threads of ranks were on a CPU or in the queue
-    for one, ns; 0 if it is unknown."""
+    for one, ns; 0 if it is unknown. ``queue``: without it, on a CPU only."""
     total, steps = 0.0, 0
     for rank in ranks:
         cpu = cpu_time(trace, rank)
@@ -126,6 +126,6 @@ def busy_time(trace: Trace, ranks: Sequence[Mapping[str, Any]]) -> float:
             for role, time in zip(rank["threads"]["role"], rank["threads"]["covered"], strict=True)
             if role == trace.main_role
         )
-        total += cpu + (queued_share(rank) or 0.0) * covered
+        total += cpu + (queued_share(rank) or 0.0) * covered * queue
         steps += rank["steps"] or 1
     return total / steps if steps else 0.0
