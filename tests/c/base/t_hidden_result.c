@@ -2,6 +2,8 @@
 
 #include "base/hidden_result.h"
 
+#include <execinfo.h>
+
 /* C returns a struct of this size through the same hidden pointer as C++
  * returns an object. */
 typedef struct object {
@@ -10,6 +12,7 @@ typedef struct object {
 } object;
 
 static int argument;
+static int callers;
 static const void *received;
 
 FD_HIDDEN_RESULT_DEFINE(result_of);
@@ -17,6 +20,8 @@ FD_HIDDEN_RESULT_DEFINE(result_of);
 FD_HIDDEN_RESULT
 result_of(void **result, const void *given)
 {
+    void *addresses[64];
+    callers = backtrace(addresses, 64);
     received = given;
     *result = &argument;
     return result;
@@ -45,6 +50,23 @@ a_c_function_returns_an_object(void)
     }
 }
 
+/* A debugger, or a crash report, finds the callers of a C function behind its
+ * entry: as many as of a direct call. */
+static void
+the_entry_is_unwound(void)
+{
+    object (*called)(const void *);
+    void *result;
+    void *(*entry)(void **, const void *) = FD_HIDDEN_RESULT_ENTRY(result_of);
+    memcpy(&called, &entry, sizeof called);
+    result_of(&result, NULL);
+    int direct = callers;
+    object found = called(NULL);
+    CHECK(found.first == result);
+    CHECK(callers >= 3);
+    EQUAL(callers, direct);
+}
+
 static void
 c_calls_a_function_that_returns_an_object(void)
 {
@@ -58,5 +80,5 @@ c_calls_a_function_that_returns_an_object(void)
     CHECK(found[0].others[3] == NULL && found[2].first == NULL);
 }
 
-RUN(TEST(a_c_function_returns_an_object),
+RUN(TEST(a_c_function_returns_an_object), TEST(the_entry_is_unwound),
     TEST(c_calls_a_function_that_returns_an_object))
