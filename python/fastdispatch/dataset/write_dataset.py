@@ -128,9 +128,9 @@ def _written_alone(folder: Path) -> Iterator[None]:
 @contextmanager
 def _locked(folder: Path, kind: int) -> Iterator[None]:
     """Lock a data set, or begin one: against all others, or (LOCK_SH) those that do not write a part."""
-    if not _is_ours(folder):
-        raise Error(f"{folder}: cannot write: it is not a data set: give another name")
     try:
+        if not _is_ours(folder):
+            raise Error(f"{folder}: cannot write: it is not a data set: give another name")
         folder.mkdir(exist_ok=True)
         lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         links = [str(folder / name) for name in _FOLDERS if (folder / name).is_symlink()]
@@ -157,8 +157,12 @@ def _discard(folder: Path) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether a folder is missing, a data set, or the beginning of one."""
-    return not folder.exists() or run_manifest.is_dataset(folder) or (folder / _LOCK).exists()
+    """Return whether a folder is missing, a data set, or the beginning of one: it is empty before it has a lock, as
+    another part of the same run may see it."""
+    if not folder.is_dir():
+        return not folder.exists()
+    names = os.listdir(folder)
+    return not names or _LOCK in names or run_manifest.is_dataset(folder)
 
 
 def _remove_partial(folder: Path) -> None:

@@ -97,9 +97,9 @@ GROWTH_CALLS = 1.5
 #: slowdown: share of the growth that is CPU time; growth of the CPU time that decides without a path.
 GROWTH_OF_CPU, GROWTH_EVERYWHERE = 0.25, 2.0
 
-#: memory-growth: bytes per step; growth of each quarter of the steps relative to the mean; the whole growth in bytes,
-#: and as share of the memory.
-MEMORY_STEP, MEMORY_STEADY, MEMORY_BYTES, MEMORY_SHARE = 32e3, 0.6, 8e6, 0.01
+#: memory-growth: bytes per step; growth of each quarter of the steps relative to the mean; the whole growth in bytes of
+#: blocks, that of resident memory, of which allocators keep some, and as share of the memory.
+MEMORY_STEP, MEMORY_STEADY, MEMORY_BYTES, MEMORY_RESIDENT, MEMORY_SHARE = 32e3, 0.6, 8e6, 16e6, 0.01
 
 #: allocator-retry: retries in the recording, and per step.
 RETRIES, RETRIES_PER_STEP = 3, 0.01

@@ -44,7 +44,7 @@ def growth(rank: dict[str, Any]) -> Growth | None:
     rates = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(quarters)]
     if mean < limits.MEMORY_STEP or min(rates) < limits.MEMORY_STEADY * mean:
         return None
-    if end - begin < max(limits.MEMORY_BYTES, limits.MEMORY_SHARE * begin):
+    if end - begin < max(limits.MEMORY_RESIDENT, limits.MEMORY_SHARE * begin):
         return None
     return Growth(rank["rank"], begin, end, last - first)
 

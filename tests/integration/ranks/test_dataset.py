@@ -284,6 +284,12 @@ def test_a_folder_of_something_else_stays(ranks: list[Path], tmp_path: Path) -> 
     assert os.listdir(tmp_path / "run.parquet") == ["precious"]
 
 
+def test_an_empty_folder_is_the_beginning_of_a_data_set(ranks: list[Path], tmp_path: Path) -> None:
+    """A part may see the folder before the lock that another part of the same run adds."""
+    (tmp_path / "run.parquet").mkdir()
+    assert write_dataset.write_part([str(ranks[0])], tmp_path / "run.parquet", (1, 1)) == 1
+
+
 def test_two_writers(dataset: Path, ranks: list[Path]) -> None:
     with write_dataset._written_alone(dataset), pytest.raises(fastdispatch.Error, match="another process writes"):
         write_dataset.write_dataset([str(ranks[0])], dataset)
