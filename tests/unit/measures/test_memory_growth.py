@@ -4,7 +4,7 @@ import pytest
 
 from fastdispatch.detectors.memory_use import growth
 
-MB = 1_000_000
+UNIT = 2_000_000  # bytes
 STEPS = range(1, 21)
 
 
@@ -13,22 +13,26 @@ def rank(memory: list[float]) -> dict[str, object]:
 
 
 def test_a_leak_is_steady() -> None:
-    found = growth(rank([240 * MB + step * MB for step in STEPS]))
+    found = growth(rank([240 * UNIT + step * UNIT for step in STEPS]))
     assert found is not None
-    assert (found.rank, found.per_step, found.steps) == (3, MB, 15)
+    assert (found.rank, found.per_step, found.steps) == (3, UNIT, 15)
+
+
+def test_few_megabytes_are_an_allocator() -> None:
+    assert growth(rank([240 * UNIT + step * UNIT / 2 for step in STEPS])) is None
 
 
 @pytest.mark.parametrize("jump", STEPS)
 def test_pages_returned_at_once_do_not_leak(jump: int) -> None:
     """The system reclaims pages of an idle process under load; the next access brings them back."""
-    assert growth(rank([(240 + 13 * (step >= jump)) * MB for step in STEPS])) is None
+    assert growth(rank([(240 + 13 * (step >= jump)) * UNIT for step in STEPS])) is None
 
 
 @pytest.mark.parametrize("full", [8, 10, 12, 15])
 def test_a_filling_cache_does_not_leak(full: int) -> None:
-    assert growth(rank([(240 + min(step, full)) * MB for step in STEPS])) is None
+    assert growth(rank([(240 + min(step, full)) * UNIT for step in STEPS])) is None
 
 
 @pytest.mark.parametrize("other", [6, 8, 11, 14])
 def test_two_jumps_do_not_leak(other: int) -> None:
-    assert growth(rank([(240 + 6 * (step >= other) + 6 * (step >= other + 5)) * MB for step in STEPS])) is None
+    assert growth(rank([(240 + 6 * (step >= other) + 6 * (step >= other + 5)) * UNIT for step in STEPS])) is None
