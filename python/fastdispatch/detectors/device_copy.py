@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import PAGEABLE
@@ -66,11 +66,7 @@ def _pageable(steps: MeasuredSteps) -> Iterator[Finding]:
             time,
             f"{seconds(time)} or {percent(time / steps.gpu.step)} of a step in {PAGEABLE}, and idle because of it",
             ADVICE_PINNED,
-            evidence={
-                "operators": sorted({steps.key(path) for path in paths}),
-                "calls_per_step": round(copies, 2),
-                "ns_per_step": round(time),
-            },
+            evidence=_evidence(steps, paths, copies, time),
         )
 
 
@@ -106,13 +102,17 @@ def _copies(steps: MeasuredSteps) -> Iterator[Finding]:
             f"{seconds(time)} or {percent(time / steps.step)} of a step with backward, in"
             f" {', '.join(sorted({steps.key(path) for path in paths}))}",
             ADVICE,
-            evidence={
-                "operators": sorted({steps.key(path) for path in paths}),
-                "calls_per_step": round(count, 2),
-                "ns_per_step": round(time),
-            },
+            evidence=_evidence(steps, paths, count, time),
             **({"severity": "info"} if where.called_from else {}),
         )
+
+
+def _evidence(steps: MeasuredSteps, paths: Iterable[int], calls: float, time: float) -> dict[str, object]:
+    return {
+        "operators": sorted({steps.key(path) for path in paths}),
+        "calls_per_step": round(calls, 2),
+        "ns_per_step": round(time),
+    }
 
 
 def _is_copy(steps: MeasuredSteps, path: int) -> bool:

@@ -301,7 +301,7 @@ class MeasuredSteps:
         calls on the way, else of one of ``calls``; 0: unknown."""
         way = [above for above in (path, *self.above(path)) if row < above and self.is_python(above)]
         callee = next((above for above in reversed(way) if not self.is_part(above)), -1)
-        if not calls or self.kind(row) != "python" or (self.user(path) < 0):
+        if not calls or self.kind(row) != "python" or self.user(path) < 0:
             return 0
         if callee >= 0 and (self.is_user(callee) or self.is_library(callee)):
             calls = (self.name(callee),)

@@ -214,21 +214,7 @@ def is_cast(call: ast.Call) -> bool:
 _CONVERSIONS = {"int", "float", "bool"}
 
 #: Names of objects, and of functions with results, other than tensors.
-_PLAIN = {
-    "sys",
-    "os",
-    "args",
-    "arguments",
-    "argv",
-    "environ",
-    "opt",
-    "opts",
-    "options",
-    "cfg",
-    "conf",
-    "config",
-    "flags",
-}
+_PLAIN = {"sys", "os", "args", "arguments", "argv", "environ", "opt", "opts", "options", "cfg", "conf", "config"}
 _PLAIN |= {"flags", "FLAGS", "hparams", "parser", "time", "random", "json", "re", "pathlib", "Path"}
 _PLAIN_RESULTS = {"len", "input", "getenv", "time", "perf_counter", "monotonic", "str", "get_rank", "ord"}
 _PLAIN_RESULTS |= {"get_world_size", "read", "strip", "split", "numel", "dim", "size", "device_count", "cpu_count"}

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Under an emulator, the kernel has the numbers of calls of its own
- * processor. */
+/* An emulator translates system calls, and /proc shows the numbers of the
+ * processor that runs it. */
 #if defined(FD_EMULATED)
 enum { READ_PIPE = FD_WAIT_OTHER };
 #else

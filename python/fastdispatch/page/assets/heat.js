@@ -65,7 +65,7 @@ function slowest(line, value) {
 }
 
 /** A map on a canvas. `columns`: `{ name, value(row) }`; a cell is redder with its distance from the minimum of its column,
- * as a share of the longest step: what takes little time stays pale. */
+ * as a share of the longest step: cells with little time stay pale. */
 class Heat {
     constructor(title, columns, spread) {
         const shown = columns.map((each) => ({ ...each, slowest: (line) => slowest(line, each.value), value: (line) => each.value(slowest(line, each.value)) }));
