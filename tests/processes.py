@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 
 from tests import warm
@@ -48,6 +49,25 @@ def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[
     return subprocess.Popen(
         command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+
+
+def _rank(rank: int, function: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    function(rank, *arguments)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)  # a gloo thread alive at the end of the interpreter can abort the process
+
+
+def spawn_ranks(function: Callable[..., None], *arguments: object, ranks: int = 2) -> None:
+    """Call ``function(rank, *arguments)`` in a process for each rank, all of which must succeed."""
+    import torch.multiprocessing
+
+    torch.multiprocessing.spawn(_rank, (function, arguments), nprocs=ranks)
+
+
+def rank_process(context: SpawnContext, rank: int, function: Callable[..., None], *arguments: object) -> SpawnProcess:
+    """Return the process of one rank, not started."""
+    return context.Process(target=_rank, args=(rank, function, arguments))
 
 
 def wait_for(condition: Callable[[], object]) -> None:

@@ -13,6 +13,7 @@ from fastdispatch.report.comm_report import comm_rows
 from fastdispatch.report.flops_text import in_flop
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.text.formats import size
+from tests import processes
 from tests.browser.opened import look, opened
 
 torch = pytest.importorskip("torch")
@@ -35,7 +36,6 @@ def train(rank: int, folder: str) -> None:
         for _ in range(6):
             model(batch).sum().backward()
             graph.step()
-    del model  # a process of PyTorch 2.13 may abort if its group is destroyed at the exit, or before its peers are
     dist.barrier()
     dist.destroy_process_group()
 
@@ -43,7 +43,7 @@ def train(rank: int, folder: str) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measures")
-    torch.multiprocessing.spawn(train, (str(folder),), nprocs=2)
+    processes.spawn_ranks(train, str(folder))
     run = folder / "run"
     (run / "page.html").write_bytes(page(fastdispatch.load(run), str(run), PageOptions()))
     return run

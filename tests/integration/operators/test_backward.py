@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 import fastdispatch
-from tests import traces
+from tests import processes, traces
 from tests.training import make_step
 
 
@@ -221,13 +220,12 @@ def distributed_worker(rank: int, folder: str) -> None:
     with fastdispatch.CallGraph(folder):
         for _ in range(3):
             model(torch.randn(8, 32)).sum().backward()
-    del model  # a process of PyTorch 2.13 may abort if its group is destroyed at the exit, or before its peers are
     dist.barrier()
     dist.destroy_process_group()
 
 
 def test_distributed_data_parallel(tmp_path: Path) -> None:
-    mp.spawn(distributed_worker, (str(tmp_path),), nprocs=2)
+    processes.spawn_ranks(distributed_worker, str(tmp_path))
     trace = fastdispatch.load(tmp_path)
     assert [rank["rank"] for rank in trace.ranks] == [0, 1]
     check_coverage(trace)

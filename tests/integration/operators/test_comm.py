@@ -130,7 +130,7 @@ def each(rank: int, folder: str) -> None:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("comm")
-    torch.multiprocessing.spawn(each, (str(folder),), nprocs=2)
+    processes.spawn_ranks(each, str(folder))
     return folder
 
 

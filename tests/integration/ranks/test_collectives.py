@@ -81,7 +81,7 @@ def started(folder: Path, scene: Callable[[Path, int], None], **options: Any) ->
     """Start the ranks; kill those that are left at the end."""
     options = options or {"measure": "comm"}
     context = torch.multiprocessing.get_context("spawn")
-    ranks = [context.Process(target=each, args=(rank, folder, scene, options)) for rank in range(RANKS)]
+    ranks = [processes.rank_process(context, rank, each, folder, scene, options) for rank in range(RANKS)]
     for process in ranks:
         process.start()
     try:

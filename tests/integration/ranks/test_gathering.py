@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 
 import fastdispatch
 from tests import processes
@@ -85,5 +84,5 @@ def left_open(rank: int, folder: str) -> None:
 
 
 def test_asynchronous_work_open_at_the_end_is_counted(tmp_path: Path) -> None:
-    mp.spawn(left_open, (str(tmp_path),), nprocs=2)
+    processes.spawn_ranks(left_open, str(tmp_path))
     assert fastdispatch.load(tmp_path).ranks[0]["counters"]["async_lost"] == 1

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 
 import fastdispatch
 from tests import processes
@@ -46,14 +45,14 @@ def train(rank: int, folder: str) -> None:
                     for parameter in model.parameters():
                         dist.all_reduce(parameter.grad)
                     graph.step()
-    dist.barrier()  # a process of PyTorch 2.13 may abort if it ends before its peers
+    dist.barrier()
     dist.destroy_process_group()
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("timeline")
-    mp.spawn(train, (str(folder),), nprocs=RANKS)
+    processes.spawn_ranks(train, str(folder), ranks=RANKS)
     return folder / "run"
 
 
