@@ -194,10 +194,13 @@ static PyMethodDef functions[] = {
         "               progress=None, strict=False, times=None)\n--\n\n"
         "Merge timelines of many ranks."),
     FD_KEYWORD_METHOD(
-        "timeline_stats", fd_timeline_stats_py,
-        "timeline_stats($module, inputs, *, align='wall', ranks=None,\n"
-        "               progress=None)\n--\n\n"
-        "Figures of traces of many ranks."),
+        "timeline_slices", fd_timeline_slices_py,
+        "timeline_slices($module, inputs, sink, *, align='wall',\n"
+        "                ranks=None, progress=None)\n--\n\n"
+        "Slices of the traces of many ranks."),
+    {"timeline_rows", fd_timeline_rows_py, METH_NOARGS,
+     PyDoc_STR("timeline_rows($module, /)\n--\n\n"
+               "The layout of slices and of steps.")},
     FD_KEYWORD_METHOD("timeline_check", fd_timeline_check_py,
                       "timeline_check($module, path, *, progress=None)\n"
                       "--\n\n"

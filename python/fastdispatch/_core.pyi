@@ -11,7 +11,7 @@ import os
 from array import array
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar, final
+from typing import Any, Literal, ParamSpec, Protocol, Self, SupportsIndex, TypeVar, final
 
 from typing_extensions import Buffer, disjoint_base
 
@@ -131,22 +131,29 @@ def timeline_merge(
     written, or inputs without any usable event.
     """
 
-def timeline_stats(
+class _Slices(Protocol):
+    def begin(self, ranks: list[dict[str, Any] | None], file: str, /) -> object: ...
+    def take(self, rows: bytes, /) -> object: ...
+
+def timeline_slices(
     inputs: list[tuple[str, int]],
+    sink: _Slices,
     *,
     align: str = "wall",
     ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """Figures of traces of many ranks (docs/guides/timeline-tools.md), times in nanoseconds.
+    """Read the slices of traces of many ranks, times in nanoseconds on the common clock.
 
     ``inputs``: files, each with the rank in its name; ``align``: the alignment of clocks, as for
-    :func:`timeline_merge`; ``ranks``: only these. Returns ``files``, ``ranks``, ``steps`` (of a rank; step None: its
-    whole time), ``jobs``, ``names``, ``collectives`` (lists of dicts; texts as inside a JSON string),
-    ``base_ns``, ``error`` (of percentiles, relative), and limits that were reached: ``gap_ns``, ``closed_ns``,
-    ``steps_left_out``, ``values_left_out``, ``collectives_left_out``. Raises :class:`Error` if a file cannot be read, a
-    rank is in two files, or no event can be counted.
+    :func:`timeline_merge`; ``ranks``: only these. For the files of each rank, ``sink.begin`` receives the ranks in them
+    (None: not one of ``ranks``) and the last file, then ``sink.take`` the slices in batches; their ``rank`` is an
+    index of those ranks. Returns ``base_ns``, ``files``, ``texts`` (by the numbers in the slices, as inside a JSON
+    string) and ``steps_left_out``. Raises :class:`Error` if a file cannot be read or a rank is in two files.
     """
+
+def timeline_rows() -> tuple[Any, Any]:
+    """The layout of the rows of slices and of steps, for ``numpy.dtype``."""
 
 def timeline_check(path: _Path, *, progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
     """Find the faults of a trace (docs/guides/timeline-tools.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,

@@ -37,6 +37,7 @@ typedef struct fd_slice {
     uint32_t name;
     uint32_t type;    /* type of a job */
     uint32_t pg;      /* name of the process group of a collective */
+    uint32_t rank;    /* index of its rank, set by the caller */
     fd_gpu_facts gpu; /* with `facts`: arguments of kernels,
                          * copies, launches */
 } fd_slice;

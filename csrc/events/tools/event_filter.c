@@ -72,7 +72,7 @@ close_windows(fd_timeline_windows *windows)
     }
 }
 
-/* Find the steps of a file without ProfilerStep, as timeline_stats does. */
+/* Find the steps of a file without ProfilerStep, as slice_tables.c does. */
 static fd_status
 windows_of_ranges(fd_timeline_windows *windows, const char *path,
                   uint64_t first_step, uint64_t end_step, fd_error *error)

@@ -355,20 +355,6 @@ share_steps(fd_timeline_outline *outline)
     return fd_then(status, find_ranges(outline));
 }
 
-/* Use the work that was launched in the steps of the host, which runs ahead of
- * the GPU; without launches the annotations on streams. Those can lack the
- * work of other threads, such as the backward pass. */
-void
-fd_timeline_outline_settle(fd_timeline_rank *rank, bool complete)
-{
-    bool launched = complete && fd_timeline_steps_launched(&rank->steps);
-    if (!launched && rank->gpu_steps.count > 0) {
-        fd_timeline_step_list host = rank->steps;
-        rank->steps = rank->gpu_steps;
-        rank->gpu_steps = host;
-    }
-}
-
 void
 fd_timeline_outline_next(fd_timeline_outline *outline)
 {

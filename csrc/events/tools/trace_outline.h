@@ -84,10 +84,6 @@ bool fd_timeline_outline_again(fd_timeline_outline *outline);
 fd_timeline_rank *fd_timeline_outline_rank(const fd_timeline_outline *outline,
                                            uint32_t rank);
 
-/* Select the steps of a rank, when the work launched in its steps is known
- * (`complete`). */
-void fd_timeline_outline_settle(fd_timeline_rank *rank, bool complete);
-
 /* Finish after the last item: assign processes without a rank to `rank`. */
 fd_status fd_timeline_outline_finish(fd_timeline_outline *outline,
                                      uint32_t rank);

@@ -1,7 +1,5 @@
 #include "events/tools/training_steps.h"
 
-#include "base/sums.h"
-
 #include <stdlib.h>
 
 FD_ORDER_BY(by_number, fd_timeline_step, gpu, number, start)
@@ -43,57 +41,6 @@ fd_timeline_steps_tidy(fd_timeline_step_list *steps)
         int64_t next = list[i + 1].start;
         list[i].end = list[i].end > next ? next : list[i].end;
     }
-}
-
-void
-fd_timeline_step_widen(fd_timeline_step *step, int64_t start, int64_t end)
-{
-    step->first = step->launched && step->first < start ? step->first : start;
-    step->last = step->launched && step->last > end ? step->last : end;
-    step->launched = true;
-}
-
-/* Return whether the host runs ahead of the GPU: work goes on after the steps
- * in which it was launched, for more than a hundredth of their time. */
-static bool
-runs_ahead(const fd_timeline_step_list *steps)
-{
-    int64_t after = 0;
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < steps->count; i++) {
-        const fd_timeline_step *step = &steps->list[i];
-        sum = fd_plus(sum, step->end - step->start);
-        if (step->launched && step->last > step->end) {
-            after = fd_plus(after, step->last - step->end);
-        }
-    }
-    return after > sum / 100;
-}
-
-bool
-fd_timeline_steps_launched(fd_timeline_step_list *steps)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < steps->count; i++) {
-        any = any || steps->list[i].launched;
-    }
-    if (!any || !runs_ahead(steps)) {
-        return any;
-    }
-    for (uint32_t i = 0; i < steps->count; i++) {
-        fd_timeline_step *step = &steps->list[i];
-        const fd_timeline_step *next = step + 1;
-        bool follows =
-            i + 1 < steps->count && next->launched
-            && next->start - step->end <= (step->end - step->start) / 10;
-        if (step->launched) {
-            int64_t last = step->last;
-            step->end = follows && next->first > last ? next->first : last;
-            step->start = step->first;
-        }
-    }
-    fd_timeline_steps_tidy(steps);
-    return true;
 }
 
 void

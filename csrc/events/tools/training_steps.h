@@ -14,10 +14,7 @@ typedef struct fd_timeline_step {
     int64_t end;
     uint32_t process;
     bool gpu;
-    bool open;     /* it had length 0: its end is not known */
-    bool launched; /* GPU work was launched in it ... */
-    int64_t first; /* ... from the start of the first ... */
-    int64_t last;  /* ... to the end of the last */
+    bool open; /* it had length 0: its end is not known */
 } fd_timeline_step;
 
 typedef FD_VECTOR(fd_timeline_step) fd_timeline_step_list;
@@ -37,15 +34,6 @@ typedef struct fd_timeline_range {
 /* Sort steps and make them disjoint: a step ends at the start of the next one
  * at the latest. Parts of one step are joined. */
 void fd_timeline_steps_tidy(fd_timeline_step_list *steps);
-
-/* Add the time of GPU work that was launched in a step. */
-void fd_timeline_step_widen(fd_timeline_step *step, int64_t start,
-                            int64_t end);
-
-/* If the host runs ahead of the GPU, replace the times of steps by those of the
- * work launched in them, up to the first work of the next step. Return whether
- * any work was launched in steps. */
-bool fd_timeline_steps_launched(fd_timeline_step_list *steps);
 
 /* Sort by rank, name and thread, for the next function. */
 void fd_timeline_ranges_sort(fd_timeline_range *list, uint32_t count);

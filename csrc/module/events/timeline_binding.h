@@ -9,9 +9,12 @@
 PyObject *fd_timeline_merge_py(PyObject *module, PyObject *args,
                                PyObject *kwargs);
 
-/* timeline_stats(inputs, *, ranks, progress) -> dict */
-PyObject *fd_timeline_stats_py(PyObject *module, PyObject *args,
-                               PyObject *kwargs);
+/* timeline_slices(inputs, sink, *, align, ranks, progress) -> dict */
+PyObject *fd_timeline_slices_py(PyObject *module, PyObject *args,
+                                PyObject *kwargs);
+
+/* timeline_rows() -> (dict, dict) */
+PyObject *fd_timeline_rows_py(PyObject *module, PyObject *unused);
 
 /* timeline_check(path, *, progress) -> dict */
 PyObject *fd_timeline_check_py(PyObject *module, PyObject *args,

@@ -44,7 +44,7 @@ GROUPS = ("timeline", "et", "pipeline")
 BAD_INPUT = 2
 
 #: The packages of the extra ``view``: recording does not need them.
-_VIEW = ("rich", "jinja2", "textual")
+_VIEW = ("rich", "jinja2", "textual", "numpy")
 
 _OUT_OF_MEMORY = "out of memory"
 #: The message of threading where the stack of a thread does not fit into memory.

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from fastdispatch.page import svg_markup
 from fastdispatch.page.svg_markup import document, element, group, legend, rect, text, time_axis
-from fastdispatch.report.timeline_figures import FigureRow, Stats, own
+from fastdispatch.report.slice_figures import FigureRow
+from fastdispatch.report.timeline_figures import Stats, own
 from fastdispatch.text.formats import grouped, seconds
 
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 24, 116

@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from statistics import fmean, median, pstdev
-from typing import Any
+
+from fastdispatch._core import Error, timeline_slices
+from fastdispatch.report.durations import ERROR
+from fastdispatch.report.slice_figures import FigureRow, Slices
 
 SCHEMA = "fastdispatch-timeline-stats/1"
 
 #: A rank is marked as the straggler of a step when its own work takes this much longer than the median of the ranks.
 MARKED = 1.1
-
-FigureRow = dict[str, Any]
 
 
 @dataclass
@@ -39,67 +40,57 @@ class Stats:
     gpus: list[FigureRow]
     streams: list[FigureRow]
     launches: list[FigureRow]
-    bounds: FigureRow
+    steps_left_out: int
 
     def as_json(self) -> FigureRow:
         return {"schema": SCHEMA, "unit": "ns", **vars(self)}
 
 
-def stats(made: FigureRow) -> Stats:
-    """Build the model from the result of ``_core.timeline_stats``."""
-    for row in (*made["names"], *made["jobs"], *made["collectives"], *made["ranks"], *made["files"]):
-        for key in row.keys() & {"name", "category", "type", "group", "steps_of", "stray"}:
-            row[key] = unescaped(row[key] or "")
-    for row in (*made["names"], *made["jobs"]):
-        row["mean"] = row["total"] / row["count"]
-    for spread in spreads(made):
-        spread["mean"] = spread["total"] / spread["count"] if spread["count"] else 0.0
-    for row in made["steps"]:
-        complete(row)
-    whole = {row.pop("rank"): row for row in made["steps"] if row["step"] is None}
-    for row in whole.values():
-        del row["step"]
-    steps = [row for row in made["steps"] if "step" in row]
-    number_repeats(steps)
-    steps.sort(key=itemgetter("repeat", "step", "rank"))
+def read_stats(
+    inputs: list[tuple[str, int]], align: str, ranks: list[int] | None, progress: Callable[[int, int], object] | None
+) -> Stats:
+    """Read files, each with the rank in its name. Raises Error if one cannot be read, or no slice can be counted."""
+    slices = Slices()
+    made = timeline_slices(inputs, slices, align=align, ranks=ranks, progress=progress)
+    slices.finish()
+    if not slices.ranks:
+        raise Error("no slices in these traces" if ranks is None else "no slices of these ranks")
+
+    def text(number: int) -> str:
+        return unescaped(made["texts"][number])
+
+    for row in made["files"]:
+        row["stray"] = unescaped(row["stray"] or "")
+    jobs, (collectives, last) = slices.jobs(text), slices.collectives(text)
+    number_repeats(slices.steps)
+    steps = sorted(slices.steps, key=itemgetter("repeat", "step", "rank"))
     stragglers = [straggler(list(rows)) for _, rows in groupby(steps, key=itemgetter("repeat", "step"))]
-    marked = [row["slowest"] for row in stragglers if row["marked"]]
-    ranks = sorted(made["ranks"], key=itemgetter("rank"))
-    for row in ranks:
-        row |= whole[row["rank"]] | {"straggler": marked.count(row["rank"])}
+    marked = Counter(row["slowest"] for row in stragglers if row["marked"])
+    by_rank = sorted(slices.ranks, key=itemgetter("rank"))
+    for row in by_rank:
+        row |= {"straggler": marked[row["rank"]], "began_last": last[row["rank"]]}
+        row["steps_of"] = unescaped(row["steps_of"])
     return Stats(
         base_ns=made["base_ns"],
-        relative_error=made["error"],
+        relative_error=ERROR,
         files=made["files"],
-        ranks=ranks,
-        stages=by_stage(ranks, made["jobs"]),
+        ranks=by_rank,
+        stages=by_stage(by_rank, jobs),
         steps=steps,
         stragglers=stragglers,
-        jobs=sorted(
-            made["jobs"], key=lambda row: [-1 if row[key] is None else row[key] for key in JOB] + [row["type"]]
-        ),
-        names=sorted(made["names"], key=lambda row: (-row["total"], row["category"], row["name"])),
-        collectives=sorted(made["collectives"], key=itemgetter("group", "name")),
-        gpus=sorted(map(kinds, made["gpus"]), key=itemgetter("rank")),
-        streams=sorted(
-            map(idle, made["streams"]), key=lambda row: [-1 if row[key] is None else row[key] for key in STREAM]
-        ),
-        launches=sorted(made["launches"], key=itemgetter("rank")),
-        bounds={key: made[key] for key in BOUNDS},
+        jobs=sorted(jobs, key=lambda row: [-1 if row[key] is None else row[key] for key in JOB] + [row["type"]]),
+        names=sorted(slices.names(text), key=lambda row: (-row["total"], row["category"], row["name"])),
+        collectives=sorted(collectives, key=itemgetter("group", "name")),
+        gpus=sorted(slices.gpus, key=itemgetter("rank")),
+        streams=sorted(slices.streams, key=lambda row: [-1 if row[key] is None else row[key] for key in STREAM]),
+        launches=sorted(slices.launches, key=itemgetter("rank")),
+        steps_left_out=made["steps_left_out"],
     )
 
 
 JOB = ("rank", "stage", "step")
 STREAM = ("rank", "device", "stream")
 SHARES = ("duration", "busy", "compute", "communication", "exposed", "overlap", "idle", "copies")
-BOUNDS = (
-    "gap_ns",
-    "closed_ns",
-    "steps_left_out",
-    "values_left_out",
-    "collectives_left_out",
-    "gpu_events_left_out",
-)
 
 
 def unescaped(text: str) -> str:
@@ -110,46 +101,6 @@ def unescaped(text: str) -> str:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
         return text
-
-
-def complete(row: FigureRow) -> None:
-    row["duration"] = row["end"] - row["start"]
-    row["idle"] = row["duration"] - row["busy"]
-    row["overlap"] = row["communication"] - row["exposed"]
-
-
-def spreads(made: FigureRow) -> Iterator[FigureRow]:
-    """Yield the figures inside of rows."""
-    for rows, keys in (
-        ("collectives", ("begin", "end")),
-        ("launches", ("delay", "call")),
-    ):
-        for row in made[rows]:
-            yield from (row[key] for key in keys)
-
-
-def kinds(row: FigureRow) -> FigureRow:
-    """Turn the times of exactly these kinds, by sets, into times of each kind and of each overlap."""
-    times, of = row.pop("times"), row["kinds"]
-    for index, kind in enumerate(of):
-        kind["time"] = sum(time for chosen, time in enumerate(times) if chosen >> index & 1)
-        kind["alone"] = times[1 << index]
-    sets = [[index for index in range(len(of)) if chosen >> index & 1] for chosen in range(len(times))]
-    row["overlaps"] = [
-        {"kinds": [of[index]["kind"] for index in places], "time": time}
-        for places, time in zip(sets, times, strict=True)
-        if len(places) > 1
-    ]
-    row["duration"] = row["end"] - row["start"]
-    row["busy"] = sum(times)
-    row["idle"] = row["duration"] - row["busy"]
-    return row
-
-
-def idle(row: FigureRow) -> FigureRow:
-    row["duration"] = row["end"] - row["start"]
-    row["idle"] = row["duration"] - row["busy"]
-    return row
 
 
 def by_stage(ranks: list[FigureRow], jobs: list[FigureRow]) -> list[FigureRow]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from fastdispatch.report.slice_figures import FigureRow
 from fastdispatch.report.terminal import section, share, table
-from fastdispatch.report.timeline_figures import FigureRow, Stats
+from fastdispatch.report.timeline_figures import Stats
 from fastdispatch.text.formats import grouped, seconds
 from fastdispatch.text.kernel_names import short_kernel_names
 

@@ -9,8 +9,9 @@ from typing import IO
 from rich.table import Table
 from rich.text import Text
 
+from fastdispatch.report.slice_figures import FigureRow
 from fastdispatch.report.terminal import print_parts, section, share, table, width_of
-from fastdispatch.report.timeline_figures import FigureRow, Stats, total
+from fastdispatch.report.timeline_figures import Stats, total
 from fastdispatch.report.timeline_gpu_text import gpu_parts
 from fastdispatch.text.formats import counted, grouped, printable, seconds, spans
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
@@ -26,12 +27,6 @@ _BASIS = {
 _DEVICES = re.compile(r"(xpu|mtia|hpu|npu|tpu|glow|privateuse1)_(?!.*(runtime|driver|annotation))")
 
 #: Nouns for values without room.
-_BOUNDED = {
-    "steps": "step",
-    "values": "slice",
-    "collectives": "collective",
-    "gpu_events": "GPU event",
-}
 
 
 def print_stats(made: Stats, file: IO[str], top: int) -> None:
@@ -194,12 +189,8 @@ def foot(made: Stats) -> Iterator[str]:
             yield f"rank {row['rank']}: {counted(row['calls_lost'], 'event')} found no room in its timeline"
         if row["places_lost"]:
             yield f"rank {row['rank']}: {counted(row['places_lost'], 'damaged place')} in its trace"
-    bounds = made.bounds
-    if bounds["gap_ns"]:
-        yield f"gaps up to {bounds['gap_ns']} ns count as busy: {seconds(bounds['closed_ns'])} in total"
-    for key, what in _BOUNDED.items():
-        if count := bounds[f"{key}_left_out"]:
-            yield f"{counted(count, what)} found no room in these tables"
+    if made.steps_left_out:
+        yield f"{counted(made.steps_left_out, 'step')} found no room in these tables"
 
 
 def steps_of(row: FigureRow) -> Iterator[str]:

@@ -2,7 +2,7 @@
 #include "natives.h"
 
 #include "base/budget.h"
-#include "events/stats/timeline_stats.h"
+#include "events/stats/slice_tables.h"
 #include "events/tools/timeline_check.h"
 
 static void
@@ -144,15 +144,35 @@ merges_with_any_budget(void)
     }
 }
 
-static fd_status
-figures(uint64_t *events)
+static bool
+note_events(void *context, const fd_timeline_outline *outline,
+            const char *file, uint64_t lost)
 {
-    fd_stats stats;
-    fd_stats_request request = {.align = FD_ALIGN_NONE};
+    *(uint64_t *)context =
+        outline->ranks.count > 0 ? outline->ranks.list[0].events : 0;
+    (void)lost;
+    return file != NULL;
+}
+
+static bool
+pass_rows(void *context, const fd_slice *rows, uint32_t count)
+{
+    (void)context;
+    return rows != NULL && count > 0;
+}
+
+static fd_status
+slices(uint64_t *events)
+{
+    fd_slice_tables tables;
+    fd_slices_request request = {.align = FD_ALIGN_NONE,
+                                 .begin = note_events,
+                                 .take = pass_rows,
+                                 .context = events};
     fd_timeline_input input = {.path = "in.json"};
-    fd_status status = fd_timeline_stats(&request, &input, 1, &stats, NULL);
-    *events = status == FD_OK ? stats.ranks.list[0].events : 0;
-    fd_stats_clear(&stats);
+    fd_status status =
+        fd_slice_tables_read(&request, &input, 1, &tables, NULL);
+    fd_slice_tables_clear(&tables);
     return status;
 }
 
@@ -175,17 +195,17 @@ check_and_filter(void)
 
 /* Nothing fails, and if the text fits, no event is lost. */
 static void
-figures_with_any_budget(void)
+slices_with_any_budget(void)
 {
     uint64_t usual;
     uint64_t events;
     SHRUNK;
     OK(write_trace(200, 90));
-    OK(figures(&usual));
+    OK(slices(&usual));
     EQUAL(usual, 32);
     for (size_t budget = 64; budget < 6000; budget += budget / 7) {
         fd_budget_shrink(budget);
-        fd_status status = figures(&events);
+        fd_status status = slices(&events);
         CHECK(status == FD_OK || budget < 200 || check_refused());
         CHECK(status != FD_OK || budget < 1000 || events == usual);
         OK(check_and_filter());
@@ -194,4 +214,4 @@ figures_with_any_budget(void)
 }
 
 RUN(TEST(records_larger_than_the_budget), ONCE(merges_with_any_budget),
-    ONCE(figures_with_any_budget))
+    ONCE(slices_with_any_budget))

@@ -36,4 +36,7 @@ void fuzz_use(const fd_trace *trace);
  * another rank, and each output format, read again. */
 void fuzz_use_et(const fd_et *et);
 
+/* Read the slices of a file. */
+void fuzz_slices(const char *path);
+
 #endif

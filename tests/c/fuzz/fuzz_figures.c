@@ -1,25 +1,7 @@
 #include "fuzz.h"
 
-#include "events/stats/timeline_stats.h"
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_merge.h"
-
-static void
-use_stats(void)
-{
-    fd_stats stats;
-    fd_timeline_input file = {.path = "damaged.json"};
-    fd_stats_request request = {.align = FD_ALIGN_AUTO};
-    fd_status status = fd_timeline_stats(&request, &file, 1, &stats, NULL);
-    must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
-    for (uint32_t i = 0; i < stats.steps.count; i++) {
-        const fd_stats_step *step = &stats.steps.list[i];
-        must(step->work.busy >= 0 && step->work.exposed >= 0);
-        must(step->work.busy <= step->end - step->start);
-        must(step->work.exposed <= step->work.communication);
-    }
-    fd_stats_clear(&stats);
-}
 
 static fd_status
 write_part(bool steps, int64_t end)
@@ -71,10 +53,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fd_status status =
         fd_timeline_check_file("damaged.json", &request, &check, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
-    use_stats();
+    fuzz_slices("damaged.json");
     use_part(size % 2 == 0, size % 3 == 0 ? INT64_MAX : 5000);
     fuzz_shrink(data, size);
-    use_stats();
+    fuzz_slices("damaged.json");
     use_tiny_limits();
     fd_budget_shrink(0);
     return 0;

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "events/recorded/recording_inputs.h"
+#include "events/stats/slice_tables.h"
 #include "export/exporters.h"
 #include "profile/group_edges.h"
 #include "profile/profile_diff.h"
@@ -146,4 +147,46 @@ fuzz_use(const fd_trace *trace)
     use_anonymize(again);
     fd_trace_free(again);
     fd_buffer_clear(&text);
+}
+
+static bool
+begin_files(void *context, const fd_timeline_outline *outline,
+            const char *file, uint64_t lost)
+{
+    *(uint32_t *)context = outline->ranks.count;
+    for (uint32_t i = 0; i < outline->ranks.count; i++) {
+        const fd_timeline_step_list *steps = &outline->ranks.list[i].steps;
+        for (uint32_t k = 0; k < steps->count; k++) {
+            const fd_timeline_step *step = &steps->list[k];
+            must(step->start <= step->end);
+            must(k == 0 || step[-1].end <= step->start);
+        }
+    }
+    return file != NULL && lost < UINT64_MAX;
+}
+
+static bool
+take_rows(void *context, const fd_slice *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        must(rows[i].rank < *(uint32_t *)context);
+        must(rows[i].start <= rows[i].end);
+    }
+    return true;
+}
+
+void
+fuzz_slices(const char *path)
+{
+    uint32_t ranks = 0;
+    fd_slice_tables tables;
+    fd_timeline_input file = {.path = path};
+    fd_slices_request request = {.align = FD_ALIGN_AUTO,
+                                 .begin = begin_files,
+                                 .take = take_rows,
+                                 .context = &ranks};
+    fd_status status = fd_slice_tables_read(&request, &file, 1, &tables, NULL);
+    must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION
+         || status == FD_EINVAL);
+    fd_slice_tables_clear(&tables);
 }

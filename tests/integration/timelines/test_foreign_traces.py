@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fastdispatch._core import timeline_stats
+from fastdispatch.report.timeline_figures import read_stats
 from tests import commands, schemas
 from tests.chakra.pairs import node
 from tests.lint.tree import ROOT
@@ -162,7 +162,7 @@ def test_events_of_another_time(shift: int, count: int, tmp_path: Path) -> None:
 def test_progress_of_a_file_that_is_read_three_times() -> None:
     seen: list[tuple[int, int]] = []
     path = TRACES / "kernel_at_time_0.json"
-    timeline_stats([(str(path), 0)], progress=lambda done, total: seen.append((done, total)))
+    read_stats([(str(path), 0)], "wall", None, lambda done, total: seen.append((done, total)))
     assert seen and all(done <= total for done, total in seen)
 
 

@@ -10,7 +10,7 @@ import fastdispatch
 from tests import processes
 
 #: The import of a module that is None in sys.modules fails as if it were not installed.
-WITHOUT_VIEW = "import sys; sys.modules.update(rich=None, jinja2=None, textual=None)"
+WITHOUT_VIEW = "import sys; sys.modules.update(rich=None, jinja2=None, textual=None, numpy=None)"
 HEAVY = {"rich", "jinja2", "textual", "importlib.metadata", "importlib.resources", "torch", "numpy", "pandas"}
 HEAVY |= {"argparse", "asyncio", "email", "multiprocessing", "socket", "subprocess", "tempfile", "threading", "uuid"}
 
@@ -49,7 +49,13 @@ print(*set(sys.modules) - before)
 
 
 @pytest.mark.parametrize(
-    ("command", "package"), [("report out", "rich"), ("html out -o page.html", "jinja2"), ("top out --once", "rich")]
+    ("command", "package"),
+    [
+        ("report out", "rich"),
+        ("html out -o page.html", "jinja2"),
+        ("top out --once", "rich"),
+        ("timeline stats out", "numpy"),
+    ],
 )
 def test_a_view_without_its_packages_is_one_line(command: str, package: str, run: Path) -> None:
     done = without_view(*command.split(), folder=run)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fastdispatch._core import timeline_stats
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input, SvgFile
@@ -45,13 +44,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.report.timeline_figures import stats
+    from fastdispatch.report.timeline_figures import read_stats
 
     files = list_files(arguments.paths, arguments.svg or "")
     inputs = [(str(path), rank_in_name(path.name, index)) for index, path in enumerate(files)]
     with progress_bar() as progress:
-        figures = timeline_stats(inputs, align=arguments.align, ranks=arguments.ranks, progress=progress)
-    made = stats(figures)
+        made = read_stats(inputs, arguments.align, arguments.ranks, progress)
     for line in warnings(made.files, arguments.align):
         message(line)
     if arguments.svg:

@@ -33,28 +33,6 @@ steps_become_disjoint(void)
     EQUAL(steps.list[3].number, 1);
 }
 
-static void
-steps_by_their_work(void)
-{
-    CLEAN(clear) fd_timeline_step_list steps = {.count = 0};
-    for (int64_t i = 0; i < 3; i++) {
-        OK(add(&steps, i, i * 1000 + (i == 2 ? 50000 : 0), 0));
-        steps.list[i].end = steps.list[i].start + 1000;
-    }
-    CHECK(!fd_timeline_steps_launched(&steps));
-    fd_timeline_step_widen(&steps.list[0], 200, 1005);
-    CHECK(fd_timeline_steps_launched(&steps)); /* not ahead */
-    EQUAL(steps.list[0].start, 0);
-    fd_timeline_step_widen(&steps.list[0], 100, 900);
-    fd_timeline_step_widen(&steps.list[1], 1600, 2600);
-    fd_timeline_step_widen(&steps.list[2], 52100, 52600);
-    CHECK(fd_timeline_steps_launched(&steps));
-    EQUAL(steps.list[0].start, 100);
-    EQUAL(steps.list[0].end, 1600); /* the next work begins */
-    EQUAL(steps.list[1].end, 2600); /* the next step is far away */
-    EQUAL(steps.list[2].end, 52600);
-}
-
 #define RANGE(of, is, ...) \
     (fd_timeline_range) \
     { \
@@ -114,5 +92,4 @@ steps_from_ranges(void)
     }
 }
 
-RUN(TEST(steps_become_disjoint), TEST(steps_by_their_work),
-    TEST(steps_from_ranges))
+RUN(TEST(steps_become_disjoint), TEST(steps_from_ranges))

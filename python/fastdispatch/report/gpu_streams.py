@@ -1,0 +1,137 @@
+"""Streams of GPUs: idle time and its causes, delays between launches and their work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastdispatch.report.durations import summary
+from fastdispatch.report.spans import Ints
+
+EventColumns = dict[str, NDArray[Any]]
+
+#: The number of an absent stream or device.
+NO_STREAM = np.iinfo(np.int64).min
+#: Longer gaps are other idle time, ns.
+_KERNEL_WAIT = 30_000
+
+
+class Streams:
+    """Launches and the work on streams, matched by their correlation: ``launch_of`` has the index of the launch of each
+    work, or -1."""
+
+    def __init__(self, launches: EventColumns, work: EventColumns) -> None:
+        self.launches, self.work = launches, work
+        groups = np.zeros(len(launches["start"]), np.int64), np.zeros(len(work["start"]), np.int64)
+        self.launch_of, repeated = self._match(*groups)
+        self.repeated = {int(rank): int(np.sum(repeated == rank)) for rank in np.unique(repeated)}
+        if self.repeated:
+            for rank in self.repeated:
+                self._pair_processes(rank, *groups)
+            self.launch_of, _ = self._match(*groups)
+
+    def _pair_processes(self, rank: int, launching: Ints, working: Ints) -> None:
+        """Pair the processes that launch with those of GPUs, in the order in which they appear, if there are as many
+        of both."""
+        hosts, gpus = self.launches["rank"] == rank, self.work["rank"] == rank
+        host_list, host = np.unique(self.launches["process"][hosts], return_inverse=True)
+        gpu_list, gpu = np.unique(self.work["process"][gpus], return_inverse=True)
+        if len(host_list) == len(gpu_list):
+            launching[hosts], working[gpus] = host, gpu
+
+    def _match(self, launching: Ints, working: Ints) -> tuple[Ints, Ints]:
+        """Return the launch of each work, and the rank of each launch with the number of an earlier one. Of launches
+        with one number, work belongs to the last one before it."""
+        launches, count = self.launches, len(launching)
+        both = {key: np.concatenate((launches[key], self.work[key])) for key in ("rank", "correlation", "start")}
+        group = np.concatenate((launching, working))
+        is_work = np.arange(len(group)) >= count
+        order = np.lexsort((is_work, both["start"], both["correlation"], group, both["rank"]))
+        ids = [key[order] for key in (both["rank"], group, both["correlation"])]
+        number = np.cumsum(np.r_[False, np.any([key[1:] != key[:-1] for key in ids], axis=0)][: len(order)])
+        places, works = order[~is_work[order]], order[is_work[order]] - count
+        own, wanted = number[~is_work[order]], number[is_work[order]]
+        again, apart = _repeats(launches, places, own)
+        repeated = places[again & apart & (launches["correlation"][places] != 0)]
+        made = np.full(len(works), -1, np.int64)
+        if count:
+            at = np.cumsum(~is_work[order])[is_work[order]]
+            before = np.maximum(at - 1, 0)
+            at = np.where((at > 0) & (own[before] == wanted), before, np.minimum(at, count - 1))
+            found = own[at] == wanted
+            # A call of the driver within one of the runtime has the same number: the launch is the outer one.
+            outer = ~again | apart
+            at = np.maximum.accumulate(np.where(outer, np.arange(count), 0))[at]
+            # Programs write 0 for an unknown number, and also as the first one.
+            found &= (self.work["correlation"][works] != 0) | (np.bincount(own[outer])[own[at]] == 1)
+            made[works] = np.where(found, places[at], -1)
+        return made, launches["rank"][repeated]
+
+    def figures(self) -> list[dict[str, Any]]:
+        """Return the rows of streams: busy time, and idle time by its cause."""
+        work = self.work
+        thread = np.where(work["stream"] == NO_STREAM, work["thread"], 0)
+        keys = [work["rank"], work["device"], work["stream"], thread]
+        order = np.lexsort((work["end"], work["start"], *reversed(keys)))
+        if not len(order):
+            return []
+        other = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+        return [self._stream(rows) for rows in np.split(order, np.flatnonzero(other) + 1)]
+
+    def _stream(self, rows: Ints) -> dict[str, Any]:
+        work, launch = self.work, self.launch_of[rows]
+        start, end = work["start"][rows], work["end"][rows]
+        ends = np.maximum.accumulate(end)
+        before = np.r_[start[0], ends[:-1]]
+        gap = np.maximum(start - before, 0)
+        launched = np.r_[self.launches["start"], 0][launch]
+        by_host = (launch >= 0) & (launched > before)
+        short = ~by_host & (gap < _KERNEL_WAIT)
+        first = rows[0]
+        busy, duration = int(np.maximum(end - np.maximum(start, before), 0).sum()), int(ends[-1] - start[0])
+        return {
+            "rank": int(work["rank"][first]),
+            **{key: None if (value := int(work[key][first])) == NO_STREAM else value for key in ("device", "stream")},
+            "count": len(rows),
+            "launched": int((launch >= 0).sum()),
+            "start": int(start[0]),
+            "end": int(ends[-1]),
+            "busy": busy,
+            "host_wait": int(gap[by_host].sum()),
+            "kernel_wait": int(gap[short].sum()),
+            "other_wait": int(gap[~by_host & ~short].sum()),
+            "duration": duration,
+            "idle": duration - busy,
+        }
+
+    def delays(self) -> list[dict[str, Any]]:
+        """Return the rows of launches, by rank: the delay until the first work of each."""
+        never = np.iinfo(np.int64).max
+        first = np.full(len(self.launches["start"]), never, np.int64)
+        np.minimum.at(first, self.launch_of[self.launch_of >= 0], self.work["start"][self.launch_of >= 0])
+        started = first < never
+        start, end, ranks = (self.launches[key][started] for key in ("start", "end", "rank"))
+        first = first[started]
+        return [
+            {
+                "rank": rank,
+                "delay": summary(np.maximum(first - end, 0)[mask]),
+                "call": summary((end - start)[mask]),
+                "early": int((first < start)[mask].sum()),
+                "skew": int(np.max((start - first)[mask], initial=0)),
+                "repeated": self.repeated.get(rank, 0),
+            }
+            for rank in sorted({*ranks.tolist(), *self.repeated})
+            if (mask := ranks == rank) is not None
+        ]
+
+
+def _repeats(launches: EventColumns, places: Ints, number: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which launches have the number of the one before, and which are another call, not one within it."""
+    start, end, thread = (launches[key][places] for key in ("start", "end", "thread"))
+    again, apart = np.zeros(len(places), bool), np.zeros(len(places), bool)
+    again[1:] = number[1:] == number[:-1]
+    apart[1:] = (thread[1:] != thread[:-1]) | (start[1:] >= end[:-1])
+    return again, apart

@@ -1,0 +1,377 @@
+"""Figures of timelines from their slices (docs/formats/timeline.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import IntFlag
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastdispatch._core import Error, timeline_rows
+from fastdispatch.report.durations import Tally, summary
+from fastdispatch.report.gpu_streams import EventColumns, Streams
+from fastdispatch.report.spans import NONE, Ints, Spans, joined, pieces, union, within, without
+from fastdispatch.report.timeline_steps import RankSteps
+
+FigureRow = dict[str, Any]
+Rows = NDArray[Any]
+
+_NONE = np.iinfo(np.int64).min
+_NO_CORRELATION = np.iinfo(np.uint64).max
+#: Intervals before those that overlap are joined.
+_SPANS = 1 << 20
+
+
+class Is(IntFlag):
+    """The kind of a slice, as in csrc/events/slice_kinds.h."""
+
+    STEP = 1
+    GPU_STEP = 2
+    JOB = 4
+    COMMUNICATION = 8
+    KERNEL = 16
+    COPY = 32
+    OPERATOR = 64
+    BACKEND = 128
+    CALL = 256
+    ASYNC = 512
+    AROUND = 1024
+    COLLECTIVE = 2048
+    RUNTIME = 4096
+    GPU_COLLECTIVES = 1 << 31  # of a rank: it has kernels that communicate
+
+
+#: Kinds of work. On GPUs, copies are "memory".
+_COMPUTE, _COMMUNICATION, _COPY = 1, 2, 3
+_KINDS = ("compute", "communication", "memory")
+
+
+def basis_of(kinds: int) -> str:
+    """Return how computing is detected in a rank with these kinds of slices."""
+    found = {Is.KERNEL | Is.COPY: "gpu", Is.OPERATOR: "operators", Is.JOB: "jobs"}
+    return next((basis for wanted, basis in found.items() if kinds & wanted), "calls")
+
+
+def work_of(basis: str, kind: Ints) -> Ints:
+    """Return the kind of work of slices; 0: none."""
+    talks = kind & Is.COMMUNICATION != 0
+    if basis == "gpu":
+        conditions = [kind & Is.COPY != 0, kind & Is.KERNEL == 0, talks]
+        return np.select(conditions, [_COPY, 0, _COMMUNICATION], _COMPUTE)
+    computes = {
+        "operators": (kind & Is.OPERATOR != 0) & (kind & Is.ASYNC == 0),
+        "jobs": kind & Is.JOB != 0,
+        "calls": kind & (Is.ASYNC | Is.STEP | Is.AROUND) == 0,
+    }
+    return np.select([talks, computes[basis]], [_COMMUNICATION, _COMPUTE], 0)
+
+
+def matched_kind(kinds: int) -> int:
+    """Return the kind of slices by which collectives are matched, the one closest to the actual work."""
+    return Is.KERNEL if kinds & Is.GPU_COLLECTIVES else Is.BACKEND if kinds & Is.BACKEND else Is.CALL
+
+
+@dataclass
+class Lanes:
+    """When each thread or stream did which work. The key of a lane is its rank and its thread."""
+
+    _parts: list[Ints] = field(default_factory=list)  # lane, work, start, end
+    _held: int = 0
+
+    def add(self, lane: Ints, work: Ints, start: Ints, end: Ints) -> None:
+        busy = (work != 0) & (end > start)
+        self._parts.append(np.stack([column[busy] for column in (lane, work, start, end)], axis=1))
+        self._held += len(self._parts[-1])
+        if self._held > _SPANS:
+            self._parts = [np.insert(spans, [0, 0], key, axis=1) for key, spans in self.spans()]
+            self._held = 0
+
+    def spans(self) -> Iterator[tuple[tuple[int, int], Spans]]:
+        """Yield lane, kind of work and times."""
+        rows = np.concatenate((np.empty((0, 4), np.int64), *self._parts))
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        for part in np.split(rows, np.flatnonzero((rows[1:, :2] != rows[:-1, :2]).any(axis=1)) + 1):
+            if len(part):
+                yield (int(part[0, 0]), int(part[0, 1])), union(part[:, 2:])
+
+
+@dataclass
+class RankWork:
+    """The times of the work of a rank, all threads together."""
+
+    compute: Spans = field(default_factory=lambda: NONE)
+    communication: Spans = field(default_factory=lambda: NONE)
+    copies: Spans = field(default_factory=lambda: NONE)
+
+    def add(self, lane: dict[int, Spans]) -> None:
+        """Add a thread. It does not compute while it communicates: in a slice around a communication call."""
+        talking = lane.get(_COMMUNICATION, NONE)
+        self.compute = joined(self.compute, without(lane.get(_COMPUTE, NONE), talking))
+        self.communication = joined(self.communication, talking)
+        self.copies = joined(self.copies, lane.get(_COPY, NONE))
+
+    def rows(self, starts: Ints, ends: Ints) -> Iterator[FigureRow]:
+        """Yield the figures between each start and end."""
+        both = joined(self.compute, self.communication)
+        sets = (joined(both, self.copies), self.compute, self.communication, both, self.copies)
+        columns = [within(spans, starts, ends).tolist() for spans in sets]
+        for start, end, busy, compute, talking, either, copies in zip(
+            starts.tolist(), ends.tolist(), *columns, strict=True
+        ):
+            exposed = either - compute
+            yield {
+                "start": start,
+                "end": end,
+                "busy": busy,
+                "compute": compute,
+                "communication": talking,
+                "exposed": exposed,
+                "copies": copies,
+                "duration": end - start,
+                "idle": end - start - busy,
+                "overlap": talking - exposed,
+            }
+
+
+class Parts:
+    """Columns of some slices of all batches."""
+
+    def __init__(self, *names: str) -> None:
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+
+    def add(self, rows: Rows, **more: NDArray[Any]) -> None:
+        if len(rows):
+            for name, parts in self._parts.items():
+                parts.append(more[name] if name in more else rows[name].copy())
+
+    def columns(self) -> EventColumns:
+        return {name: np.concatenate(parts) if parts else np.empty(0, np.int64) for name, parts in self._parts.items()}
+
+
+class Slices:
+    """Receives the slices of :func:`timeline_slices`, and makes the tables of figures."""
+
+    def __init__(self) -> None:
+        slice_layout, step_layout = timeline_rows()
+        self._slice: np.dtype[Any] = np.dtype(slice_layout)
+        self._step: np.dtype[Any] = np.dtype(step_layout)
+        self.ranks: list[FigureRow] = []
+        self.steps: list[FigureRow] = []
+        self.gpus: list[FigureRow] = []
+        self.streams: list[FigureRow] = []
+        self.launches: list[FigureRow] = []
+        self._names = Tally()
+        self._jobs = Tally()
+        self._collectives = Parts("match", "rank", "start", "end", "name", "group")
+        self._here: list[FigureRow | None] = []
+
+    def begin(self, ranks: list[FigureRow | None], file: str) -> None:
+        self.finish()
+        seen = {row["rank"] for row in self.ranks}
+        for row in filter(None, ranks):
+            if row["rank"] in seen:
+                raise Error(f"{file}: rank {row['rank']} is also in another file")
+            row["basis"] = basis_of(row["kinds"])
+            for key in ("steps", "gpu_steps"):
+                row[key] = RankSteps(np.frombuffer(row[key], self._step))
+        self._here = ranks
+        self._lanes = Lanes()
+        self._launched = Parts("rank", "process", "thread", "start", "end", "correlation")
+        self._gpu = Parts("rank", "process", "thread", "start", "end", "correlation", "device", "stream", "work")
+
+    def take(self, content: bytes) -> None:
+        rows: Rows = np.frombuffer(content, self._slice)
+        kind = rows["kind"].astype(np.int64)
+        gpu = work_of("gpu", kind)
+        duration = rows["end"] - rows["start"]
+        self._take_names(rows, kind, gpu, duration)
+        self._take_jobs(rows, kind, duration)
+        runs = (kind & Is.RUNTIME != 0) & (rows["correlation"] != _NO_CORRELATION)
+        self._launched.add(rows[runs])
+        works = ~runs & (gpu != 0)
+        self._gpu.add(rows[works], work=gpu[works])
+        for index, rank in enumerate(self._here):
+            own = rows["rank"] == index
+            if rank is not None and own.any():
+                self._take_rank(index, rank, rows[own], kind[own])
+
+    def _take_names(self, rows: Rows, kind: Ints, work: Ints, duration: Ints) -> None:
+        named = kind & (Is.STEP | Is.GPU_STEP | Is.AROUND) == 0
+        key = rows["category"].astype(np.int64) << 24 | rows["name"].astype(np.int64) << 2 | work
+        self._names.add([key[named]], duration[named])
+
+    def _take_jobs(self, rows: Rows, kind: Ints, duration: Ints) -> None:
+        """Add jobs to their steps, and to the whole time. Another program's trace of the rank may have the same jobs:
+        one process has them."""
+        jobs_of = np.array([-1 if rank is None else rank["jobs_of"] for rank in self._here], np.int64)
+        jobs = np.flatnonzero((kind & Is.JOB != 0) & (rows["process"] == jobs_of[rows["rank"]]))
+        for index in np.unique(rows["rank"][jobs]).tolist():
+            rank = self._here[index]
+            own = jobs[rows["rank"][jobs] == index]
+            if rank is None:
+                continue
+            around = rank["steps"].around(rows["start"][own])
+            numbers = np.r_[rank["steps"].rows["number"], _NONE][around]
+            steps = np.where(rows["step"][own] == _NONE, numbers, rows["step"][own])
+            types = rows["type"][own].astype(np.int64)
+            whole = np.full(len(own), _NONE, np.int64)
+            for step, chosen in ((steps, steps != _NONE), (whole, whole == _NONE)):
+                keys = [np.full(len(own), rank["rank"], np.int64), rows["stage"][own], step, types]
+                self._jobs.add([key[chosen] for key in keys], duration[own][chosen])
+
+    def _take_rank(self, index: int, rank: FigureRow, rows: Rows, kind: Ints) -> None:
+        lane = rows["thread"].astype(np.int64) << 32 | index
+        self._lanes.add(lane, work_of(rank["basis"], kind), rows["start"], rows["end"])
+        matched = (kind & Is.COLLECTIVE != 0) & (kind & matched_kind(rank["kinds"]) != 0)
+        found = rows[matched]
+        self._collectives.add(found, rank=np.full(len(found), rank["rank"], np.int64))
+
+    def finish(self) -> None:
+        """Make the rows of the ranks that were read."""
+        if not any(self._here):
+            return
+        work = [RankWork() for _ in self._here]
+        lanes: dict[int, dict[int, Spans]] = {}
+        for (lane, kind), spans in self._lanes.spans():
+            lanes.setdefault(lane, {})[kind] = spans
+        for lane, kinds in lanes.items():
+            work[lane & (1 << 32) - 1].add(kinds)
+        gpu = self._gpu.columns()
+        streams = Streams(self._launched.columns(), gpu)
+        for index, rank in enumerate(self._here):
+            if rank is not None:
+                self._finish_rank(index, rank, work[index], streams)
+        numbers = [rank["rank"] if rank is not None else -1 for rank in self._here]
+        for rows, made in ((self.streams, streams.figures()), (self.launches, streams.delays())):
+            rows += [row | {"rank": numbers[row["rank"]]} for row in made]
+        self._here = []
+
+    def _finish_rank(self, index: int, rank: FigureRow, work: RankWork, streams: Streams) -> None:
+        host, annotated = rank.pop("steps"), rank.pop("gpu_steps")
+        of_rank = (streams.launch_of >= 0) & (streams.work["rank"] == index)
+        launch = streams.launch_of[of_rank]
+        host.launch(streams.launches["start"][launch], streams.work["start"][of_rank], streams.work["end"][of_rank])
+        chosen = host.by_work()
+        if chosen is None:
+            rows = annotated.rows if len(annotated.rows) else host.rows
+            chosen = list(zip(*(rows[key].tolist() for key in ("number", "start", "end")), strict=True))
+        times = np.array([(rank["start"], rank["end"]), *(step[1:] for step in chosen)], np.int64)
+        whole, *steps = work.rows(times[:, 0], times[:, 1])
+        of_gpu = streams.work["rank"] == index
+        if of_gpu.any():
+            self.gpus.append({"rank": rank["rank"], **kinds_of({k: v[of_gpu] for k, v in streams.work.items()}, work)})
+        about = {key: value for key, value in rank.items() if key not in ("kinds", "jobs_of")}
+        self.ranks.append(about | whole | {"steps": len(chosen)})
+        self.steps += [{"rank": rank["rank"], "step": step[0], **row} for step, row in zip(chosen, steps, strict=True)]
+
+    def names(self, text: Callable[[int], str]) -> list[FigureRow]:
+        return [
+            {
+                **figures,
+                "category": text(key >> 24),
+                "name": text(key >> 2 & (1 << 22) - 1),
+                "kind": _KINDS[(key & 3) - 1] if key & 3 else None,
+            }
+            for (key,), figures in self._names.rows()
+        ]
+
+    def jobs(self, text: Callable[[int], str]) -> list[FigureRow]:
+        return [
+            {
+                **figures,
+                "rank": rank,
+                "stage": None if stage == _NONE else stage,
+                "step": None if step == _NONE else step,
+                "type": text(type),
+            }
+            for (rank, stage, step, type), figures in self._jobs.rows()
+        ]
+
+    def collectives(self, text: Callable[[int], str]) -> tuple[list[FigureRow], Counter[int]]:
+        """Return the rows of collectives, and how often each rank was the last to begin."""
+        rows = self._collectives.columns()
+        order = np.lexsort([rows[key] for key in ("end", "start", "rank", "match")])
+        rows = {key: column[order] for key, column in rows.items()}
+        tables: dict[tuple[int, int], Collective] = {}
+        bounds = np.flatnonzero(rows["match"][1:] != rows["match"][:-1]) + 1
+        for part in np.split(np.arange(len(order)), bounds) if len(order) else ():
+            key = int(rows["name"][part[0]]), int(rows["group"][part[0]])
+            tables.setdefault(key, Collective()).add({name: column[part] for name, column in rows.items()})
+        last = sum((table.last for table in tables.values()), Counter[int]())
+        return [
+            {"name": text(name), "group": text(group), **table.row()} for (name, group), table in tables.items()
+        ], last
+
+
+@dataclass
+class Collective:
+    """All collectives of one name and group: those with the same sizes are matched by their order on each rank."""
+
+    begins: list[Ints] = field(default_factory=list)  # last start - first start
+    ends: list[Ints] = field(default_factory=list)
+    unmatched: int = 0
+    ranks: int = 0
+    worst: int = -1
+    worst_rank: int = 0
+    last: Counter[int] = field(default_factory=Counter)
+
+    def add(self, rows: EventColumns) -> None:
+        """Add collectives with the same sizes, sorted by rank and time."""
+        ranks, counts = np.unique(rows["rank"], return_counts=True)
+        if len(ranks) < 2 or counts.min() < counts.max():
+            self.unmatched += len(rows["rank"])
+            return
+        start, end = (rows[key].reshape(len(ranks), -1) for key in ("start", "end"))
+        begin = start.max(axis=0) - start.min(axis=0)
+        late = ranks[start.argmax(axis=0)]
+        self.begins.append(begin)
+        self.ends.append(end.max(axis=0) - end.min(axis=0))
+        self.ranks = max(self.ranks, len(ranks))
+        self.last.update(late[begin > 0].tolist())
+        if begin.max() > self.worst:
+            self.worst, self.worst_rank = int(begin.max()), int(late[begin.argmax()])
+
+    def row(self) -> FigureRow:
+        begin, end = (summary(np.concatenate((np.empty(0, np.int64), *parts))) for parts in (self.begins, self.ends))
+        return {
+            "ranks": self.ranks,
+            "matched": begin["count"],
+            "unmatched": self.unmatched,
+            "begin": begin,
+            "end": end,
+            "worst_rank": self.worst_rank,
+        }
+
+
+def kinds_of(rows: EventColumns, work: RankWork) -> FigureRow:
+    """Return the sums of the work of GPUs by kind, and the time of each combination of kinds."""
+    starts, ends, covering = pieces(work.compute, work.communication, work.copies)
+    times = [int((ends - starts)[covering == chosen].sum()) if chosen else 0 for chosen in range(1 << len(_KINDS))]
+    kinds = []
+    for index, kind in enumerate(_KINDS):
+        own = rows["work"] == index + 1
+        kinds.append(
+            {
+                "kind": kind,
+                "count": int(own.sum()),
+                "total": int((rows["end"] - rows["start"])[own].sum()),
+                "time": sum(time for chosen, time in enumerate(times) if chosen >> index & 1),
+                "alone": times[1 << index],
+            }
+        )
+    sets = [[kind for index, kind in enumerate(_KINDS) if chosen >> index & 1] for chosen in range(len(times))]
+    overlaps = [{"kinds": names, "time": time} for names, time in zip(sets, times, strict=True) if len(names) > 1]
+    start, end, busy = int(rows["start"].min()), int(rows["end"].max()), sum(times)
+    return {
+        "start": start,
+        "end": end,
+        "kinds": kinds,
+        "overlaps": overlaps,
+        "duration": end - start,
+        "busy": busy,
+        "idle": end - start - busy,
+    }
