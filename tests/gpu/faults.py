@@ -157,6 +157,11 @@ def float64(device: str, fault: bool) -> Step:
     return work.step
 
 
+def no_autocast(device: str, fault: bool) -> Step:
+    work = Work(device, autocast=not fault, layers=2)
+    return work.step
+
+
 def unfused(device: str, fault: bool) -> Step:
     work = Work(device, small=500, fused=not fault)
     return work.step
@@ -171,6 +176,7 @@ FAULTS: tuple[tuple[Callable[[str, bool], Step], set[str]], ...] = (
     (tiny_kernels, {"tiny-ops", "launch-bound"}),
     (input_wait, {"input-wait"}),
     (float64, {"double-precision"}),
+    (no_autocast, {"single-precision"}),
     (unfused, {"unfused-optimizer"}),
 )
 

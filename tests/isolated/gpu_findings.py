@@ -26,7 +26,7 @@ torch._C._cuda_synchronize = lambda: cupti.standin_cupti_wait()
 
 STEPS = 12
 retries = 0  # of the simulated allocator
-kernel_ns = 0
+kernel_ns, kernel_name = 0, "work"
 
 #: Time of a kernel: the host launches faster, or slower.
 LONG, SHORT = 5_000_000, 2_000
@@ -34,7 +34,7 @@ LONG, SHORT = 5_000_000, 2_000
 
 @torch.library.custom_op("standin::work", mutates_args=())
 def _work(x: torch.Tensor) -> torch.Tensor:
-    cupti.standin_cupti_launch(b"work", kernel_ns, 0)
+    cupti.standin_cupti_launch(kernel_name.encode(), kernel_ns, 0)
     return x.clone()
 
 
@@ -111,10 +111,17 @@ def pinned_step(weight: torch.Tensor) -> None:
     train_step(weight, 2)
 
 
-def run(name: str, kernel: int, step: Callable[[torch.Tensor], object] = train_step, *, retrying: bool = False) -> None:
-    global kernel_ns, retries
+def run(
+    name: str,
+    kernel: int,
+    step: Callable[[torch.Tensor], object] = train_step,
+    *,
+    retrying: bool = False,
+    launched: str = "work",
+) -> None:
+    global kernel_name, kernel_ns, retries
     cupti.standin_cupti_reset()
-    kernel_ns = kernel
+    kernel_name, kernel_ns = launched, kernel
     weight = torch.ones(4, requires_grad=True)
     with fastdispatch.CallGraph(f"{out}/{name}", gpu="require") as graph:
         for _ in range(STEPS):
@@ -133,6 +140,10 @@ run("input", SHORT, input_step)
 run("hidden input", LONG, input_step)
 run("copies", LONG // 5, copying_step)
 run("pinned copies", LONG // 5, pinned_step)
+run("float32", LONG, launched="sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x32x8_stage3_ffma_kernel")
+run("float32 of CUTLASS", LONG, launched="cutlass_80_simt_sgemm_128x128_8x4_nn_align1")
+run("tf32", LONG, launched="sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16_stage4_tensor16x8x8_kernel")
+run("tf32 of CUTLASS", LONG, launched="cutlass_80_tensorop_s1688gemm_256x128_16x3_nn_align4")
 run("retries", LONG, retrying=True)
 del torch.cuda.memory_stats
 run("unknown", LONG)

@@ -70,6 +70,9 @@ LOW_INTENSITY, HIGH_INTENSITY, LOW_RATE, INTENSITY_SHARE, CHAIN = 2.0, 10.0, 0.1
 #: double-precision: share of the step in operators of float64.
 DOUBLE_SHARE = 0.1
 
+#: single-precision: share of the step, on the clock of the GPU, in products of float32 matrices.
+SINGLE_SHARE = 0.2
+
 #: slow-rank: extra work of a rank, as share of the work of the others and time per step; share in one path. The
 #: shortest steps must confirm it: at least this part of the extra work is in them.
 SLOW_SHARE, SLOW_MS, SLOW_PATH, SLOW_SHORTEST = 0.2, 4.0, 0.5, 0.5

@@ -61,6 +61,18 @@ def test_a_host_that_waits_for_a_busy_gpu_costs_nothing(out: Path, name: str) ->
     assert not WAITS & {each.id for each in fastdispatch.findings(out / name)}
 
 
+@pytest.mark.parametrize("name", ["float32", "float32 of CUTLASS"])
+def test_products_without_tensor_cores_are_the_first_finding(out: Path, name: str) -> None:
+    first = fastdispatch.findings(out / name).findings[0]
+    assert (first.id, first.where.key) == ("single-precision", "gpu_findings.py:[]:_work")
+    assert first.evidence["float32_share"] >= limits.SINGLE_SHARE
+
+
+@pytest.mark.parametrize("name", ["tf32", "tf32 of CUTLASS", "busy"])
+def test_products_of_tensor_cores_are_not(out: Path, name: str) -> None:
+    assert of(fastdispatch.findings(out / name), "single-precision") == []
+
+
 def test_a_gpu_that_waits_for_launches_is_found(out: Path) -> None:
     found = fastdispatch.findings(out / "late")
     (each,) = [each for each in found if each.id == "launch-bound"]

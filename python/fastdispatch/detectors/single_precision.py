@@ -1,0 +1,53 @@
+"""``single-precision``: the GPU multiplies matrices in float32, without tensor cores."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
+from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.text.formats import seconds
+from fastdispatch.text.kernel_names import short_kernel_name
+
+ID = "single-precision"
+
+ADVICE = (
+    'use torch.autocast("cuda", torch.bfloat16), or torch.set_float32_matmul_precision("high") for TF32;'
+    " the GPU must have tensor cores"
+)
+
+#: Names of kernels of cuBLAS and CUTLASS that multiply and add in float32. Those of tensor cores have ``tf32``,
+#: ``s1688gemm``, or another type of the operands.
+_PRODUCT = re.compile(r"(?<![a-z])sgemm|gemm_f32f32_f32f32_f32")
+
+
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+    gpu = steps.gpu
+    if gpu is None:
+        if steps.uses_gpu:
+            yield NotDecided(ID, "kernels of the GPU were not recorded")
+        return
+    times = {row: time for row, time in enumerate(gpu.own) if steps.kind(row) == "kernel" and time}
+    products = {row: time for row, time in times.items() if _PRODUCT.search(steps.name(row))}
+    time = sum(products.values())
+    if time < limits.SINGLE_SHARE * gpu.step:
+        return
+    users: dict[int, float] = defaultdict(float)
+    for row, each in products.items():
+        users[steps.user(row)] += each
+    longest = max(products, key=products.__getitem__)
+    user = max(users, key=users.__getitem__)
+    share = time / gpu.step
+    yield steps.finding(
+        ID,
+        f"the GPU multiplies matrices in float32 without tensor cores for {percent(share)} of a step",
+        steps.where(user if user >= 0 else longest),
+        share * steps.step / 2,
+        f"{seconds(time)} of kernels per step, the longest {short_kernel_name(steps.name(longest))}; tensor cores have"
+        " at least twice the rate",
+        ADVICE,
+        evidence={"float32_share": round(share, 4)},
+    )
