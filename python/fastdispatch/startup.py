@@ -29,25 +29,24 @@ def is_own_command() -> bool:
     return module == "fastdispatch" or os.path.basename(arguments[0]) == "fastdispatch"
 
 
-def start() -> None:
+def start(spawned: bool) -> None:
+    """Record this process; one that multiprocessing spawned is a child of a rank until it joins a process group."""
     from fastdispatch.record.callgraph import CallGraph
 
     options = {"best_effort": True} | options_of(os.environ.get("FASTDISPATCH_OPTIONS", ""))
     steps = os.environ.get("FASTDISPATCH_STEPS") or None
     graph = CallGraph(os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out", steps=steps, **options)
     graph._ambient = True
-    graph.start()
+    if spawned and options.get("children", 1):
+        from fastdispatch.record.child_recordings import record_possible_rank
+
+        record_possible_rank(graph, options)
+    else:
+        graph.start()
 
 
 def start_child(spawned: bool) -> None:
-    """Record a child of multiprocessing: as a possible rank if ``fastdispatch run`` gave the directory, otherwise as a
-    child of the process that spawned it. A fork server is not recorded, its children are."""
-    if spawned and "FASTDISPATCH_OUT" in os.environ:
-        start()
-    name_child(spawned)
-
-
-def name_child(spawned: bool) -> None:
+    """Record a child of the process that spawned it. A fork server is not recorded, its children are."""
     from fastdispatch.record.child_recordings import record_spawned
 
     options = options_of(os.environ.get("FASTDISPATCH_OPTIONS", ""))
@@ -57,10 +56,9 @@ def name_child(spawned: bool) -> None:
 
 def begin() -> None:
     spawned = any("multiprocessing.spawn" in argument for argument in sys.orig_argv)
-    if os.environ.get("FASTDISPATCH") != "children" and not is_fork_server():
-        start()
-        if spawned:
-            name_child(spawned)
+    every = os.environ.get("FASTDISPATCH") != "children" and not is_fork_server()
+    if every or (spawned and "FASTDISPATCH_OUT" in os.environ):
+        start(spawned)
     elif spawned or is_fork_server():
         start_child(spawned)
 

@@ -44,7 +44,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/page": 5800,
     "python/fastdispatch/pipeline": 6400,
     "python/fastdispatch/read": 2700,
-    "python/fastdispatch/record": 3900,
+    "python/fastdispatch/record": 3950,
     "python/fastdispatch/report": 5150,
     "python/fastdispatch/testing": 350,
     "python/fastdispatch/text": 450,

@@ -192,6 +192,20 @@ def settle_child(file: RecordingFile) -> None:
         file.local.move(file.local_name, file.folder, file.name)
 
 
+def become_rank(file: RecordingFile, rank: int, world: int, run: str) -> str | None:
+    """Name the live recording of a process that has joined a process group as one of that rank, and list it. Returns a
+    line for the user, if any."""
+    with locked(file.folder, best_effort=True):
+        name = next((name for name in own_names(rank) if _writer(file.folder, name) in _FREE), file.name)
+        try:
+            if file.local is None and name != file.name:
+                file.folder.move(file.name, file.folder, name)
+        except Error as error:
+            return f"{error}: {file.name} is not listed as rank {rank}"
+        file.name = name
+        return register(file.folder, name, rank, world, run, again=True)
+
+
 def register_again(file: RecordingFile | None, rank: int, world: int, run: str) -> str | None:
     """Change the entry of a recording in the manifest: it belongs to another run than at its start. Returns a line for
     the user, if any."""

@@ -235,7 +235,7 @@ class CallGraph(Recorded):
         global _current
         if self._started:
             raise _core.Error("this CallGraph has been started already: make a new one")
-        if _current is not None and _current._child_of is not None and self._child_of is None:
+        if _current is not None and _current._child_of is not None and self._child_of is None and not _current._ambient:
             _current._discard()  # the program records this process itself
         if _current is not None:
             if not _current._ambient:
@@ -451,9 +451,14 @@ class CallGraph(Recorded):
 
     def _join(self) -> None:
         """Use the id of the run on which the ranks of the process group agree: one request, once."""
-        if self._joined or self._child_of is not None:
+        if self._joined or (self._child_of is not None and (self._is_child or not self._ambient)):
             return
         self._joined = True
+        if self._child_of is not None and self._file is not None:
+            self._child_of = self._process = self._spawned = None
+            self._note({"process": None})
+            self._say(run_directory.become_rank(self._file, self._rank, self._world, self._run_id))
+            self._announce()
         self._note(rank_facts())
         agreed = None if "FASTDISPATCH_RUN_ID" in os.environ else agreed_run_id(self._run_id)
         if agreed is not None and agreed != self._run_id:
@@ -494,7 +499,8 @@ class CallGraph(Recorded):
         local = (file.folder, file.name) if file.local is None else (file.local, file.local_name)
         id = run_directory.recording_id(*local)
         path = os.path.abspath(file.folder.path)
-        return ParentRank(path, file.name, id.hex(), self._rank, self._world, self._run_id) if id else None
+        own = (self._rank, self._world, self._run_id, children.rank_variables())
+        return ParentRank(path, file.name, id.hex(), *own) if id else None
 
     def _announce(self) -> None:
         rank = self._as_rank()
@@ -585,7 +591,7 @@ class CallGraph(Recorded):
 
 def current() -> CallGraph | None:
     """Return the graph that records this process, if the program or its environment started one."""
-    return _current if _current is None or _current._child_of is None else None
+    return _current if _current is None or _current._child_of is None or _current._ambient else None
 
 
 def dump(path: str | os.PathLike[str]) -> None:

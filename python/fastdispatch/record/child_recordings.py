@@ -75,11 +75,17 @@ class Spawned:
         self._pid = os.getpid()
 
     def record(self) -> None:
-        rank = ParentRank.of_environment() if callgraph._current is None else None
+        rank = ParentRank.of_environment()
         if rank is not None:
-            callgraph.CallGraph(rank.folder, **self._options)._follow(rank, Process("process", "process"))
-        if callgraph._current is not None:
-            callgraph._current._spawned = self
+            self.record_with(callgraph.CallGraph(rank.folder, **self._options), rank)
+
+    def record_with(self, graph: callgraph.CallGraph, rank: ParentRank | None) -> None:
+        """Start ``graph`` as the recording of a child of this rank; with None, as that of a rank."""
+        if rank is None:
+            graph.start()
+        else:
+            graph._follow(rank, Process("process", "process"))
+        graph._spawned = self
 
     def begins(self) -> None:
         """Name the recording of this process, or start that of a process that the fork server has forked."""
@@ -109,6 +115,7 @@ def _become(graph: callgraph.CallGraph, rank: ParentRank, process: Process) -> N
         run_directory.forget(file.folder, file.name)
     file.name = name
     graph._child_of, graph._process = rank, process
+    graph._ambient = graph._ambient and process.kind != "worker"
     graph._note({"process": process.note(rank)})
 
 
@@ -123,6 +130,14 @@ def record_spawned(options: dict[str, Any], *, now: bool) -> None:
 
     _servers.append(spawned)
     util.register_after_fork(spawned, Spawned.begins)
+
+
+def record_possible_rank(graph: callgraph.CallGraph, options: dict[str, Any]) -> None:
+    """Record this spawned process as a child of the rank that spawned it, unless the variables of a launcher make it
+    another rank."""
+    rank = ParentRank.of_environment()
+    same = rank is not None and rank.variables == children.rank_variables()
+    Spawned(options).record_with(graph, rank if same else None)
 
 
 _servers: list[Spawned] = []

@@ -19,6 +19,7 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
+from fastdispatch.record.launchers import process_rank
 
 #: The variable that names the recording of the rank to spawned processes.
 PARENT = "FASTDISPATCH_PARENT"
@@ -40,6 +41,7 @@ class ParentRank:
     rank: int
     world: int
     run: str
+    variables: str  # rank and world size by the variables of a launcher
 
     @classmethod
     def of_environment(cls) -> ParentRank | None:
@@ -53,6 +55,12 @@ class ParentRank:
 
     def as_text(self) -> str:
         return json.dumps(asdict(self))
+
+
+def rank_variables() -> str:
+    """Return rank and world size of this process by the variables of its launcher."""
+    process = process_rank()
+    return f"{process.rank}/{process.world}"
 
 
 @dataclass(frozen=True)

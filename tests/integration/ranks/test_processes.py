@@ -155,6 +155,21 @@ def test_spawned_workers_of_run_are_not_ranks(tmp_path: Path) -> None:
     assert [calls(trace, "transform") for trace in recordings(out)] == [12, 12]
 
 
+@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("end", ["ends", "killed"])
+def test_children_under_run_belong_to_the_rank(how: str, end: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    processes.successful("run", "-q", "-o", out, processes.ISOLATED / "spawned_child.py", how, end)
+    assert [path.name for path in out.glob("*.fd")] == ["rank00000.fd"]
+    (child,) = fastdispatch.load_children(out)
+    assert (calls(child, "inner"), child.ranks[0]["rank"]) == (10, 0)
+    assert child.ranks[0]["state"] == ("stopped" if end == "ends" else "killed")
+    run = fastdispatch.load(out)
+    assert (calls(run, "inner"), run.ranks[0]["notes"]) == (0, [])
+    text = processes.successful("report", out).stdout
+    assert "1 other process of rank 0 (" in text and "skipped" not in text
+
+
 class Forked:
     """Run functions in forked children and return their exit status."""
 
