@@ -96,6 +96,49 @@ fd_columns(const fd_table *table, const void *rows, uint32_t count,
     return columns;
 }
 
+/* Formats of the module struct. */
+static const char *const cell_formats[] = {
+    [FD_COLUMN_U8] = "B",  [FD_COLUMN_BOOL] = "?", [FD_COLUMN_U32] = "I",
+    [FD_COLUMN_U64] = "Q", [FD_COLUMN_I16] = "h",  [FD_COLUMN_I32] = "i",
+    [FD_COLUMN_I64] = "q"};
+
+static PyObject *
+column_array(const fd_table *table, const fd_column *column, const void *rows,
+             uint32_t count)
+{
+    size_t size = fd_cell_bytes(column);
+    PyObject *bytes =
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(size * count));
+    if (bytes == NULL) {
+        return NULL;
+    }
+    char *to = PyBytes_AS_STRING(bytes);
+    const char *from = (const char *)rows + column->offset;
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(to + i * size, from + i * table->row_bytes, size);
+    }
+    PyObject *view = PyMemoryView_FromObject(bytes);
+    PyObject *array = view == NULL
+                        ? NULL
+                        : PyObject_CallMethod(view, "cast", "s",
+                                              cell_formats[column->type]);
+    Py_XDECREF(view);
+    Py_DECREF(bytes);
+    return array;
+}
+
+PyObject *
+fd_arrays(const fd_table *table, const void *rows, uint32_t count)
+{
+    PyObject *arrays = PyDict_New();
+    for (size_t i = 0; arrays != NULL && i < table->count; i++) {
+        arrays = fd_columns_with(
+            arrays, table->columns[i].name,
+            column_array(table, &table->columns[i], rows, count));
+    }
+    return arrays;
+}
+
 PyObject *
 fd_record(const fd_table *table, const void *row, const fd_text_pool *texts)
 {

@@ -15,6 +15,10 @@
 PyObject *fd_columns(const fd_table *table, const void *rows, uint32_t count,
                      const fd_text_pool *texts);
 
+/* Return {column: memoryview of its values, as they are in the struct}: flags
+ * are bytes, enumerations numbers. The columns are numbers. */
+PyObject *fd_arrays(const fd_table *table, const void *rows, uint32_t count);
+
 /* Return {column: value} of one row. `texts` may be NULL if no column is a
  * text. */
 PyObject *fd_record(const fd_table *table, const void *row,

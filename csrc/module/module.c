@@ -17,7 +17,7 @@
 #include "module/events/timeline_binding.h"
 #include "module/pipeline/engine_binding.h"
 #include "module/pipeline/partition_binding.h"
-#include "module/pipeline/pipeline_report_binding.h"
+#include "module/pipeline/pipeline_jobs_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/state.h"
 
@@ -181,11 +181,9 @@ static PyMethodDef functions[] = {
      PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"
                "Cut layers into stages.")},
     FD_KEYWORD_METHOD(
-        "pipeline_report", fd_pipeline_report_py,
-        "pipeline_report($module, trace, known, *, schedule=None,\n"
-        "                iterations=None, strict=False, layers=None,\n"
-        "                weights=None)\n--\n\n"
-        "Analyze the time of a pipeline."),
+        "pipeline_jobs", fd_pipeline_jobs_py,
+        "pipeline_jobs($module, trace, known, *, strict=False)\n--\n\n"
+        "The recorded jobs of a pipeline on one clock."),
     FD_KEYWORD_METHOD(
         "timeline_merge", fd_timeline_merge_py,
         "timeline_merge($module, inputs, output, *, align='wall',\n"

@@ -359,17 +359,6 @@ fd_replay_clear(fd_replay *replay)
     *replay = (fd_replay){.begin = NULL};
 }
 
-void
-fd_replay_price(int64_t *times, const fd_plan *plan,
-                const fd_replay_prices *prices)
-{
-    for (uint32_t i = 0; i < plan->jobs.count; i++) {
-        const fd_plan_job *job = &plan->jobs.list[i];
-        const int64_t *of_stage = prices->of_kind[job->kind];
-        times[i] = of_stage == NULL ? 0 : of_stage[job->stage];
-    }
-}
-
 fd_status
 fd_replay_critical(fd_job_list *list, const fd_replay *replay)
 {

@@ -31,16 +31,6 @@ typedef struct fd_replay {
     uint32_t last;           /* the job that ends last */
 } fd_replay;
 
-/* Times by kind and global stage, for fd_replay_price. NULL: 0. The receiving
- * stage determines the time of a transfer. */
-typedef struct fd_replay_prices {
-    const int64_t *of_kind[FD_JOB_KINDS]; /* borrowed */
-} fd_replay_prices;
-
-/* Fill `times`, one per job of the plan. */
-void fd_replay_price(int64_t *times, const fd_plan *plan,
-                     const fd_replay_prices *prices);
-
 /* Simulate the plan. `times` has one entry per job, not negative. FD_EINVAL: a
  * schedule without blocking transfers, a transfer with one end, a deadlock, or
  * times with a sum above 2^62. Clear the replay also after a failure. */

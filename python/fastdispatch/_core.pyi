@@ -84,22 +84,13 @@ def pipeline_rule(
     """Record calls of this function as jobs: :func:`fastdispatch.pipeline.rule` (capture/rules/job_rules.c).
     :class:`Error` for an invalid source or an empty name."""
 
-def pipeline_report(
-    trace: Trace,
-    known: list[tuple[int, int, int]],
-    *,
-    schedule: str | None = None,
-    iterations: tuple[int, int] | None = None,
-    strict: bool = False,
-    layers: list[int] | None = None,
-    weights: list[float] | None = None,
-) -> dict[str, Any]:
-    """Analyze the time of a pipeline (csrc/module/pipeline/pipeline_report_binding.c).
+def pipeline_jobs(trace: Trace, known: list[tuple[int, int, int]], *, strict: bool = False) -> dict[str, Any]:
+    """Return the recorded jobs of a pipeline on one clock (csrc/module/pipeline/pipeline_jobs_binding.c).
 
-    ``known``: the pipeline, data and model coordinates of each rank of the trace, -1 if unknown. ``iterations``: the
-    first and one past the last. ``layers``: the first layer of each global stage, and one past the last; ``weights`` of
-    the layers. Returns tables as columns; times are ns on one clock. :class:`Error` for iterations that were not
-    recorded, and with ``strict`` for clocks that are not aligned; ``ArgumentError`` for lists of other lengths.
+    ``known``: the pipeline, data and model coordinates of each rank of the trace, -1 if unknown. Returns ``jobs`` by
+    rank, iteration and start, and ``ranks``, both columns of numbers; rows of jobs that are ``alone``; and counts.
+    Flags of jobs: 1 posted, 2 fused with its neighbour, 4 open, 8 ended by an exception. :class:`Error` with ``strict``
+    for clocks that are not aligned; ``ArgumentError`` for a list of another length.
     """
 
 def timeline_merge(
@@ -548,24 +539,27 @@ class Plan:
 
     def __new__(cls, schedule: str, stages: int, micro_batches: int, chunks: int = 0, group: int = 0) -> Self: ...
     def numbers(self) -> dict[str, Any]:
-        """Return schedule, stages, micro_batches, chunks, group, steps, and lists per stage: buffers, in_flight."""
+        """Return schedule, stages, micro_batches, chunks, group, steps, waits (engines can block in transfers), first
+        (the first job of each stage, and the number of jobs), and lists per stage: buffers, in_flight."""
 
     def table(self, stage: SupportsIndex, /) -> str:
         """Return a stage as one line. ``RangeError`` for a missing stage, here and below."""
 
-    def jobs(self) -> _Columns:
-        """stage (global), step, kind, mb, buffer, rank, chunk, peer; -1 without one."""
+    def jobs(self) -> dict[str, memoryview]:
+        """stage (global), step, mb, buffer, peer, -1 without one; kind: its number."""
 
     def train_step(self, stage: int, step: int, /) -> tuple[int, bool]:
         """Return the micro-batch (out of range if nothing is computed) and whether it is a forward, as in DeepSpeed's
         TrainSchedule."""
 
-    def replay(self, prices: dict[str, list[int]], *, blocking: bool = False, times: bool = False) -> dict[str, Any]:
-        """Simulate the plan. ``prices``: by kind, integer times of one job, one per global stage; missing kinds take no
-        time.
+    def replay(
+        self, times: Buffer, *, posted: Buffer | None = None, blocking: bool = False, jobs: bool = False
+    ) -> dict[str, Any]:
+        """Simulate the plan. ``times``: 64-bit integers, one per job; ``posted``: bytes, one per job, whether a send
+        does not wait; then other transfers are blocking.
 
-        Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``times`` begin and
-        end (per job). ``ArgumentError`` for invalid prices, :class:`Error` if the plan cannot be simulated.
+        Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``jobs`` begin and
+        end (per job). ``ArgumentError`` for other lengths, :class:`Error` if the plan cannot be simulated.
         """
 
 @final

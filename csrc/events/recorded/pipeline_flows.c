@@ -1,8 +1,8 @@
 #include "events/recorded/pipeline_flows.h"
 
 #include "events/recorded/slice_names.h"
-#include "pipeline/report/pipeline_match.h"
-#include "pipeline/report/recorded_jobs.h"
+#include "pipeline/recorded/pipeline_match.h"
+#include "pipeline/recorded/recorded_jobs.h"
 #include "trace/trace.h"
 #include "json/json_scan.h"
 
@@ -159,9 +159,9 @@ fd_transfers_find(fd_transfers *transfers, fd_transfers_search *search)
     fd_transfers made = {
         .ends = fd_calloc((size_t)jobs + 1, sizeof *made.ends),
         .first = fd_calloc((size_t)ranks + 1, sizeof *made.first)};
-    fd_status status = made.ends == NULL || made.first == NULL
-                         ? FD_ENOMEM
-                         : fd_pipeline_settle(&search->pipeline);
+    fd_status status =
+        made.ends == NULL || made.first == NULL ? FD_ENOMEM : FD_OK;
+    fd_pipeline_settle(&search->pipeline);
     for (uint32_t i = 0; i <= ranks && status == FD_OK; i++) {
         made.first[i] = i < ranks ? search->first.list[i] : jobs;
     }

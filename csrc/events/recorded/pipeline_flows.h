@@ -13,7 +13,7 @@
 #define FD_PIPELINE_FLOWS_H
 
 #include "events/recorded/call_flows.h"
-#include "pipeline/report/pipeline_stats.h"
+#include "pipeline/recorded/pipeline_stats.h"
 #include "trace/export_options.h"
 
 /* Category of the slice where a flow ends. */

@@ -1,5 +1,7 @@
 #include "events/recorded/recording_inputs.h"
 
+#include "pipeline/recorded/pipeline_clocks.h"
+
 #include <string.h>
 
 typedef struct aligned_ranks {
@@ -132,12 +134,15 @@ take_clocks(fd_pipe_known *known, const fd_trace *trace, fd_error *error)
 }
 
 fd_status
-fd_timeline_pipeline(fd_pipe_report *report, const fd_trace *trace,
-                     fd_pipe_known *known, const fd_pipe_request *request,
-                     fd_error *error)
+fd_timeline_jobs(fd_pipe *p, fd_pipe_matches *found, const fd_trace *trace,
+                 fd_pipe_known *known, bool strict, fd_error *error)
 {
     fd_status status =
         trace->ranks.count == 0 ? FD_OK : take_clocks(known, trace, error);
-    fd_then(status, fd_pipe_read(&report->pipeline, trace, known));
-    return fd_then(status, fd_pipeline_report(report, request, error));
+    fd_then(status, fd_pipe_read(p, trace, known));
+    if (status == FD_OK && strict) {
+        status = fd_pipeline_check_clocks(p, error);
+    }
+    fd_then(status, fd_pipeline_match(found, p));
+    return fd_then(status, fd_pipeline_clocks(p));
 }

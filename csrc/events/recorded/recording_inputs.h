@@ -3,8 +3,8 @@
 #define FD_RECORDING_INPUTS_H
 
 #include "events/alignment/clock_alignment.h"
-#include "pipeline/report/pipeline_report.h"
-#include "pipeline/report/recorded_jobs.h"
+#include "pipeline/recorded/pipeline_match.h"
+#include "pipeline/recorded/recorded_jobs.h"
 #include "trace/export_options.h"
 
 /* Set one clock per rank of a trace that was read with its timeline. `base_ns`
@@ -15,13 +15,12 @@ fd_status fd_timeline_align_trace(const fd_trace *trace,
                                   fd_export_clock *clocks, int64_t *base_ns,
                                   fd_error *error);
 
-/* The jobs of all ranks of a trace on one clock, with notes about them. */
-
-/* Make the report. `known` has one entry per rank of the trace, whose clocks
- * are set here. Clear the report also after a failure. */
-fd_status fd_timeline_pipeline(fd_pipe_report *report, const fd_trace *trace,
-                               fd_pipe_known *known,
-                               const fd_pipe_request *request,
-                               fd_error *error);
+/* Read the jobs of all ranks of a trace on one clock, and match their
+ * transfers. `known` has one entry per rank of the trace, whose clocks are set
+ * here. With `strict`, return FD_EINVAL if clocks of a line are not aligned.
+ * Clear the results also after a failure. */
+fd_status fd_timeline_jobs(fd_pipe *p, fd_pipe_matches *found,
+                           const fd_trace *trace, fd_pipe_known *known,
+                           bool strict, fd_error *error);
 
 #endif

@@ -5,61 +5,52 @@
 #include "module/field_tables.h"
 #include "pipeline/plan_simulator.h"
 
-/* Converted times, owned during the simulation. */
+/* Times and posted sends of each job, borrowed during the simulation. */
 typedef struct priced {
-    int64_t *stages[FD_JOB_KINDS]; /* owned; one per global stage */
-    fd_replay_prices prices;
-    int64_t *times; /* owned; one per job */
+    Py_buffer times;
+    Py_buffer posted; /* .obj NULL: not given */
 } priced;
 
-static void
-clear_prices(priced *to)
+/* Get a buffer with one item per job. */
+static bool
+take_items(Py_buffer *items, PyObject *from, const fd_plan *plan, size_t size,
+           const char *name)
 {
-    for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
-        fd_free(to->stages[kind]);
+    if (PyObject_GetBuffer(from, items, PyBUF_C_CONTIGUOUS) < 0) {
+        return false;
     }
-    fd_free(to->times);
+    if (items->itemsize == (Py_ssize_t)size
+        && (size_t)items->len == plan->jobs.count * size) {
+        return true;
+    }
+    PyErr_Format(fd_value_error(), "%s: %u items of %zu bytes", name,
+                 (unsigned)plan->jobs.count, size);
+    PyBuffer_Release(items);
+    return false;
 }
 
 static bool
-take_kind(priced *to, const fd_plan *plan, int kind, PyObject *list)
+take_priced(priced *to, const fd_plan *plan, PyObject *times, PyObject *posted)
 {
-    uint32_t count = fd_plan_globals(plan);
-    if (!PyList_Check(list) || PyList_GET_SIZE(list) != (Py_ssize_t)count) {
-        PyErr_Format(fd_value_error(), "%s: a list of %u integers",
-                     fd_job_kind_name((fd_job_kind)kind), (unsigned)count);
+    if (!take_items(&to->times, times, plan, sizeof(int64_t), "times")) {
         return false;
     }
-    to->stages[kind] = fd_take_numbers(list, "L", sizeof **to->stages);
-    to->prices.of_kind[kind] = to->stages[kind];
-    return to->stages[kind] != NULL;
+    if (Py_IsNone(posted)
+        || take_items(&to->posted, posted, plan, sizeof(bool), "posted")) {
+        return true;
+    }
+    PyBuffer_Release(&to->times);
+    return false;
 }
 
-static bool
-take_prices(priced *to, const fd_plan *plan, PyObject *prices)
+static fd_status
+run_replay(fd_replay *replay, const fd_plan *plan, const priced *with,
+           bool blocking, fd_error *error)
 {
-    Py_ssize_t known = 0;
-    for (int kind = 0; kind < FD_JOB_KINDS; kind++) {
-        PyObject *list =
-            PyDict_GetItemString(prices, fd_job_kind_name((fd_job_kind)kind));
-        if (list != NULL) {
-            known++;
-            if (!take_kind(to, plan, kind, list)) {
-                return false;
-            }
-        }
-    }
-    if (known != PyDict_GET_SIZE(prices)) {
-        PyErr_SetString(fd_value_error(), "prices of an unknown kind");
-        return false;
-    }
-    to->times = fd_calloc(plan->jobs.count, sizeof *to->times);
-    if (to->times == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    fd_replay_price(to->times, plan, &to->prices);
-    return true;
+    return with->posted.obj == NULL
+             ? fd_replay_run(replay, plan, with->times.buf, blocking, error)
+             : fd_replay_run_posted(replay, plan, with->times.buf,
+                                    with->posted.buf, error);
 }
 
 static PyObject *
@@ -85,7 +76,7 @@ result_of(PyObject *self, const priced *with, bool blocking, bool times)
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_replay_run(&replay, plan, with->times, blocking, &error);
+        status = run_replay(&replay, plan, with, blocking, &error);
         fd_then(status, fd_replay_critical(&critical, &replay));
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK
@@ -107,19 +98,21 @@ result_of(PyObject *self, const priced *with, bool blocking, bool times)
 PyObject *
 fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"prices", "blocking", "times", NULL};
-    PyObject *prices;
+    static char *names[] = {"times", "posted", "blocking", "jobs", NULL};
+    PyObject *times;
+    PyObject *posted = Py_None;
     int blocking = 0;
-    int times = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|$pp:replay", names,
-                                     &PyDict_Type, &prices, &blocking,
-                                     &times)) {
+    int jobs = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$Opp:replay", names,
+                                     &times, &posted, &blocking, &jobs)) {
         return NULL;
     }
-    priced with = {.times = NULL};
-    PyObject *made = take_prices(&with, fd_plan_of(self), prices)
-                       ? result_of(self, &with, blocking != 0, times != 0)
-                       : NULL;
-    clear_prices(&with);
+    priced with = {.posted = {.obj = NULL}};
+    if (!take_priced(&with, fd_plan_of(self), times, posted)) {
+        return NULL;
+    }
+    PyObject *made = result_of(self, &with, blocking != 0, jobs != 0);
+    PyBuffer_Release(&with.times);
+    PyBuffer_Release(&with.posted);
     return made;
 }

@@ -66,8 +66,8 @@ plan_dealloc(PyObject *self)
     fd_object_free(self);
 }
 
-PyObject *
-fd_plan_in_flights(const fd_plan *plan)
+static PyObject *
+flight_list(const fd_plan *plan)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < plan->stages; i++) {
@@ -83,13 +83,15 @@ plan_numbers(PyObject *self, PyObject *unused)
     (void)unused;
     const fd_plan *plan = fd_plan_of(self);
     return Py_BuildValue(
-        "{s:s,s:I,s:I,s:I,s:I,s:I,s:N,s:N}", "schedule",
+        "{s:s,s:I,s:I,s:I,s:I,s:I,s:O,s:N,s:N,s:N}", "schedule",
         fd_schedule_name(plan->schedule), "stages", (unsigned)plan->stages,
         "micro_batches", (unsigned)plan->micro_batches, "chunks",
         (unsigned)plan->chunks, "group", (unsigned)plan->group, "steps",
-        (unsigned)plan->steps, "buffers",
+        (unsigned)plan->steps, "waits",
+        plan->waiting == FD_WAIT_NEVER ? Py_False : Py_True, "first",
+        fd_number_list(plan->first, plan->stages + 1), "buffers",
         fd_number_list(plan->buffers, plan->stages), "in_flight",
-        fd_plan_in_flights(plan));
+        flight_list(plan));
 }
 
 /* Return whether the plan has this stage, else raise an exception. */
@@ -141,35 +143,19 @@ plan_jobs(PyObject *self, PyObject *unused)
         FD_COLUMN(fd_plan_job, "mb", I32, micro_batch),
         FD_COLUMN(fd_plan_job, "buffer", I32, buffer),
         FD_COLUMN(fd_plan_job, "peer", I16, peer),
+        FD_COLUMN(fd_plan_job, "kind", U8, kind),
     };
     static const fd_table table =
         FD_TABLE("jobs", job_columns, fd_plan_job, false);
     (void)unused;
     const fd_plan *plan = fd_plan_of(self);
-    PyObject *kinds = PyList_New(0);
-    PyObject *ranks = PyList_New(0);
-    PyObject *chunks = PyList_New(0);
-    for (uint32_t i = 0; i < plan->jobs.count; i++) {
-        const fd_plan_job *job = &plan->jobs.list[i];
-        uint32_t stage = (uint32_t)job->stage;
-        kinds =
-            fd_list_with(kinds, PyUnicode_InternFromString(
-                                    fd_job_kind_name((fd_job_kind)job->kind)));
-        ranks = fd_list_with(
-            ranks, PyLong_FromUnsignedLong(fd_plan_holder(plan, stage)));
-        chunks = fd_list_with(chunks,
-                              PyLong_FromUnsignedLong(stage / plan->stages));
-    }
-    PyObject *jobs =
-        fd_columns(&table, plan->jobs.list, plan->jobs.count, NULL);
-    jobs = fd_columns_with(jobs, "kind", kinds);
-    jobs = fd_columns_with(jobs, "rank", ranks);
-    return fd_columns_with(jobs, "chunk", chunks);
+    return fd_arrays(&table, plan->jobs.list, plan->jobs.count);
 }
 
 static PyMethodDef methods[] = {
     {"numbers", plan_numbers, METH_NOARGS,
-     PyDoc_STR("numbers($self, /)\n--\n\nSizes, buffers, most in flight.")},
+     PyDoc_STR(
+         "numbers($self, /)\n--\n\nSizes, places, buffers, most in flight.")},
     {"table", plan_table, METH_O,
      PyDoc_STR("table($self, stage, /)\n--\n\nA stage on one line.")},
     {"jobs", plan_jobs, METH_NOARGS,
@@ -179,8 +165,8 @@ static PyMethodDef methods[] = {
                "A step of DeepSpeed's TrainSchedule.")},
     FD_KEYWORD_METHOD(
         "replay", fd_plan_replay,
-        "replay($self, prices, *, blocking=False, times=False)\n--\n\n"
-        "Simulate the plan with given times."),
+        "replay($self, times, *, posted=None, blocking=False, jobs=False)\n"
+        "--\n\nSimulate the plan with given times."),
     {NULL, NULL, 0, NULL},
 };
 

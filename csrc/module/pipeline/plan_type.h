@@ -9,9 +9,6 @@
 /* Return the plan of a Plan, borrowed. */
 const fd_plan *fd_plan_of(PyObject *self);
 
-/* Return the maximum number of passes in flight per stage. */
-PyObject *fd_plan_in_flights(const fd_plan *plan);
-
 /* Method in plan_replay.c. */
 PyObject *fd_plan_replay(PyObject *self, PyObject *args, PyObject *kwargs);
 

@@ -17,7 +17,10 @@ _CAUSES = {"warm_up": "warm-up", "cool_down": "cool-down", "steady": "waits in b
 
 def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     made = analysis(steps)
-    if made is None or made.engine is None or len(made.table) < 2 or not made.step:
+    if isinstance(made, str):
+        yield NotDecided(ID, made)
+        return
+    if made.engine is None or len(made.table) < 2 or not made.step:
         yield NotDecided(ID, "no pipeline of an engine was recorded")
         return
     busy = [row["busy"] for row in made.table]

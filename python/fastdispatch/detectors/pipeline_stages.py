@@ -7,14 +7,18 @@ from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.rank_figures import RankFigures
 from fastdispatch.pipeline.report import PipelineReport, report
 
+_NONE = "no jobs of a pipeline were recorded"
 
-def analysis(steps: MeasuredSteps) -> PipelineReport | None:
-    """Return the report of the pipeline; None without jobs."""
+
+def analysis(steps: MeasuredSteps) -> PipelineReport | str:
+    """Return the report of the pipeline, or the reason why not."""
     try:
         made = report(steps.trace)
+    except ModuleNotFoundError as error:
+        return f"jobs of a pipeline need the package {error.name}: pip install 'fastdispatch[view]'"
     except Error:
-        return None
-    return made if made.table else None
+        return _NONE
+    return made if made.table else _NONE
 
 
 def stage_jobs(steps: MeasuredSteps) -> list[int]:

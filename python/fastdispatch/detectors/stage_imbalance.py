@@ -18,8 +18,8 @@ ID = "stage-imbalance"
 
 def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     made = analysis(steps)
-    if made is None:
-        yield NotDecided(ID, "no jobs of a pipeline were recorded")
+    if isinstance(made, str):
+        yield NotDecided(ID, made)
         return
     if len(made.table) < 2 or not made.step:
         yield NotDecided(ID, "one stage")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import repeat
@@ -22,6 +23,9 @@ SCHEDULES = (
     "zb-h1",
     "zb-v",
 )
+
+#: The kinds of jobs, by their numbers in C.
+KINDS = ("LM", "F", "B", "I", "W", "SA", "RA", "SG", "RG", "RT", "RD", "OPT")
 
 SCHEMA = "fastdispatch-plan/1"
 
@@ -100,7 +104,7 @@ class Replay:
 
     @cached_property
     def _jobs(self) -> dict[str, Any]:
-        return self._simulate(times=True)
+        return self._simulate(jobs=True)
 
     @cached_property
     def begin(self) -> list[Fraction]:
@@ -184,7 +188,11 @@ class Plan:
     @cached_property
     def rows(self) -> list[Job]:
         """All jobs, stage by stage, each in its order."""
-        columns = self._core.jobs()
+        columns: dict[str, Iterable[Any]] = {**self._core.jobs()}
+        first, stages = self._numbers["first"], self.stages
+        columns["kind"] = [KINDS[kind] for kind in columns["kind"]]
+        columns["rank"] = [rank for rank in range(stages) for _ in range(first[rank], first[rank + 1])]
+        columns["chunk"] = [stage // stages for stage in columns["stage"]]
         return list(map(tuple.__new__, repeat(Job), zip(*map(columns.__getitem__, Job._fields), strict=True)))
 
     def train_steps(self, stage: int) -> list[TrainStep]:
@@ -230,8 +238,11 @@ class Plan:
             prices["RA"] if transfer_back is None else self._times("transfer_back", transfer_back, whole=False)
         )
         tick = _tick([each for times in prices.values() for each in times])
-        ticks = {kind: [round(each / tick) for each in times] for kind, times in prices.items()}
-        simulate = partial(self._core.replay, ticks, blocking=blocking)
+        ticks = [[round(each / tick) for each in prices.get(kind, [])] for kind in KINDS]
+        jobs = self._core.jobs()
+        of_jobs = zip(jobs["kind"], jobs["stage"], strict=True)
+        times = array("q", [ticks[kind][stage] if ticks[kind] else 0 for kind, stage in of_jobs])
+        simulate = partial(self._core.replay, times, blocking=blocking)
         return Replay(simulate, tick, self._numbers["in_flight"], prices, blocking)
 
     def _times(self, name: str, times: Times, whole: bool = True) -> list[Fraction]:

@@ -13,6 +13,8 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.pipeline.analysis import analysis
+from fastdispatch.pipeline.idle_time import PARTS
 from fastdispatch.pipeline.plan import SCHEDULES
 from fastdispatch.pipeline.sentences import Row, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
@@ -22,18 +24,7 @@ from fastdispatch.read.trace import Columns, PathLike, Trace, load
 SCHEMA = "fastdispatch-pipeline-report/1"
 
 #: Causes of idle time; with ``busy`` they add up exactly to the time of a stage.
-CAUSES = (
-    "warm_up",
-    "steady",
-    "cool_down",
-    "transfer",
-    "launch",
-    "load",
-    "reduce",
-    "optimizer",
-    "unmatched",
-    "other",
-)
+CAUSES = PARTS[1:]
 #: The causes that are waits for another rank.
 WAITING = ("warm_up", "steady", "cool_down")
 
@@ -302,9 +293,7 @@ class PipelineReport:
         """Changes and their estimated saving per step, ns and share (negative: slower), largest first."""
         base = self.schedule["base"]["makespan"] if self.schedule["name"] else 0
         made = []
-        for row in rows_of(self._made["what_if"]):
-            change = row["change"]
-            row["schedule"] = SCHEDULES[row["schedule"]] if change == "schedule" else None
+        for row in self._made["what_if"]:
             for key in ("stage", "to", "layer"):
                 row[key] = None if row[key] < 0 else row[key]
             row["share"] = row["saves"] / base if base else 0.0
@@ -401,19 +390,12 @@ def report(
     number_layers(facts)
     layers, weights, notes = layers_of(facts, trace)
     named = {each.get("schedule") for each in facts} & set(SCHEDULES)
-    made = _core.pipeline_report(
-        trace.core,
-        [_coordinates(rank["meta"].get("coordinates") or {}) for rank in trace.ranks],
-        schedule=named.pop() if len(named) == 1 else None,
-        iterations=iterations,
-        strict=strict,
-        layers=layers,
-        weights=weights,
-    )
+    known = [_coordinates(rank["meta"].get("coordinates") or {}) for rank in trace.ranks]
+    jobs = _core.pipeline_jobs(trace.core, known, strict=strict)
     engines = [each for each in facts if each.get("engine")]
     engine = {key: engines[0].get(key) for key in ("engine", "version", "class")} if engines else None
     phases: list[Row] = []
-    if not made["ranks"]["rank"]:
+    if not jobs["ranks"]["rank"]:
         if "DeepSpeedEngine" not in trace.nodes["class"]:
             unknown = "none of DeepSpeed, Megatron and PyTorch ran one in the recorded steps, and no job was marked"
             untimed = not any(rank["timing"] for rank in trace.ranks)
@@ -421,6 +403,8 @@ def report(
             raise Error(f"no pipeline engine found: the recording has no jobs; {why}")
         phases = phases_of(trace)
         notes.append("DeepSpeed ran without a pipeline: there are no stages, every rank has the whole model")
+    schedule = named.pop() if len(named) == 1 else None
+    made = analysis(jobs, schedule=schedule, iterations=iterations, layers=layers, weights=weights)
     found = PipelineReport(made, engine, facts, [*notes, *_engine_notes(facts), *_missing(trace, made)], phases)
     found.layers_timed = weights is not None
     return found

@@ -99,17 +99,17 @@ use_timeline(const fd_trace *trace)
 static void
 use_pipeline(const fd_trace *trace)
 {
-    fd_pipe_report report = {.drawn_line = 0};
-    fd_pipe_request request = {.named = FD_SCHEDULES};
+    fd_pipe p = {.lines = 0};
+    fd_pipe_matches found = {.matched = 0};
     fd_pipe_known *known = calloc(trace->ranks.count + 1, sizeof *known);
     must(known != NULL);
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         known[i] = (fd_pipe_known){.position = -1, .data = -1, .model = -1};
     }
-    fd_status status =
-        fd_timeline_pipeline(&report, trace, known, &request, NULL);
+    fd_status status = fd_timeline_jobs(&p, &found, trace, known, false, NULL);
     must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
-    fd_pipe_report_clear(&report);
+    fd_pipe_clear(&p);
+    fd_pipe_matches_clear(&found);
     free(known);
 }
 

@@ -4,8 +4,6 @@
 #include "base/alloc.h"
 #include "pipeline/plan_simulator.h"
 
-enum { MOST_GLOBALS = 16 };
-
 static void
 list_clear(fd_job_list *list)
 {
@@ -23,26 +21,19 @@ static fd_status
 play(fd_replay *replay, const fd_plan *plan, int64_t transfer, bool blocking,
      fd_error *error)
 {
-    int64_t ten[MOST_GLOBALS];
-    int64_t twenty[MOST_GLOBALS];
-    int64_t moved[MOST_GLOBALS];
-    for (uint32_t i = 0; i < MOST_GLOBALS; i++) {
-        ten[i] = 10;
-        twenty[i] = 20;
-        moved[i] = transfer;
-    }
-    fd_replay_prices prices = {.of_kind = {[FD_JOB_F] = ten,
-                                           [FD_JOB_B] = twenty,
-                                           [FD_JOB_I] = ten,
-                                           [FD_JOB_W] = ten,
-                                           [FD_JOB_RA] = moved,
-                                           [FD_JOB_RG] = moved}};
     CLEAN(times_clear)
     int64_t *times = fd_malloc(plan->jobs.count * sizeof *times);
     if (times == NULL) {
         return FD_ENOMEM;
     }
-    fd_replay_price(times, plan, &prices);
+    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+        fd_job_kind kind = (fd_job_kind)plan->jobs.list[i].kind;
+        bool receives = kind == FD_JOB_RA || kind == FD_JOB_RG;
+        times[i] = kind == FD_JOB_B        ? 20
+                 : fd_job_is_compute(kind) ? 10
+                 : receives                ? transfer
+                                           : 0;
+    }
     return fd_replay_run(replay, plan, times, blocking, error);
 }
 

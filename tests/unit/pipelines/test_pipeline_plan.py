@@ -6,6 +6,7 @@ import random
 import re
 import sys
 import types
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -422,14 +423,14 @@ def test_bad_calls() -> None:
     for call in (lambda: made.table(2), lambda: made.buffers(-1), lambda: made.replay(float("nan")), made.train_steps):
         with pytest.raises((fastdispatch.Error, TypeError)):
             call()
-    with pytest.raises(ValueError, match="a list of 2 integers"):
-        made._core.replay({"F": [1]})
-    with pytest.raises(ValueError, match="prices of an unknown kind"):
-        made._core.replay({"X": [1, 1]})
+    count = len(made._core.jobs()["kind"])
+    for times, posted in ((array("q", [1]), None), (bytes(count), None), (array("q", [1] * count), b"1")):
+        with pytest.raises(ValueError, match=f"{count} items of"):
+            made._core.replay(times, posted=posted)
     with pytest.raises(fastdispatch.Error, match="negative"):
-        made._core.replay({"F": [1, -1]})
+        made._core.replay(array("q", [1] * (count - 1) + [-1]))
     with pytest.raises(fastdispatch.Error, match="too large"):
-        made._core.replay({"F": [1, 1 << 62]})
+        made._core.replay(array("q", [1] * (count - 1) + [1 << 62]))
 
 
 def test_the_document_shows_the_output() -> None:

@@ -29,6 +29,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     with fastdispatch.CallGraph(folder / "out", ops="off"):
         work()
+    with fastdispatch.CallGraph(folder / "jobs", ops="off", jobs=True) as graph:
+        for _ in range(12):
+            with fastdispatch.job("forward", 0, stage=0):
+                work()
+            graph.step()
     return folder
 
 
@@ -55,6 +60,7 @@ print(*set(sys.modules) - before)
         ("html out -o page.html", "jinja2"),
         ("top out --once", "rich"),
         ("timeline stats out", "numpy"),
+        ("pipeline report jobs --json", "numpy"),
     ],
 )
 def test_a_view_without_its_packages_is_one_line(command: str, package: str, run: Path) -> None:
@@ -63,6 +69,12 @@ def test_a_view_without_its_packages_is_one_line(command: str, package: str, run
     assert done.returncode == 2
     assert done.stderr == f"fastdispatch: {name} needs the package {package}: pip install 'fastdispatch[view]'\n"
     assert not (run / "page.html").exists()
+
+
+def test_a_finding_without_its_package_is_not_decided(run: Path) -> None:
+    done = without_view("findings", "jobs", folder=run)
+    assert done.returncode == 0, done.stderr
+    assert "stage-imbalance, pipeline-bubble (jobs of a pipeline need the package numpy" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -78,17 +78,15 @@ one_host_is_one_clock(void)
 {
     for (int hosts = 0; hosts < 2; hosts++) {
         NEW_TRACE(trace);
-        CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
+        CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+        CLEAN(fd_pipe_matches_clear) fd_pipe_matches found = {.matched = 0};
         OK(make(trace, hosts != 0));
         fd_pipe_known known[2] = {{.position = -1, .data = -1, .model = -1},
                                   {.position = -1, .data = -1, .model = -1}};
-        fd_pipe_request request = {.named = FD_SCHEDULES};
-        OK(fd_timeline_pipeline(&r, trace, known, &request, NULL));
-        EQUAL(r.pipeline.ranks.list[1].unsure, hosts ? -1 : 0);
+        OK(fd_timeline_jobs(&p, &found, trace, known, false, NULL));
+        EQUAL(p.ranks.list[1].unsure, hosts ? -1 : 0);
         if (!hosts) {
-            EQUAL(r.pipeline.jobs.list[1].start
-                      - r.pipeline.jobs.list[0].start,
-                  1000000);
+            EQUAL(p.jobs.list[1].start - p.jobs.list[0].start, 1000000);
         }
     }
 }
@@ -97,10 +95,10 @@ static void
 an_empty_trace(void)
 {
     NEW_TRACE(trace);
-    CLEAN(fd_pipe_report_clear) fd_pipe_report r = {.drawn_line = 0};
-    fd_pipe_request request = {.named = FD_SCHEDULES};
-    OK(fd_timeline_pipeline(&r, trace, NULL, &request, NULL));
-    EQUAL(r.pipeline.ranks.count, 0);
+    CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
+    CLEAN(fd_pipe_matches_clear) fd_pipe_matches found = {.matched = 0};
+    OK(fd_timeline_jobs(&p, &found, trace, NULL, false, NULL));
+    EQUAL(p.ranks.count, 0);
 }
 
 RUN(TEST(one_host), TEST(two_hosts), TEST(one_host_is_one_clock),

@@ -3,7 +3,6 @@
  *
  *     ranks   [ rank 0           ][ rank 1           ] ...
  *     jobs    [ it. 0 ][ it. 1   ][ it. 0 ][ it. 1   ] ...   by start in each
- *     cells     ^        ^          ^        ^               rank x iteration
  *
  * A line is a set of ranks with each stage once; replicas of a stage (data
  * parallel copies) are in different lines, without transfers between lines.
@@ -24,12 +23,11 @@ enum {
 
 /* Bits of fd_pipe_job.flags. */
 enum {
-    FD_PIPE_POSTED = 1,  /* a transfer started here and awaited in another
+    FD_PIPE_POSTED = 1, /* a transfer started here and awaited in another
                           * job */
-    FD_PIPE_FUSED = 2,   /* shares its interval with the adjacent job */
-    FD_PIPE_OPEN = 4,    /* had not ended */
-    FD_PIPE_FAILED = 8,  /* ended by an exception */
-    FD_PIPE_ON_PATH = 16 /* on the critical path */
+    FD_PIPE_FUSED = 2,  /* shares its interval with the adjacent job */
+    FD_PIPE_OPEN = 4,   /* had not ended */
+    FD_PIPE_FAILED = 8  /* ended by an exception */
 };
 
 #define FD_NO_PIPE_JOB UINT32_MAX
@@ -37,15 +35,10 @@ enum {
 typedef struct fd_pipe_job {
     int64_t start; /* ns */
     int64_t end;
-    int64_t ready; /* time at which the other end of the transfer has begun;
-                    * otherwise start */
-    int64_t slack; /* ns by which it can be longer without a longer
-                    * iteration */
     uint64_t bytes;
-    uint32_t at;     /* index of the rank */
-    uint32_t row;    /* index in the recorded order of the rank's jobs */
-    uint32_t other;  /* the other end, or FD_NO_PIPE_JOB */
-    uint32_t before; /* the last job of its rank that ended before its start */
+    uint32_t at;    /* index of the rank */
+    uint32_t row;   /* index in the recorded order of the rank's jobs */
+    uint32_t other; /* the other end, or FD_NO_PIPE_JOB */
     int32_t iteration;
     int32_t micro_batch; /* -1: unknown, like the following numbers */
     int32_t stage;       /* global */
@@ -69,16 +62,9 @@ typedef struct fd_pipe_rank {
     int64_t unsure; /* maximum error in ns; -1: unknown */
 } fd_pipe_rank;
 
-typedef struct fd_pipe_cell {
-    uint32_t first; /* index of its first job */
-    uint32_t end;
-} fd_pipe_cell;
-
 typedef struct fd_pipe {
     FD_VECTOR(fd_pipe_rank) ranks;
     FD_VECTOR(fd_pipe_job) jobs;
-    FD_VECTOR(int32_t) iterations; /* ascending */
-    fd_pipe_cell *cells;           /* owned */
     uint32_t lines;
     uint32_t stages; /* number of places */
     uint32_t chunks; /* maximum of global stages per rank */
@@ -96,28 +82,13 @@ void fd_pipe_clear(fd_pipe *p);
 fd_status fd_pipeline_add_rank(fd_pipe *p, const fd_pipe_rank *rank);
 fd_status fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job);
 
-/* Derive missing facts, sort, and split into cells, after the last job. Stages
- * and chunks that are set already are kept. */
-fd_status fd_pipeline_settle(fd_pipe *p);
-
-static inline fd_pipe_cell
-fd_pipeline_cell(const fd_pipe *p, uint32_t rank, uint32_t iteration)
-{
-    return p->cells[(size_t)rank * p->iterations.count + iteration];
-}
-
-/* "F", "RA", ..., "OTHER" */
-extern const char *const fd_pipe_kind_names[FD_PIPE_KINDS];
+/* Derive missing facts and sort, after the last job. Stages and chunks that are
+ * set already are kept. */
+void fd_pipeline_settle(fd_pipe *p);
 
 /* Return the kind with this name in upper or lower case: the names above, and
  * load, forward, backward, send, receive, reduce, optimizer. */
 uint8_t fd_pipe_kind_named(const char *word);
-
-static inline bool
-fd_pipe_computes(const fd_pipe_job *job)
-{
-    return fd_job_is_compute((fd_job_kind)job->kind);
-}
 
 static inline bool
 fd_pipe_moves(const fd_pipe_job *job)

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "pipeline/report/recorded_jobs.h"
+#include "pipeline/recorded/recorded_jobs.h"
 
 static fd_status
 job_of(fd_trace *trace, fd_trace_rank *rank, const char *kind,

@@ -3,7 +3,7 @@
 #define FD_RECORDED_JOBS_H
 
 #include "clocks/clock_fit.h"
-#include "pipeline/report/pipeline_stats.h"
+#include "pipeline/recorded/pipeline_stats.h"
 #include "trace/trace.h"
 
 /* Facts of a rank in addition to its jobs. */

@@ -1,4 +1,4 @@
-#include "pipeline/report/pipeline_match.h"
+#include "pipeline/recorded/pipeline_match.h"
 
 #include "base/hash.h"
 
@@ -133,31 +133,4 @@ void
 fd_pipe_matches_clear(fd_pipe_matches *found)
 {
     fd_vector_clear(&found->alone);
-}
-
-/* Return the time when both ends had begun. A send that ended before that was
- * buffered: it did not wait. */
-static int64_t
-meeting_time(const fd_pipe *p, uint32_t at)
-{
-    const fd_pipe_job *job = &p->jobs.list[at];
-    if (job->other == FD_NO_PIPE_JOB || (job->flags & FD_PIPE_POSTED) != 0) {
-        return job->start;
-    }
-    int64_t there = p->jobs.list[job->other].start;
-    if (fd_pipe_sends(job) && there >= job->end) {
-        return job->start;
-    }
-    return there < job->start ? job->start
-         : there > job->end   ? job->end
-                              : there;
-}
-
-void
-fd_pipeline_meet(fd_pipe *p)
-{
-    for (uint32_t i = 0; i < p->jobs.count; i++) {
-        fd_pipe_job *job = &p->jobs.list[i];
-        job->ready = fd_pipe_moves(job) ? meeting_time(p, i) : job->start;
-    }
 }

@@ -3,7 +3,7 @@
 #ifndef FD_PIPELINE_MATCH_H
 #define FD_PIPELINE_MATCH_H
 
-#include "pipeline/report/pipeline_stats.h"
+#include "pipeline/recorded/pipeline_stats.h"
 
 typedef FD_VECTOR(uint32_t) fd_pipe_list;
 
@@ -17,17 +17,5 @@ typedef struct fd_pipe_matches {
  * another, both point to the first job of the other end. */
 fd_status fd_pipeline_match(fd_pipe_matches *found, fd_pipe *p);
 void fd_pipe_matches_clear(fd_pipe_matches *found);
-
-/* Set `ready` of all transfers, with a common clock. */
-void fd_pipeline_meet(fd_pipe *p);
-
-/* Return the job that begins an end of a transfer: the job itself, or the job
- * that posted it. */
-static inline uint32_t
-fd_pipe_post(const fd_pipe *p, uint32_t job)
-{
-    uint32_t other = p->jobs.list[job].other;
-    return other == FD_NO_PIPE_JOB ? job : p->jobs.list[other].other;
-}
 
 #endif

@@ -1,4 +1,4 @@
-#include "pipeline/report/pipeline_stats.h"
+#include "pipeline/recorded/pipeline_stats.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -14,21 +14,11 @@ static const struct {
     {"iter", FD_PIPE_WHOLE},
 };
 
-const char *const fd_pipe_kind_names[FD_PIPE_KINDS] = {
-    [FD_JOB_LM] = "LM",        [FD_JOB_F] = "F",
-    [FD_JOB_B] = "B",          [FD_JOB_I] = "I",
-    [FD_JOB_W] = "W",          [FD_JOB_SA] = "SA",
-    [FD_JOB_RA] = "RA",        [FD_JOB_SG] = "SG",
-    [FD_JOB_RG] = "RG",        [FD_JOB_RT] = "RT",
-    [FD_JOB_RD] = "RD",        [FD_JOB_OPT] = "OPT",
-    [FD_PIPE_OTHER] = "OTHER", [FD_PIPE_WHOLE] = "ITER",
-    [FD_PIPE_SEND] = "OTHER",  [FD_PIPE_RECEIVE] = "OTHER"};
-
 uint8_t
 fd_pipe_kind_named(const char *word)
 {
     for (uint8_t kind = 0; kind < FD_JOB_KINDS; kind++) {
-        if (strcasecmp(word, fd_pipe_kind_names[kind]) == 0) {
+        if (strcasecmp(word, fd_job_kind_name((fd_job_kind)kind)) == 0) {
             return kind;
         }
     }
@@ -45,9 +35,6 @@ fd_pipe_clear(fd_pipe *p)
 {
     fd_vector_clear(&p->ranks);
     fd_vector_clear(&p->jobs);
-    fd_vector_clear(&p->iterations);
-    fd_free(p->cells);
-    p->cells = NULL;
 }
 
 fd_status
@@ -65,9 +52,7 @@ fd_pipeline_add_job(fd_pipe *p, const fd_pipe_job *job)
     made.at = p->ranks.count - 1;
     made.stage = made.stage > INT16_MAX ? -1 : made.stage; /* no stage */
     made.peer = made.peer > INT16_MAX ? -1 : made.peer;
-    made.ready = made.start;
-    made.slack = 0;
-    made.other = made.before = FD_NO_PIPE_JOB;
+    made.other = FD_NO_PIPE_JOB;
     fd_status status = fd_vector_push(&p->jobs, made);
     p->ranks.list[made.at].end = p->jobs.count;
     return status;
@@ -212,57 +197,7 @@ find_lines(fd_pipe *p)
 
 FD_ORDER_BY(by_time, fd_pipe_job, iteration, start, row)
 
-FD_ORDER_OF(by_number, int32_t)
-
-/* List the distinct numbers of iterations. */
-static fd_status
-list_iterations(fd_pipe *p)
-{
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < p->jobs.count && status == FD_OK; i++) {
-        int32_t number = p->jobs.list[i].iteration;
-        if (i == 0 || p->jobs.list[i - 1].iteration != number) {
-            status = fd_vector_push(&p->iterations, number);
-        }
-    }
-    uint32_t kept = 0;
-    if (status == FD_OK && p->iterations.count > 0) {
-        qsort(p->iterations.list, p->iterations.count,
-              sizeof *p->iterations.list, by_number);
-        for (uint32_t i = 1; i < p->iterations.count; i++) {
-            if (p->iterations.list[i] != p->iterations.list[kept]) {
-                p->iterations.list[++kept] = p->iterations.list[i];
-            }
-        }
-        p->iterations.count = kept + 1;
-    }
-    return status;
-}
-
-static fd_status
-part_iterations(fd_pipe *p)
-{
-    size_t count = (size_t)p->ranks.count * p->iterations.count;
-    p->cells = fd_calloc(count + 1, sizeof *p->cells);
-    if (p->cells == NULL) {
-        return FD_ENOMEM;
-    }
-    for (uint32_t i = 0; i < p->ranks.count; i++) {
-        uint32_t at = p->ranks.list[i].first;
-        for (uint32_t j = 0; j < p->iterations.count; j++) {
-            uint32_t first = at;
-            while (at < p->ranks.list[i].end
-                   && p->jobs.list[at].iteration == p->iterations.list[j]) {
-                at++;
-            }
-            p->cells[(size_t)i * p->iterations.count + j] =
-                (fd_pipe_cell){first, at};
-        }
-    }
-    return FD_OK;
-}
-
-fd_status
+void
 fd_pipeline_settle(fd_pipe *p)
 {
     fill_stages(p);
@@ -278,6 +213,4 @@ fd_pipeline_settle(fd_pipe *p)
                   sizeof *p->jobs.list, by_time);
         }
     }
-    fd_status status = list_iterations(p);
-    return fd_then(status, part_iterations(p));
 }

@@ -1,4 +1,4 @@
-#include "pipeline/report/pipeline_clocks.h"
+#include "pipeline/recorded/pipeline_clocks.h"
 
 #include "clocks/clock_fit.h"
 
@@ -108,15 +108,21 @@ fd_pipeline_clocks(fd_pipe *p)
     return status;
 }
 
-uint32_t
-fd_pipeline_early(const fd_pipe *p)
+fd_status
+fd_pipeline_check_clocks(const fd_pipe *p, fd_error *error)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < p->jobs.count; i++) {
-        const fd_pipe_job *job = &p->jobs.list[i];
-        count += fd_pipe_moves(job) && !fd_pipe_sends(job)
-              && job->other != FD_NO_PIPE_JOB && !(job->flags & FD_PIPE_POSTED)
-              && job->end < p->jobs.list[job->other].start;
+    for (uint32_t i = 0; i < p->ranks.count; i++) {
+        const fd_pipe_rank *rank = &p->ranks.list[i];
+        for (uint32_t j = 0; j < i; j++) {
+            if (p->ranks.list[j].line == rank->line
+                && (rank->unsure < 0 || p->ranks.list[j].unsure < 0)) {
+                return fd_fail(error, FD_EINVAL,
+                               "the clocks of rank %u and rank %u are not"
+                               " aligned: they are of different hosts; omit"
+                               " --require-aligned-clocks for bounds",
+                               p->ranks.list[j].rank, rank->rank);
+            }
+        }
     }
-    return count;
+    return FD_OK;
 }

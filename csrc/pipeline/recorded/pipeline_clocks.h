@@ -4,7 +4,7 @@
 #ifndef FD_PIPELINE_CLOCKS_H
 #define FD_PIPELINE_CLOCKS_H
 
-#include "pipeline/report/pipeline_stats.h"
+#include "pipeline/recorded/pipeline_stats.h"
 
 /* Move the times of ranks with an unknown clock (`unsure` -1) to the clock of
  * the first rank of their line, and set `unsure` to the maximum error. Ranks
@@ -12,7 +12,8 @@
  * matched. */
 fd_status fd_pipeline_clocks(fd_pipe *p);
 
-/* Return the number of receives that ended before their send began. */
-uint32_t fd_pipeline_early(const fd_pipe *p);
+/* Check that ranks of a line have a common clock before transfers bound it.
+ * FD_EINVAL: one does not. */
+fd_status fd_pipeline_check_clocks(const fd_pipe *p, fd_error *error);
 
 #endif
