@@ -118,7 +118,7 @@ class MeasuredSchedule:
         if named is not None:
             return self._try(named)
         if self.micro_batches > self._jobs.computes.sum():
-            return None  # numbers that are no micro-batches of one iteration
+            return None  # the numbers are not those of one iteration
         loads = ("deepspeed-train",) if (self._jobs.kind == KINDS.index("LM")).any() else ()
         found = next((plan for name in (*loads, *_TRIED) if (plan := self._try(name))), None)
         self.difference = ""
