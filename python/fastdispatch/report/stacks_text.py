@@ -23,9 +23,7 @@ def lines(groups: list[StackGroup], incomplete: Sequence[str] = (), *, everythin
 
 def head(group: StackGroup, threads: int) -> str:
     first = group.first
-    ages = sorted(stack.age for stack in group.stacks)
-    long = seconds(ages[0]) if len(ages) == 1 else f"{seconds(ages[0])} to {seconds(ages[-1])}"
-    long = f"at least {long}" if first.state == "killed" else long
+    where = _since(sorted(stack.age for stack in group.stacks), first.state == "killed") + f"in {first.calls[-1]}"
     steps = sorted({stack.step for stack in group.stacks})
     step = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
     state = "" if first.state == "running" else f", {first.state}"
@@ -37,8 +35,17 @@ def head(group: StackGroup, threads: int) -> str:
     if processes:
         names = ", ".join(processes[:4]) + (f" and {len(processes) - 4} more" if len(processes) > 4 else "")
         several = "s" * (len({stack.rank for stack in group.stacks}) > 1)
-        return f"{names} of rank{several} {ranks}{thread}{state}, for {long} in {first.calls[-1]}"
-    return f"rank{plural} {ranks}{of}{thread}{state}: {step}, for {long} in {first.calls[-1]}"
+        return f"{names} of rank{several} {ranks}{thread}{state}, {where}"
+    return f"rank{plural} {ranks}{of}{thread}{state}: {step}, {where}"
+
+
+def _since(ages: Sequence[int], killed: bool) -> str:
+    """Return for how long the innermost calls have run: nothing is known of one that began after the last sign of life
+    of a killed process."""
+    if killed and not ages[-1]:
+        return ""
+    long = seconds(ages[0]) if len(ages) == 1 else f"{seconds(ages[0])} to {seconds(ages[-1])}"
+    return f"for at least {long} " if killed else f"for {long} "
 
 
 def _placed(call: str, line: int) -> str:
@@ -52,7 +59,7 @@ def calls(group: StackGroup, everything: bool) -> Iterator[str]:
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)
     if outer:
         yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"
-    yield from aligned(((seconds(age), printable(call)) for age, call in shown[outer:]), ">", "   ")
+    yield from aligned(((seconds(age) if age else "", printable(call)) for age, call in shown[outer:]), ">", "   ")
 
 
 def collectives(sentences: Sequence[str]) -> Iterator[str]:

@@ -352,6 +352,15 @@ def test_operators_without_pytorch(tmp_path: Path) -> None:
     assert "operators: off (PyTorch was not imported)" in text and "not decided: no steps were found" in text
 
 
+def test_a_process_killed_while_it_runs_has_no_times_of_0(tmp_path: Path) -> None:
+    """Nothing is known of the duration of a call that began after the last sign of life."""
+    with processes.killed("endless.py", tmp_path, "calls"):
+        pass
+    text = processes.fastdispatch("stacks", tmp_path).stdout
+    assert "killed: step 0, " in text and "endless.py:[]:work" in text
+    assert " 0 ns" not in text
+
+
 def test_a_killed_process_shows_its_open_calls(tmp_path: Path) -> None:
     with processes.killed("endless.py", tmp_path, "calls"):
         time.sleep(0.2)
