@@ -15,6 +15,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.read.collectives import GroupCalls, compared_groups, differences, operator_differences
+from fastdispatch.read.source_calls import Sources
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import seconds, spans
 
@@ -52,6 +53,7 @@ class _Standing:
     still: bool  # it has not run in that time
     waits: str
     lines: list[int]  # that the calls execute; 0: unknown
+    source: str = ""  # text of the line that the innermost call executes
     loading: int = 0  # ns for which it waits for a batch of a DataLoader
 
     @property
@@ -68,6 +70,7 @@ class _Standing:
     def text(self) -> str:
         least = "at least " if self.killed else ""
         why = "" if self.collective else f": it {_WAITS[self.waits][0]}"
+        why += f" in `{self.source}`" if why and self.source else ""
         return f"{self.keys[-1]} for {least}{seconds(self.quiet)}{why}"
 
 
@@ -222,9 +225,10 @@ def _standing(trace: Trace, rank: dict[str, Any]) -> Iterator[_Standing]:
     keys = [trace.nodes["key"][trace.contexts["node"][path]] for path in stack]
     loading = [calls["age"][row] for row, key in zip(rows, keys, strict=True) if key.startswith(_LOADER)]
     lines = [calls["line"][row] for row in rows]
+    source = Sources(trace).text(trace.contexts["node"][stack[-1]], lines[-1])
     waits = threads["waits"][main[-1]]
     killed = rank["state"] == "killed"
-    yield _Standing(rank["rank"], killed, stack, keys, quiet, still > 0, waits, lines, max(loading, default=0))
+    yield _Standing(rank["rank"], killed, stack, keys, quiet, still > 0, waits, lines, source, max(loading, default=0))
 
 
 def _is_communication(key: str) -> bool:

@@ -17,6 +17,7 @@ from fastdispatch.files import run_directory
 from fastdispatch.files.inputs import rank_in_header
 from fastdispatch.read.collectives import compared_groups, differences, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
+from fastdispatch.read.source_calls import Sources
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import Trace, load_part
 
@@ -74,6 +75,7 @@ class Stack:
     ages: tuple[int, ...]
     lines: tuple[int, ...]  # that they execute; 0: unknown, the thread is not known to stand still
     process: str = ""  # "worker0-4711": another process of the rank
+    source: str = ""  # text of the innermost line; empty: unknown
 
     @property
     def age(self) -> int:
@@ -86,6 +88,7 @@ class Stack:
             "state": self.state,
             "thread": self.thread,
             "step": self.step,
+            "source": self.source or None,
             "stack": [
                 {"call": call, "kind": kind, "ns": age, "line": line or None}
                 for call, kind, age, line in zip(self.calls, self.kinds, self.ages, self.lines, strict=True)
@@ -158,18 +161,21 @@ _OPEN = ("thread", "context", "age", "line")
 
 
 def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]:
+    sources = Sources(trace)
     nodes, contexts = trace.nodes, trace.contexts
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
     threads, open_calls = rank["threads"], rank["open"]
     for thread, role in enumerate(threads["role"]):
         found = [
-            (nodes["key"][contexts["node"][context]], nodes["kind"][contexts["node"][context]], age, line)
+            (contexts["node"][context], age, line)
             for which, context, age, line in zip(*(open_calls[name] for name in _OPEN), strict=True)
             if which == thread and nodes["kind"][contexts["node"][context]] != "thread"
         ]
         if found:
-            calls, kinds, ages, lines = zip(*found, strict=True)
-            yield Stack(rank["rank"], state, role, rank["run_steps"], calls, kinds, ages, lines)
+            of, ages, lines = zip(*found, strict=True)
+            calls, kinds = (tuple(nodes[name][node] for node in of) for name in ("key", "kind"))
+            source = sources.text(of[-1], lines[-1])
+            yield Stack(rank["rank"], state, role, rank["run_steps"], calls, kinds, ages, lines, source=source)
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,15 @@ class Sources:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.trees: dict[str, ast.Module | None] = {}
+        self.texts: dict[str, list[str]] = {}
 
     @cached_property
     def folders(self) -> list[Path]:
         return list(source_folders(self.trace))
 
-    def tree(self, file: str) -> ast.Module | None:
-        """Return the syntax tree of a recorded file; None if it is absent, or different from the recorded one."""
-        if file not in self.trees:
+    def lines(self, file: str) -> list[str]:
+        """Return the lines of a recorded file; empty if it is absent, or different from the recorded one."""
+        if file not in self.texts:
             nodes = self.trace.nodes
             functions = [
                 (name, line)
@@ -30,8 +31,20 @@ class Sources:
                 if each == file and line
             ]
             path, lines = find_source(file, self.folders, functions)
+            self.texts[file] = [] if path is None else lines
+        return self.texts[file]
+
+    def text(self, node: int, line: int) -> str:
+        """Return a line of the file of a recorded function, as a traceback shows it; empty if it is unknown."""
+        lines = self.lines(self.trace.nodes["file"][node]) if line > 0 else []
+        return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+    def tree(self, file: str) -> ast.Module | None:
+        """Return the syntax tree of a recorded file; None if it is absent, or different from the recorded one."""
+        if file not in self.trees:
+            lines = self.lines(file)
             try:
-                self.trees[file] = None if path is None else ast.parse("".join(lines))
+                self.trees[file] = ast.parse("".join(lines)) if lines else None
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 self.trees[file] = None
         return self.trees[file]

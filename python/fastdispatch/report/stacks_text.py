@@ -55,7 +55,10 @@ def _placed(call: str, line: int) -> str:
 
 def calls(group: StackGroup, everything: bool) -> Iterator[str]:
     """Yield calls, outermost first, each with the time since its start on the first of the ranks."""
-    shown = list(zip(group.first.ages, map(_placed, group.first.calls, group.first.lines), strict=True))
+    first = group.first
+    shown = list(zip(first.ages, map(_placed, first.calls, first.lines), strict=True))
+    if first.source:
+        shown[-1] = (shown[-1][0], f"{shown[-1][1]}: {first.source}")
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)
     if outer:
         yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"

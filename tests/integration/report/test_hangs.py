@@ -70,6 +70,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, 
             processes.wait_for(lambda kind=kind: stands(folder / kind))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(limits, "HANG_S", LIMIT)
+            patch.syspath_prepend(processes.ISOLATED)  # the command of the recordings is that of tests/warm.py
             running = {kind: fastdispatch.findings(folder / kind) for kind in kinds}
     finally:
         for process in chain(*programs.values()):
@@ -78,6 +79,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, 
             process.wait(60)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "HANG_S", LIMIT)
+        patch.syspath_prepend(processes.ISOLATED)
         return {kind: (running[kind], fastdispatch.findings(folder / kind), folder / kind) for kind in kinds}
 
 
@@ -88,6 +90,10 @@ def hangs(found: Findings) -> list[Finding]:
 def line_of(kind: str) -> int:
     lines = PROGRAM.read_text(encoding="utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# here: {kind}"))
+
+
+def text_of(line: int) -> str:
+    return f" in `{PROGRAM.read_text(encoding='utf-8').splitlines()[line - 1].strip()}`"
 
 
 @pytest.mark.parametrize("kind", [*ALONE, *RANKS])
@@ -104,6 +110,7 @@ def test_programs_that_stand_still(kind: str, runs: dict[str, tuple[Findings, Fi
         assert found.evidence["quiet_ns"] >= LIMIT * 1e9
         assert not waits or found.evidence["waits"] == waits
         assert ("at least" in found.title) == (findings is dead)
+        assert found.where.path[-1].startswith(PROGRAM.name) <= (text_of(found.where.line) in found.title)
     stacks = [stack for stack in live.stacks(str(out)) if stack.rank in ranks and stack.thread == "main"]
     assert [stack.state for stack in stacks] == ["killed"] * len(ranks)
     assert all(stack.age >= LIMIT * 1e9 for stack in stacks)
