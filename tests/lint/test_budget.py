@@ -73,7 +73,7 @@ BUDGET: dict[str, int] = {
     "tests/gpu": 900,
     "tests/integration": 16650,
     "tests/isolated": 3850,
-    "tests/lint": 1100,
+    "tests/lint": 850,
     "tests/matrix": 450,
     "tests/oracle": 750,
     "tests/programs": 1550,
