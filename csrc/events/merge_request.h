@@ -5,10 +5,7 @@
 #include "events/alignment/clock_alignment.h"
 
 typedef struct fd_timeline_request {
-    const char *output;   /* path; a suffix selects native Perfetto; a folder
-                         * with `paddle` */
-    bool paddle;          /* write the files of
-                  * events/readers/paddle_profile.h instead */
+    const char *output;   /* path; a suffix selects native Perfetto */
     bool named_durations; /* add durations to the names of slices */
     bool has_times;       /* copy only events that overlap these times */
     int64_t begin_ns;     /* ns since the earliest event of all inputs */

@@ -188,8 +188,8 @@ static PyMethodDef functions[] = {
         "timeline_merge", fd_timeline_merge_py,
         "timeline_merge($module, inputs, output, *, align='wall',\n"
         "               ranks=None, sorted=False, steps=None,\n"
-        "               paddle=False, named_durations=False,\n"
-        "               progress=None, strict=False, times=None)\n--\n\n"
+        "               named_durations=False, progress=None, strict=False,\n"
+        "               times=None)\n--\n\n"
         "Merge timelines of many ranks."),
     FD_KEYWORD_METHOD(
         "timeline_slices", fd_timeline_slices_py,

@@ -101,7 +101,6 @@ def timeline_merge(
     ranks: list[int] | None = None,
     sorted: bool = False,
     steps: tuple[int, int] | None = None,
-    paddle: bool = False,
     named_durations: bool = False,
     progress: Callable[[int, int], object] | None = None,
     strict: bool = False,
@@ -113,8 +112,8 @@ def timeline_merge(
     all events by time, with a temporary file. ``inputs``: files, each with the rank in its name. ``align``: none, wall,
     start, auto, pingpong, collective or p2p (docs/concepts/clocks.md); ``strict`` rejects inputs with unknown clock
     errors. ``steps``: the first step to keep, and one past the last. ``times``: keep events
-    that overlap the times from the first up to the second, in ns since the first event; None: no bound. ``paddle``:
-    write the two files of Paddle's tool into the folder ``output``. ``progress(done, total)`` receives bytes of input.
+    that overlap the times from the first up to the second, in ns since the first event; None: no bound.
+    ``progress(done, total)`` receives bytes of input.
     Returns one dict per input: file, rank, format, program, used, left_out, world, events, arrows, filtered (by
     ``steps`` and ``times``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb,
     uncertainty_ns and residual_ns (None: unknown), violations, and events that a native trace changes: aside, crossed,

@@ -2,7 +2,6 @@
 
 #include "events/alignment/profiler_flows.h"
 #include "events/event_inputs.h"
-#include "events/readers/paddle_profile.h"
 #include "events/recorded/between_ranks.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_filter.h"
@@ -425,7 +424,7 @@ fd_timeline_merge(const fd_timeline_request *request,
     merging m = {.request = request, .error = error};
     fd_status status =
         fd_timeline_inputs_find(request, inputs, count, &m.inputs, error);
-    if (status == FD_OK && request->has_steps && !request->paddle) {
+    if (status == FD_OK && request->has_steps) {
         status = fd_timeline_inputs_find_steps(request, &m.inputs, error);
     }
     if (status == FD_OK && request->sorted
@@ -438,14 +437,8 @@ fd_timeline_merge(const fd_timeline_request *request,
     if (status == FD_OK && request->strict) {
         status = fd_timeline_align_check(m.inputs.list, m.inputs.count, error);
     }
-    if (status == FD_OK && !request->paddle) {
-        status = fd_timeline_between_find(&m.between, &m.inputs, error);
-    }
-    if (status == FD_OK) {
-        status = request->paddle ? fd_timeline_paddle_profile(
-                     request, &m.inputs, &m.clock, error)
-                                 : write_all(&m);
-    }
+    fd_then(status, fd_timeline_between_find(&m.between, &m.inputs, error));
+    fd_then(status, write_all(&m));
     for (uint32_t i = 0; i < count; i++) {
         fd_timeline_survey_clear(&inputs[i].survey);
     }

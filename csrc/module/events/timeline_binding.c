@@ -19,7 +19,6 @@ typedef struct arguments {
     uint64_t steps[2];
     bool has_times;
     int64_t times[2];
-    bool paddle;
     bool named_durations;
     fd_timeline_align align;
     int strict;
@@ -223,7 +222,6 @@ merge_inputs(PyObject *module, arguments *a)
                                    .has_times = a->has_times,
                                    .begin_ns = a->times[0],
                                    .end_ns = a->times[1],
-                                   .paddle = a->paddle,
                                    .named_durations = a->named_durations,
                                    .sorted = a->sorted != 0,
                                    .progress = fd_report_progress,
@@ -242,27 +240,25 @@ merge_inputs(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs",   "output", "align",  "ranks",
-                            "sorted",   "steps",  "paddle", "named_durations",
-                            "progress", "strict", "times",  NULL};
+    static char *names[] = {
+        "inputs",          "output",   "align",  "ranks", "sorted", "steps",
+        "named_durations", "progress", "strict", "times", NULL};
     arguments a = {.align = FD_ALIGN_WALL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *steps = Py_None;
     PyObject *times = Py_None;
     PyObject *progress = Py_None;
-    int paddle = 0;
     int named_durations = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$O&OpOppOpO:timeline_merge", names,
+            args, kwargs, "O!O&|$O&OpOpOpO:timeline_merge", names,
             &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
-            fd_take_align, &a.align, &ranks, &a.sorted, &steps, &paddle,
+            fd_take_align, &a.align, &ranks, &a.sorted, &steps,
             &named_durations, &progress, &a.strict, &times)
         && fd_take_inputs(inputs, &a.paths, &a.inputs, &a.count)
         && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)
         && take_steps(&a, steps) && take_times(&a, times)) {
-        a.paddle = paddle != 0;
         a.named_durations = named_durations != 0;
         a.progress.function = progress;
         made = merge_inputs(module, &a);

@@ -24,16 +24,6 @@ use_log(const uint8_t *data, size_t size)
     fd_status status = fd_timeline_merge(&request, &input, 1, NULL);
     if (status == FD_OK) {
         use_merged(input.events);
-        input = (fd_timeline_input){.path = "workerlog.1", .rank = 1};
-        request = (fd_timeline_request){.output = ".",
-                                        .paddle = true,
-                                        .named_durations = true,
-                                        .align = FD_ALIGN_WALL};
-        must(fd_timeline_merge(&request, &input, 1, NULL) == FD_OK);
-        input = (fd_timeline_input){.path = "pipeline_profile_perfetto.json"};
-        request = (fd_timeline_request){.output = "again.json"};
-        must(fd_timeline_merge(&request, &input, 1, NULL) == FD_OK);
-        must(input.lost == 0 && input.repaired == 0);
     }
     must(status == FD_OK || status == FD_EFORMAT);
 }

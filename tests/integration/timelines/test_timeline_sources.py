@@ -215,6 +215,34 @@ def test_paddle_names_contain_durations(tmp_path: Path) -> None:
     assert plain[0]["name"] == "forward_0"
 
 
+def test_paddle_files_as_text(tmp_path: Path) -> None:
+    jobs_at = "".join(job_line(0, "forward", 0, at, at + 2000) for at in (10_000, 20_000))
+    write_logs(tmp_path, {"workerlog.2": f"Schedule Profiler start at step 4 and end at step 5\n{jobs_at}"})
+    pictures(tmp_path, tmp_path, "--devices", "2", "--steps", "5")
+
+    def edges(job: object, step: object) -> list[str]:
+        made = []
+        for name, cat, row, color, args in (
+            ("forward_0", "forward", job, "running", ',"args":{"job":0,"micro_batch":0,"step":5}'),
+            ("step5", "step", step, "unknown", ""),
+        ):
+            head, tail = f'{{"name":"{name} (2.000 ms)","cat":"{cat}","ph"', f'"cname":"thread_state_{color}"'
+            made.append(f'{head}:"B","ts":20000.456,"pid":0,"tid":{row},{tail}{args}}}')
+            made.append(f'{head}:"E","ts":22000.456,"pid":0,"tid":{row},{tail}}}')
+        return made
+
+    def text(lines: list[str]) -> str:
+        return '{"traceEvents":[\n' + ",\n".join(lines) + "\n]}\n"
+
+    named = '{{"args":{{"name":"{}"}},"cat":"__metadata","name":"thread_name","ph":"M","pid":0,"tid":{},"ts":0}}'
+    rows = [named.format("STEP", 2333), named.format("GPU:2", 2334)]
+    assert (tmp_path / "pipeline_profile.json").read_text() == text(edges('"GPU2"', '"Step"'))
+    assert (tmp_path / "pipeline_profile_perfetto.json").read_text() == text(edges(2334, 2333) + rows)
+    (line,) = merge_timelines("--paddle", tmp_path, "--steps", "7:9", "-o", tmp_path / "none", status=2)
+    assert line.endswith("workerlog.2: no job of these steps in it: nothing is written")
+    assert not (tmp_path / "none").exists()
+
+
 def test_paddle_defect_1_steps_have_their_numbers(tmp_path: Path) -> None:
     """Only one of the workers says which was the first."""
     write_logs(tmp_path, {"workerlog.0": log(), "workerlog.1": log(stage=1, first=5)})

@@ -9,10 +9,11 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastdispatch import load
@@ -140,22 +141,41 @@ def run(arguments: argparse.Namespace) -> None:
     inputs = list(with_ranks(files, arguments.devices))
     if arguments.last is not None:
         arguments.steps = last_steps([path for path, _ in inputs], arguments.last)
-    with new_folder(Path(output)) if arguments.paddle else nullcontext(), progress_bar() as progress:
-        rows = timeline_merge(
+    if arguments.paddle:
+        rows = merge_as_paddle(arguments, inputs, Path(output))
+    else:
+        rows = merge(arguments, inputs, output, arguments.steps)
+    for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
+        message(line)
+
+
+def merge(
+    arguments: argparse.Namespace, inputs: list[tuple[str, int]], output: str, steps: tuple[int, int] | None
+) -> list[dict[str, Any]]:
+    with progress_bar() as progress:
+        return timeline_merge(
             inputs,
             output,
             align=arguments.align,
             ranks=arguments.ranks,
             sorted=arguments.sorted,
-            steps=arguments.steps,
+            steps=steps,
             times=arguments.time,
-            paddle=arguments.paddle,
-            named_durations=(arguments.durations or ("name" if arguments.paddle else "args")) == "name",
+            named_durations=arguments.durations == "name" and not arguments.paddle,
             progress=progress,
             strict=arguments.require_aligned_clocks,
         )
-    for line in warnings(rows, arguments.ranks, arguments.align, alone=arguments.devices is None):
-        message(line)
+
+
+def merge_as_paddle(arguments: argparse.Namespace, inputs: list[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
+    """Merge all steps, then write those of them that are wanted: the files number the steps of all ranks."""
+    from fastdispatch.cli.timeline.paddle_profile import write_profile
+
+    with TemporaryDirectory() as made, new_folder(folder):
+        merged = Path(made, "merged.json")
+        rows = merge(arguments, inputs, str(merged), None)
+        jobs = write_profile(merged, rows, folder, arguments.steps, arguments.durations != "args")
+    return [row | {"events": jobs.get(row["file"], 0)} for row in rows]
 
 
 def with_ranks(files: Sequence[Path], devices: Sequence[int] | None) -> Iterator[tuple[str, int]]:
