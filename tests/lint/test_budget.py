@@ -71,7 +71,7 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 900,
-    "tests/integration": 16650,
+    "tests/integration": 16700,
     "tests/isolated": 3850,
     "tests/lint": 850,
     "tests/matrix": 450,

@@ -17,9 +17,13 @@ _RESULTS |= {"prediction", "predictions", "scores", "grad", "grads", "gradients"
 
 
 def makes_input(steps: MeasuredSteps, path: int) -> bool:
-    """Whether a function makes input, by its name; not one that trains, nor one with the model or its results."""
+    """Whether a function makes input, by its name; not one that trains, nor one with the model or its results, nor one
+    whose result is not used."""
     if not MAKES_INPUT.search(steps.name(path).lower()):
         return False
     if any(steps.phase(row) in (FORWARD, BACKWARD, OPTIMIZER) for row in (path, *steps.below(path))):
+        return False
+    caller = steps.caller(path)
+    if caller >= 0 and steps.sources.discards(steps.paths["node"][caller], steps.name(path)):
         return False
     return not _RESULTS & steps.sources.arguments(steps.paths["node"][path])

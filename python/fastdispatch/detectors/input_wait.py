@@ -125,7 +125,7 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding]:
             proof += f"; mostly on rank{'s' * (len(ranks) != 1)} {spans(ranks)}"
         yield steps.finding(
             ID,
-            _title(steps, blamed, waits, of_worker),
+            _title(steps, blamed, waits, of_worker, by_name=paths is not loaders and makes_input(steps, paths[0])),
             steps.where(blamed) if of_worker is None else of_worker.where,
             time,
             proof,
@@ -140,11 +140,13 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding]:
         )
 
 
-def _title(steps: MeasuredSteps, blamed: int, waits: bool, of_worker: Blame | None) -> str:
+def _title(steps: MeasuredSteps, blamed: int, waits: bool, of_worker: Blame | None, *, by_name: bool) -> str:
     if of_worker is not None:
         return f"the loop waits for worker processes of the loader, mostly for {of_worker.name}"
     if waits:
         return "the loop waits for worker processes of the loader"
+    if by_name and steps.is_user(blamed):
+        return f"the loop waits for its input, in {steps.name(blamed)} (judged by its name)"
     return f"the loop waits for its input, in {steps.name(blamed) if steps.is_user(blamed) else 'the loader'}"
 
 

@@ -125,6 +125,14 @@ class Sources:
         found = [call for start in starts for call in _calls_in(start) if called(call) in names and not call.args]
         return sorted({id(call): call for call in found}.values(), key=lambda call: call.lineno)
 
+    def discards(self, node: int, name: str) -> bool:
+        """Return whether a function calls ``name`` and uses no result of it."""
+        function = self.function(node)
+        statements = [] if function is None else [each for each in inside(function) if isinstance(each, ast.Expr)]
+        alone = {id(each.value) for each in statements}
+        found = [call for call in self.calls(node) if called(call) == name]
+        return bool(found) and all(id(call) in alone for call in found)
+
     def calls(self, node: int) -> Iterator[ast.Call]:
         """Yield the calls in a function, by line, without those in functions and classes defined in it."""
         function = self.function(node)

@@ -24,7 +24,7 @@ FILES = {path.stem: path for path in sorted(PROGRAMS.rglob("*.py")) if path.stem
 NAMES = [name for name, path in FILES.items() if "FINDING" in path.read_text()]
 
 #: Detectors without a program here: they need a GPU (test_findings_gpu.py), a budget, or an engine.
-OTHERS = {"launch-bound", "allocator-retry", "own-cost", "pipeline-bubble"}
+OTHERS = {"launch-bound", "single-precision", "allocator-retry", "own-cost", "pipeline-bubble"}
 
 
 @pytest.fixture(scope="module")

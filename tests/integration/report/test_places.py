@@ -109,3 +109,40 @@ def test_a_conversion_of_a_word_is_not_a_read_of_a_tensor(program: Path) -> None
     found = read_of(program, "itself")
     assert found.where.key.endswith("train.py:[]:by_itself")
     assert (found.where.line, found.where.called_from) == (line_of(PROGRAM, "float(loss)"), "")
+
+
+READS = """
+import sys
+import time
+import torch
+
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+
+def read_state():
+    time.sleep(0.01)
+    return torch.ones(8, 8)
+
+def used():
+    return model(read_state())
+
+def not_used():
+    read_state()
+    return model(torch.ones(8, 8))
+
+def main(forward):
+    for _ in range(20):
+        forward().sum().backward()
+        optimizer.step()
+
+main({"used": used, "not_used": not_used}[sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("kind", ["used", "not_used"])
+def test_a_function_named_as_one_of_input_is_one_if_its_result_is_used(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "reads.py").write_text(READS)
+    processes.successful("run", "--out", "out", "--steps", "all", "reads.py", kind, folder=tmp_path)
+    titles = [each.title for each in fastdispatch.findings(tmp_path / "out") if each.id == "input-wait"]
+    expected = ["the loop waits for its input, in read_state (judged by its name)"]
+    assert titles == (expected if kind == "used" else [])
