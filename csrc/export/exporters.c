@@ -10,7 +10,6 @@ static const fd_exporter exporters[] = {
     {"callgraph", fd_export_callgraph, false},
     {"chrome", fd_export_chrome, true},
     {"dot", fd_export_dot, false},
-    {"folded", fd_export_folded, false},
     {"perfetto", fd_export_perfetto, true},
     {"pprof", fd_export_pprof, false},
 };

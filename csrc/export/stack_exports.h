@@ -5,11 +5,6 @@
 
 #include "trace/export_options.h"
 
-/* Write folded stacks, one "main;step;forward 123" per line, for
- * flamegraph.pl, inferno and speedscope:
- * https://github.com/brendangregg/FlameGraph. */
-fd_export fd_export_folded;
-
 /* Write https://github.com/google/pprof/blob/main/proto/profile.proto, not
  * compressed: a sample for each context, with calls, self time, self time on a
  * GPU, resumes, and bytes communicated and allocated. */

@@ -521,8 +521,7 @@ class Trace:
         strict: bool = False,
         leaves: int = 0,
     ) -> bytes:
-        """Return a file for another program: ``callgraph``, ``dot``, ``folded``,
-        ``pprof``, ``chrome`` or ``perfetto``.
+        """Return a file for another program: ``callgraph``, ``dot``, ``pprof``, ``chrome`` or ``perfetto``.
 
         ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: alignment of clocks of several
         ranks, as in :func:`timeline_merge`. ``ArgumentError`` for an invalid option, :class:`Error` if a required

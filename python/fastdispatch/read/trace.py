@@ -14,6 +14,7 @@ from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
+from fastdispatch.read.folded_stacks import folded_stacks
 from fastdispatch.read.rank_rows import RankRow
 from fastdispatch.read.views import Views
 
@@ -234,6 +235,8 @@ class Trace(Views):
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default. ``leaves``: the
         number of boxes without callees on a line of a picture, 0 the default.
         """
+        if format == "folded":
+            return folded_stacks(self.core, self.index(rank), weight).encode()
         return self.core.export(
             format,
             rank=self.index(rank),

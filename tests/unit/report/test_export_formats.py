@@ -43,6 +43,22 @@ def test_folded_stacks_of_all_ranks(dump: Path, tmp_path: Path) -> None:
     }
 
 
+def test_folded_stacks_without_the_figure_count_calls(dump: Path) -> None:
+    """The order is depth-first; callees are in the order of the trace."""
+    trace = fastdispatch.load(dump)
+    lines = [
+        "main;train.py:[]:step 3",
+        f"main;train.py:[]:step;{HOSTILE.replace(';', ':')} 1",
+        "main;train.py:[]:step;nn.py:[Net]:forward 3",
+        "main;train.py:[]:step;nn.py:[Net]:forward;aten::mm 6",
+    ]
+    for weight in ("calls", "gpu"):
+        assert trace.export("folded", rank=0, weight=weight).decode().splitlines() == lines
+    assert trace.export("folded", rank=1) == f"main;train.py:[]:step {4 * MS}\n".encode()
+    with pytest.raises(fastdispatch.Error, match="weight=heavy is unknown"):
+        trace.export("folded", weight="heavy")  # type: ignore[arg-type]
+
+
 @pytest.fixture(scope="module")
 def published_profile() -> Any:
     """The message ``perftools.profiles.Profile`` as a package on PyPI publishes it: its module is older than what
