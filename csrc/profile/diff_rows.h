@@ -25,6 +25,7 @@ typedef struct fd_diff_request {
     bool same_speed;         /* do not divide by the common speed ratio */
     double busy[2]; /* time per step on a CPU or waiting for one; 0: unknown.
                          The speed of the machine is within their ratio */
+    double idle[2]; /* time per step neither so, nor for other ranks */
 } fd_diff_request;
 
 typedef struct fd_diff_figures {
@@ -81,6 +82,8 @@ typedef struct fd_diff {
      * are divided by it before they are compared */
     double speed;
     double least_speed; /* `speed` for fastest steps */
+    double idle; /* change of the time of a step in which main threads are
+                  * blocked: by locks, devices, files; 0: unknown */
 } fd_diff;
 
 #endif

@@ -125,9 +125,28 @@ change_direction(double before, double after, double noise)
     return after - before > noise ? 1 : before - after > noise ? -1 : 0;
 }
 
+/* Return the direction in which the mean of a time changed that the fastest
+ * steps do not have: a lock is free in some of them. A busy machine makes such
+ * steps too, but its threads are not blocked, and few steps of a whole run are
+ * within the uncertainty of the mean. */
+static int
+blocked_direction(const fd_diff *diff, const fd_diff_row *row, double before,
+                  double noise)
+{
+    const fd_diff_figures *side = row->side;
+    double growth = side[1].time - side[0].time;
+    if (diff->idle * growth <= 0 || fabs(diff->idle) < fabs(growth) / 2) {
+        return 0;
+    }
+    double of_mean = hypot(side[0].spread / sqrt((double)diff->steps[0]),
+                           side[1].spread / sqrt((double)diff->steps[1]));
+    return change_direction(before, side[1].time,
+                            fmax(noise, DEVIATIONS * of_mean));
+}
+
 /* Return the direction in which a time changed at a speed of the machine. A
- * busy machine makes only some steps longer: a real change affects both the
- * mean and the fastest step. */
+ * busy machine makes only some steps longer: a real change of work affects
+ * both the mean and the fastest step. */
 static int
 time_direction(const fd_diff *diff, const fd_diff_row *row, double threshold,
                double speed, double least_speed)
@@ -147,7 +166,9 @@ time_direction(const fd_diff *diff, const fd_diff_row *row, double threshold,
     int of_least = change_direction(least, row->side[1].least,
                                     fmax(threshold * least, share));
     int of_mean = change_direction(before, row->side[1].time, noise);
-    return of_mean == of_least ? of_mean : 0;
+    return of_mean == of_least ? of_mean
+         : of_least == 0       ? blocked_direction(diff, row, before, noise)
+                               : 0;
 }
 
 /* Return the changes of a time. The speed is not that of all functions: a
@@ -272,6 +293,7 @@ fd_diff_make(fd_diff *diff, const fd_diff_request *request)
     }
     diff->selected = diff->steps[0] > 0 && is_selected(&request->sides[0])
                   && is_selected(&request->sides[1]);
+    diff->idle = request->idle[1] - request->idle[0];
     diff->by_least = diff->steps[0] > 1 && diff->steps[1] > 1
                   && request->grouping != FD_BY_MODULE;
     fd_diff_join join = {.diff = diff};

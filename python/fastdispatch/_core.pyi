@@ -479,6 +479,7 @@ class Trace:
         threshold: float = 0.1,
         same_speed: bool = False,
         busy: tuple[float, float] = (0, 0),
+        idle: tuple[float, float] = (0, 0),
         waits: tuple[bytes, bytes] | None = None,
     ) -> dict[str, Any]:
         """Compare a step of this trace with one of another (csrc/profile/profile_diff.h); times in ns.
@@ -488,8 +489,9 @@ class Trace:
         total). ``calls``: caller (-1: the
         outside), callee (rows), changes, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of
         each, ``speed``: the common change of all times, removed unless ``same_speed``. ``threshold``: a share.
-        ``busy``: time of a step on a CPU or waiting for one, which limits the speed; 0: unknown. ``waits``: a byte per
-        node of each (read/waiting.py). ``ArgumentError`` for an invalid ``by``."""
+        ``busy``: time of a step on a CPU or waiting for one, which limits the speed; 0: unknown. ``idle``: time
+        in which its main threads are blocked, but not for other ranks. ``waits``: a byte per node of each
+        (read/waiting.py). ``ArgumentError`` for an invalid ``by``."""
 
     def renamed(self, file: str, to: str, /) -> Trace:
         """Return a copy with another name of a file in the keys of functions."""

@@ -83,9 +83,9 @@ take_waits(fd_diff_request *request, PyObject *pair)
 PyObject *
 fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"",     "rank",      "after_rank",
-                            "by",   "threshold", "same_speed",
-                            "busy", "waits",     NULL};
+    static char *names[] = {"",          "rank",       "after_rank", "by",
+                            "threshold", "same_speed", "busy",       "idle",
+                            "waits",     NULL};
     PyObject *after;
     const char *by = "node";
     PyObject *waits = Py_None;
@@ -95,10 +95,10 @@ fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs)
         .threshold = 0.1};
     fd_diff diff;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!|$iisdp(dd)O:diff", names, Py_TYPE(self), &after,
-            &request.sides[0].rank, &request.sides[1].rank, &by,
+            args, kwargs, "O!|$iisdp(dd)(dd)O:diff", names, Py_TYPE(self),
+            &after, &request.sides[0].rank, &request.sides[1].rank, &by,
             &request.threshold, &same_speed, &request.busy[0],
-            &request.busy[1], &waits)
+            &request.busy[1], &request.idle[0], &request.idle[1], &waits)
         || !fd_trace_rank_fits(self, request.sides[0].rank)
         || !fd_trace_rank_fits(after, request.sides[1].rank)
         || !fd_take_grouping(by, &request.grouping)) {

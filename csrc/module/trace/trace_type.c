@@ -281,7 +281,8 @@ static PyMethodDef methods[] = {
     FD_KEYWORD_METHOD(
         "diff", fd_trace_diff,
         "diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
-        "     threshold=0.1, same_speed=False, busy=(0, 0), waits=None)\n"
+        "     threshold=0.1, same_speed=False, busy=(0, 0), idle=(0, 0),\n"
+        "     waits=None)\n"
         "--\n\n"
         "Changes, one row per group and per pair of groups."),
     {"renamed", fd_trace_renamed, METH_VARARGS,

@@ -16,7 +16,7 @@ from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.read.steps import number_of_ranks, step_time
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
-from fastdispatch.read.waiting import busy_time, waits_of, work_of_ranks
+from fastdispatch.read.waiting import busy_time, mean_work, waits_of, work_of_ranks
 
 #: Bits of the C core, in their order (csrc/profile/profile_diff.h).
 CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
@@ -170,6 +170,8 @@ class Diff:
         self.traces = (before, after)
         #: Time per step on a CPU or in the queue for one, ns; 0: unknown.
         self.busy = (_busy(before, ranks[0]), _busy(after, ranks[1]))
+        #: Time per step in which main threads sleep, wait for a device, a file or a lock, ns; 0: unknown.
+        self.idle = (self._idle(0, ranks[0]), self._idle(1, ranks[1])) if all(self.busy) else (0.0, 0.0)
         self.found = before.core.diff(
             after.core,
             rank=before.index(ranks[0]),
@@ -178,6 +180,7 @@ class Diff:
             threshold=threshold,
             same_speed=same_speed,
             busy=self.busy,
+            idle=self.idle,
             waits=(waits_of(before), waits_of(after)),
         )
         #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
@@ -273,6 +276,9 @@ class Diff:
     def cpu(self) -> float:
         """Time per step on a CPU before, ns; 0: unknown."""
         return _busy(self.traces[0], self.sides[0].rank, queue=False)
+
+    def _idle(self, side: int, rank: int | None) -> float:
+        return max(mean_work(self.rank_work[side], rank)[0] - self.busy[side], 0.0)
 
     def of_rank(self, rank: int) -> Diff:
         """Return the comparison of this rank alone."""

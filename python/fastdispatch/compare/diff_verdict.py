@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch.read.plumbing import plumbing
+from fastdispatch.read.waiting import mean_work
 from fastdispatch.text.formats import seconds
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def verdict(diff: Diff) -> DiffVerdict:
     changed = bool(diff.changed() or diff.changed_calls())
     rank = _changed_rank(diff, after - before) if changed else None
     of = diff if rank is None else diff.of_rank(rank)
-    (work, waits), now = _work_of(of, 0), _work_of(of, 1)
+    (work, waits), now = (mean_work(times, side.rank) for times, side in zip(of.rank_work, of.sides, strict=True))
     machine, communication = (of.cpu or work) * (of.speed - 1), now[1] - waits
     cause = _cause(of, now[0] - work - machine) if changed else None
     part = cause.part if cause is not None else 0.0
@@ -96,15 +97,6 @@ def verdict(diff: Diff) -> DiffVerdict:
     )
     measured = "".join(f"; {each.name} {_growth(each)}" for each in diff.measured.changes)
     return replace(made, text=_text(of, made, cause) + measured)
-
-
-def _work_of(diff: Diff, side: int) -> tuple[float, float]:
-    """Return the time per step in which main threads of a side work, and in which they communicate: the mean of the
-    ranks."""
-    one = diff.sides[side].rank
-    chosen = [times for rank, times in diff.rank_work[side].items() if one in (None, rank)]
-    steps = max(sum(times[2] for times in chosen), 1)
-    return sum(times[0] for times in chosen) / steps, sum(times[1] for times in chosen) / steps
 
 
 def _changed_rank(diff: Diff, change: float) -> int | None:
@@ -243,13 +235,8 @@ def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> DiffRo
 def _growth_of(diff: Diff, pair: Pair) -> float:
     """Return the change without that by the speed of the machine, which has no effect on time off the CPU."""
     change = pair.change
-    idle = _idle_of(diff, 1) - _idle_of(diff, 0) if all(diff.busy) else 0.0
+    idle = diff.idle[1] - diff.idle[0]
     return change if idle * change > 0 and abs(idle) >= abs(change) / 2 else pair.after - pair.before * diff.speed
-
-
-def _idle_of(diff: Diff, side: int) -> float:
-    """Return the time per step in which main threads of a side sleep, wait for a device, a file or a lock."""
-    return max(_work_of(diff, side)[0] - diff.busy[side], 0.0)
 
 
 def _depths(diff: Diff) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fastdispatch._core import Error
-from fastdispatch.detectors import limits
+from fastdispatch.detectors import input_wait, limits, slow_rank
 from fastdispatch.detectors.measured_steps import MeasuredSteps, PartLoader, percent, steps_of
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
 from fastdispatch.detectors.registry import DETECTORS, WITHOUT_STEPS, Detect
@@ -24,7 +24,7 @@ def decide(
     for id, detect in DETECTORS.items():
         decidable = not reason or id in WITHOUT_STEPS
         results += _run(id, detect, steps) if decidable else [NotDecided(id, reason)]
-    found, undecided = sorted_results(results)
+    found, undecided = sorted_results(_without_repeats(results))
     return Findings(path, steps.typical, steps.timed, steps.numbers, found, undecided, missing_ranks(trace.ranks))
 
 
@@ -33,6 +33,20 @@ def sorted_results(results: Sequence[Finding | NotDecided]) -> tuple[list[Findin
     found = [each for each in results if isinstance(each, Finding)]
     found.sort(key=lambda finding: (-finding.gain_ns, finding.id, finding.where.key))
     return found, [each for each in results if isinstance(each, NotDecided)]
+
+
+def _without_repeats(results: Sequence[Finding | NotDecided]) -> list[Finding | NotDecided]:
+    """Return the results without the input of a rank that is slow in the same function: one finding names both."""
+    found = [each for each in results if isinstance(each, Finding)]
+    repeats = [
+        each
+        for each in found
+        for slow in found
+        if (each.id, slow.id) == (input_wait.ID, slow_rank.ID)
+        and each.ranks == slow.ranks
+        and each.where.key in slow.where.path
+    ]
+    return [each for each in results if each not in repeats]
 
 
 def _run(id: str, detect: Detect, steps: MeasuredSteps) -> list[Finding | NotDecided]:

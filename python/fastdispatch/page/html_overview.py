@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,22 +10,16 @@ from fastdispatch.dataset.run_loading import rank_rows
 from fastdispatch.detectors import Findings
 from fastdispatch.read.processes import processes
 from fastdispatch.read.rank_rows import COORDINATES, RankRow
-from fastdispatch.read.steps import PHASE_BITS, PHASES, number_of_ranks
-from fastdispatch.read.summary import in_role
+from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.read.waiting import communicating, is_communication
+from fastdispatch.read.waiting import PARTS, PhaseSplit
 from fastdispatch.report.processes_text import lines
 from fastdispatch.report.report_facts import Facts
 from fastdispatch.report.report_gpu import gpu_sentence
 from fastdispatch.report.report_lines import overload
 from fastdispatch.report.report_paths import paths
 
-#: Parts of a step, in the order of the bar: phases, and what interrupts them.
-PARTS = ("forward", "backward", "optimizer", "data", "communication", "gc", "other")
-
 _PATHS = 12  # hottest paths
-_GC = "gc:gen"
-_ASKING = "torch/"  # its functions also run in a program without a process group
 
 #: Maximum number of figures (ranks x paths) that are read for the parts of each rank; above, phases only.
 _MOST_FIGURES = 2_000_000
@@ -34,7 +27,7 @@ _MOST_FIGURES = 2_000_000
 
 def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the block "data-overview"."""
-    split = _PhaseSplit(trace, about.whole_role)
+    split = PhaseSplit(trace, about.whole_role)
     times = {phase.phase: phase.per_step if about.step else phase.self for phase in about.phases}
     values = {
         "per": "step" if about.step else "recording",
@@ -53,50 +46,7 @@ def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any
     return values, {"ranks": _ranks(trace, rows, split), "steps": _steps(rows)}
 
 
-class _PhaseSplit:
-    """Own time of the main threads by phase, and which paths are communication or garbage collections."""
-
-    def __init__(self, trace: Trace, role: str) -> None:
-        contexts = trace.contexts
-        keys = trace.nodes["key"]
-        communicates = any(is_communication(key) and not key.startswith(_ASKING) for key in keys)
-        interrupts = [
-            "communication" if communicates and waits else "gc" if key.startswith(_GC) else ""
-            for key, waits in zip(keys, communicating(trace), strict=True)
-        ]
-        self.rows = [
-            (row, PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)], interrupts[node])
-            for row, (node, flags, inside) in enumerate(
-                zip(contexts["node"], contexts["flags"], in_role(trace, contexts, role), strict=True)
-            )
-            if inside
-        ]
-
-    def phases(self, contexts: Columns | None) -> dict[str, int]:
-        """Return the own time of each phase, of a recording without steps."""
-        sums = dict.fromkeys(PHASES, 0)
-        for row, phase, _ in self.rows if contexts is not None else ():
-            sums[phase] += contexts["self"][row] if contexts is not None else 0
-        return sums
-
-    def parts(self, times: dict[str, int], contexts: Columns | None) -> dict[str, int]:
-        """Divide the times of phases: communication and collections are separate parts. The sum does not change."""
-        sums = {phase: Counter[str]() for phase in PHASES}
-        own = contexts["self"] if contexts is not None else None
-        for row, phase, interrupt in self.rows if own is not None else ():
-            sums[phase][interrupt or phase] += own[row] if own is not None else 0
-        parts = dict.fromkeys(PARTS, 0)
-        for phase, time in times.items():
-            left = time
-            for interrupt in ("communication", "gc"):
-                part = time * sums[phase][interrupt] // max(sums[phase].total(), 1)
-                parts[interrupt] += part
-                left -= part
-            parts[phase] += left
-        return parts
-
-
-def _ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> Columns:
+def _ranks(trace: Trace, rows: Sequence[RankRow], split: PhaseSplit) -> Columns:
     """Return rank, host, coordinates and parts of each row; of a sum of ranks the parts are phases."""
     if trace.reduced is not None:
         parts = [dict.fromkeys(PARTS, 0) | row.phases for row in rows]
@@ -110,7 +60,7 @@ def _ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> Columns
     }
 
 
-def _parts_of_ranks(trace: Trace, rows: Sequence[RankRow], split: _PhaseSplit) -> list[dict[str, int]]:
+def _parts_of_ranks(trace: Trace, rows: Sequence[RankRow], split: PhaseSplit) -> list[dict[str, int]]:
     detailed = len(trace.ranks) * len(trace.contexts["node"]) <= _MOST_FIGURES
     found = []
     for index, row in enumerate(rows):

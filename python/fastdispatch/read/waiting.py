@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastdispatch.read.steps import PHASE_BITS, PHASES
 from fastdispatch.read.summary import in_role
-from fastdispatch.read.trace import Trace
+from fastdispatch.read.trace import Columns, Trace
 
 #: The function in which backward runs: its own time is that of waiting for gradients and for other threads.
 ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
@@ -21,6 +23,12 @@ _TRANSFERS = re.compile(r"communicat|recv|send|p2p|transfer|exchange", re.IGNORE
 
 #: Operators that wait for a device.
 _READS = ("aten::_local_scalar_dense", "aten::item", "aten::is_nonzero", "aten::nonzero", "torch/cuda/")
+
+#: Parts of a step, in the order of the bar: phases, and what interrupts them.
+PARTS = ("forward", "backward", "optimizer", "data", "communication", "gc", "other")
+
+_GC = "gc:gen"
+_ASKING = "torch/"  # its functions also run in a program without a process group
 
 #: Kinds of the own time of a node (csrc/profile/diff_rows.h).
 _WORKS, _MAY_WAIT, _FOR_RANKS = range(3)
@@ -45,6 +53,51 @@ def waits_of(trace: Trace) -> bytes:
 def communicating(trace: Trace) -> list[bool]:
     """Return for each node whether its own time is communication or waiting for other ranks."""
     return [wait == _FOR_RANKS for wait in waits_of(trace)]
+
+
+class PhaseSplit:
+    """Own time of the main threads by phase, and which paths are communication or garbage collections."""
+
+    def __init__(self, trace: Trace, role: str) -> None:
+        contexts = trace.contexts
+        keys = trace.nodes["key"]
+        communicates = any(is_communication(key) and not key.startswith(_ASKING) for key in keys)
+        interrupts = [
+            "communication" if communicates and waits else "gc" if key.startswith(_GC) else ""
+            for key, waits in zip(keys, communicating(trace), strict=True)
+        ]
+        self.rows = [
+            (row, PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)], interrupts[node])
+            for row, (node, flags, inside) in enumerate(
+                zip(contexts["node"], contexts["flags"], in_role(trace, contexts, role), strict=True)
+            )
+            if inside
+        ]
+
+    def sums(self, contexts: Columns | None) -> dict[str, Counter[str]]:
+        """Return the own time of each phase, by part."""
+        sums = {phase: Counter[str]() for phase in PHASES}
+        own = contexts["self"] if contexts is not None else None
+        for row, phase, interrupt in self.rows if own is not None else ():
+            sums[phase][interrupt or phase] += own[row] if own is not None else 0
+        return sums
+
+    def phases(self, contexts: Columns | None) -> dict[str, int]:
+        """Return the own time of each phase, of a recording without steps."""
+        return {phase: times.total() for phase, times in self.sums(contexts).items()}
+
+    def parts(self, times: dict[str, int], contexts: Columns | None) -> dict[str, int]:
+        """Divide the times of phases: communication and collections are separate parts. The sum does not change."""
+        sums = self.sums(contexts)
+        parts = dict.fromkeys(PARTS, 0)
+        for phase, time in times.items():
+            left = time
+            for interrupt in ("communication", "gc"):
+                part = time * sums[phase][interrupt] // max(sums[phase].total(), 1)
+                parts[interrupt] += part
+                left -= part
+            parts[phase] += left
+        return parts
 
 
 def _transfers(trace: Trace) -> set[int]:
@@ -89,6 +142,14 @@ def work_of_ranks(trace: Trace) -> dict[int, tuple[float, float, int]]:
                 times[waits[node] == _FOR_RANKS] += own
         found[rank["rank"]] = (times[0], times[1], rank["steps"] or 1)
     return found
+
+
+def mean_work(ranks: Mapping[int, tuple[float, float, int]], one: int | None) -> tuple[float, float]:
+    """Return the time per step of work, and of communication, in which :func:`work_of_ranks` divides that of ranks, or
+    of ``one``."""
+    chosen = [times for rank, times in ranks.items() if one in (None, rank)]
+    steps = max(sum(times[2] for times in chosen), 1)
+    return sum(times[0] for times in chosen) / steps, sum(times[1] for times in chosen) / steps
 
 
 def cpu_time(trace: Trace, rank: Mapping[str, Any]) -> int | None:

@@ -10,7 +10,6 @@ from fastdispatch.read.gpu_time import GpuFacts, gpu_facts
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.recording_cost import RecordingCost, recording_cost
 from fastdispatch.read.steps import (
-    PHASE_BITS,
     PHASES,
     Part,
     Window,
@@ -22,9 +21,9 @@ from fastdispatch.read.steps import (
     thread_times,
     time_of_run,
 )
-from fastdispatch.read.summary import in_role, mapping
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.read.waiting import queued_share
+from fastdispatch.read.waiting import PhaseSplit, queued_share
 from fastdispatch.report.report_gpu import why_incomplete
 
 #: Counters of backward time without a forward call.
@@ -114,11 +113,13 @@ class Backward:
 @dataclass
 class Phase:
     """A phase of training, detected automatically: its time in the main threads (together ``Facts.whole``), and in a
-    step (together ``Facts.step``), 0 without steps."""
+    step (together ``Facts.step``), 0 without steps. ``communication``: the part of ``per_step``, without steps of
+    ``self``, that is communication and waiting for other ranks."""
 
     phase: str  # forward, backward, optimizer, data or other
     self: int
     per_step: int
+    communication: int
 
 
 @dataclass
@@ -261,13 +262,16 @@ def _queued(entries: list[dict[str, Any]], role: str) -> int | None:
 
 
 def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:
-    sums = dict.fromkeys(PHASES, 0)
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
-    for own, flags, inside in zip(contexts["self"], contexts["flags"], in_role(trace, contexts, role), strict=True):
-        if inside:
-            sums[PHASES[min(flags & PHASE_BITS, len(PHASES) - 1)]] += own
+    sums = PhaseSplit(trace, role).sums(contexts)
     per_step = phase_times(entries)
-    return [Phase(phase, sums[phase], per_step[phase]) for phase in (*PHASES[1:], PHASES[0])]
+    steps = any(per_step.values())
+    found = []
+    for phase in (*PHASES[1:], PHASES[0]):
+        own = sums[phase].total()
+        talks = (per_step[phase] if steps else own) * sums[phase]["communication"] // max(own, 1)
+        found.append(Phase(phase, own, per_step[phase], talks))
+    return found
 
 
 def _backward(trace: Trace, rank: int | None, entries: list[dict[str, Any]], nodes: Columns) -> Backward:

@@ -310,10 +310,11 @@ def _threads(facts: Facts) -> Iterator[str]:
 
 
 def _phases(facts: Facts) -> Iterator[str]:
-    """Return phases per step if steps were kept, else of the run."""
+    """Return phases per step if steps were kept, else of the run, and communication as one of them."""
     step = facts.step
     whole = step or facts.whole
-    times = [(phase.phase, phase.per_step if step else phase.self) for phase in facts.phases]
+    times = [(phase.phase, (phase.per_step if step else phase.self) - phase.communication) for phase in facts.phases]
+    times.insert(-1, ("communication", sum(phase.communication for phase in facts.phases)))
     shares = [f"{name} {100 * time / whole:.1f} %" for name, time in times if time > 0]
     detected = any(time for name, time in times if name != "other")
     if step or detected:

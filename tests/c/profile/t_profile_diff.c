@@ -269,6 +269,47 @@ waits_are_not_the_machine(void)
     }
 }
 
+/* The fastest steps are equal, the mean is twice as long: the thread is blocked
+ * in some steps, was preempted in some, or was blocked in one of them. */
+static void
+locks_that_are_free_in_some_steps(void)
+{
+    static const picture_call lock[] = {
+        {OTHER(0, FD_NODE_THREAD, "main", 0, 0)},
+        {USER(1, "a.py::step", 10, 50000)},
+        {USER(2, "a.py::lock", 10, 1000)},
+    };
+    for (int kind = 0; kind < 3; kind++) {
+        CLEAN(compared_clear) compared c = {.before = {.trace = NULL}};
+        OK(PICTURE_OF(&c.before, lock));
+        OK(PICTURE_OF(&c.after, lock));
+        for (int side = 0; side < 2; side++) {
+            fd_trace *trace = side == 0 ? c.before.trace : c.after.trace;
+            uint32_t place = fixture_find(trace, "lock");
+            fd_trace_rank *rank = &trace->ranks.list[0];
+            rank->steps = 10;
+            rank->window.applied = true;
+            for (uint32_t i = 0; i < rank->figures.count; i++) {
+                fd_figure *figure = &rank->figures.list[i];
+                bool longer = side == 1 && figure->context == place;
+                figure->steps = 10;
+                figure->self_min = figure->self / 10;
+                figure->self += longer ? 10000 : 0;
+                figure->self_squares = longer && kind == 2 ? 1e8 : 0;
+            }
+        }
+        fd_diff_request request = {.sides = {{c.before.trace, FD_ALL_RANKS},
+                                             {c.after.trace, FD_ALL_RANKS}},
+                                   .grouping = FD_BY_NODE,
+                                   .busy = {5100, 5100},
+                                   .idle = {0, kind == 1 ? 0 : 1000},
+                                   .threshold = 0.1};
+        OK(fd_diff_make(&c.diff, &request));
+        EQUAL(row_of(&c, "a.py:[]:lock")->changes,
+              kind == 0 ? FD_DIFF_SLOWER : 0);
+    }
+}
+
 /* The same number of calls in few of the steps. */
 static void
 calls_in_few_steps(void)
@@ -297,7 +338,7 @@ calls_in_few_steps(void)
 }
 
 RUN(TEST(waits_are_not_the_machine), TEST(calls_in_few_steps),
-    TEST(changes_beyond_the_machine), TEST(one_step_is_not_enough),
-    TEST(slower_modules_are_not_the_machine),
+    TEST(locks_that_are_free_in_some_steps), TEST(changes_beyond_the_machine),
+    TEST(one_step_is_not_enough), TEST(slower_modules_are_not_the_machine),
     TEST(collections_are_not_compared), TEST(ranks_of_one_run_share_no_speed),
     TEST(calls_by_their_ends), TEST(rare_calls_of_selected_steps))

@@ -138,9 +138,11 @@ def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None
 def test_a_sleep_of_one_rank_is_that_of_the_rank(tmp_path: Path) -> None:
     """Not the speed of the machine, whichever of both runs is the first."""
     equal, slow = (record_ranks(tmp_path / name, 2, seconds) for name, seconds in (("equal", 0.02), ("slow", 0.06)))
+    found = [each for each in fastdispatch.findings(slow) if each.where.key.endswith(":load_batch")]
+    assert [(each.id, each.ranks) for each in found] == [("slow-rank", [1])]  # not its input again
     for before, after, word in ((equal, slow, "slow"), (slow, equal, "fast")):
-        found = fastdispatch.diff(before, after).verdict
-        assert (found.rank, found.below and found.below.rpartition(":")[2]) == (1, "load_batch"), found.text
-        assert f": rank 1 became {word}: " in found.text
-        parts = found.part + found.machine + found.communication + found.rest
-        assert parts == pytest.approx(found.after - found.before)
+        made = fastdispatch.diff(before, after).verdict
+        assert (made.rank, made.below and made.below.rpartition(":")[2]) == (1, "load_batch"), made.text
+        assert f": rank 1 became {word}: " in made.text
+        parts = made.part + made.machine + made.communication + made.rest
+        assert parts == pytest.approx(made.after - made.before)

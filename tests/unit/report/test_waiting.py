@@ -11,9 +11,8 @@ import pytest
 import fastdispatch
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.text import sentence
-from fastdispatch.page.html_overview import _PhaseSplit
 from fastdispatch.read.steps import PHASES
-from fastdispatch.read.waiting import busy_time, queued_share
+from fastdispatch.read.waiting import PhaseSplit, busy_time, queued_share
 from fastdispatch.report.report_lines import overload
 from tests.unit.report.call_trees import STEP_COLUMNS, Dump
 
@@ -80,8 +79,11 @@ def test_waiting_in_the_engine_and_for_messages_is_communication(tmp_path: Path)
     for number, trees in enumerate(([tree, tree], [tree])):
         path = Dump(*trees).write(tmp_path / f"{number}.json")
         trace = fastdispatch.load(path)
-        split = _PhaseSplit(trace, "main")
+        split = PhaseSplit(trace, "main")
         parts.append(split.parts(split.phases(trace.contexts), trace.contexts))
+        talks, other = (100 * parts[-1][name] / sum(parts[-1].values()) for name in ("communication", "other"))
+        assert sum(phase.communication for phase in trace.report().facts.phases) == parts[-1]["communication"]
+        assert f": communication {talks:.1f} %, other {other:.1f} %" in str(trace.report())
     assert (parts[0]["communication"], parts[0]["other"]) == (2 * 52 * MS, 2 * 40 * MS)
     assert (parts[1]["communication"], parts[1]["other"]) == (32 * MS, 60 * MS)
 
