@@ -179,6 +179,10 @@ class Slices:
             for key in ("steps", "gpu_steps"):
                 row[key] = RankSteps(np.frombuffer(row[key], self._step))
         self._here = ranks
+        listed = [row or {"rank": -1, "kinds": 0, "basis": "calls"} for row in ranks]
+        self._numbers = np.array([row["rank"] for row in listed], np.int64)
+        self._basis = np.array([row["basis"] for row in listed])
+        self._matched = np.array([matched_kind(row["kinds"]) for row in listed], np.int64)
         self._lanes = Lanes()
         self._launched = Parts("rank", "process", "thread", "start", "end", "correlation")
         self._gpu = Parts("rank", "process", "thread", "start", "end", "correlation", "device", "stream", "work")
@@ -194,10 +198,9 @@ class Slices:
         self._launched.add(rows[runs])
         works = ~runs & (gpu != 0)
         self._gpu.add(rows[works], work=gpu[works])
-        for index, rank in enumerate(self._here):
-            own = rows["rank"] == index
-            if rank is not None and own.any():
-                self._take_rank(index, rank, rows[own], kind[own])
+        self._take_work(rows, kind)
+        matched = (kind & Is.COLLECTIVE != 0) & (kind & self._matched[rows["rank"]] != 0)
+        self._collectives.add(rows[matched], rank=self._numbers[rows["rank"][matched]])
 
     def _take_names(self, rows: Rows, kind: Ints, work: Ints, duration: Ints) -> None:
         named = kind & (Is.STEP | Is.GPU_STEP | Is.AROUND) == 0
@@ -223,12 +226,12 @@ class Slices:
                 keys = [np.full(len(own), rank["rank"], np.int64), rows["stage"][own], step, types]
                 self._jobs.add([key[chosen] for key in keys], duration[own][chosen])
 
-    def _take_rank(self, index: int, rank: FigureRow, rows: Rows, kind: Ints) -> None:
-        lane = rows["thread"].astype(np.int64) << 32 | index
-        self._lanes.add(lane, work_of(rank["basis"], kind), rows["start"], rows["end"])
-        matched = (kind & Is.COLLECTIVE != 0) & (kind & matched_kind(rank["kinds"]) != 0)
-        found = rows[matched]
-        self._collectives.add(found, rank=np.full(len(found), rank["rank"], np.int64))
+    def _take_work(self, rows: Rows, kind: Ints) -> None:
+        work, basis = np.zeros(len(rows), np.int64), self._basis[rows["rank"]]
+        for name in set(self._basis.tolist()):
+            own = basis == name
+            work[own] = work_of(name, kind[own])
+        self._lanes.add(rows["thread"].astype(np.int64) << 32 | rows["rank"], work, rows["start"], rows["end"])
 
     def finish(self) -> None:
         """Make the rows of the ranks that were read."""
@@ -245,9 +248,8 @@ class Slices:
         for index, rank in enumerate(self._here):
             if rank is not None:
                 self._finish_rank(index, rank, work[index], streams)
-        numbers = [rank["rank"] if rank is not None else -1 for rank in self._here]
         for rows, made in ((self.streams, streams.figures()), (self.launches, streams.delays())):
-            rows += [row | {"rank": numbers[row["rank"]]} for row in made]
+            rows += [row | {"rank": int(self._numbers[row["rank"]])} for row in made]
         self._here = []
 
     def _finish_rank(self, index: int, rank: FigureRow, work: RankWork, streams: Streams) -> None:
