@@ -43,7 +43,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/measures": 1550,
     "python/fastdispatch/page": 5750,
     "python/fastdispatch/pipeline": 7500,
-    "python/fastdispatch/read": 2800,
+    "python/fastdispatch/read": 2850,
     "python/fastdispatch/record": 3950,
     "python/fastdispatch/report": 5150,
     "python/fastdispatch/testing": 350,
