@@ -126,12 +126,12 @@ change_direction(double before, double after, double noise)
 }
 
 /* Return the direction in which the mean of a time changed that the fastest
- * steps do not have: a lock is free in some of them. A busy machine makes such
- * steps too, but its threads are not blocked, and few steps of a whole run are
- * within the uncertainty of the mean. */
+ * steps do not have: a lock is free in some of them, whatever the speed of the
+ * machine. A busy machine makes such steps too, but its threads are not
+ * blocked, and few steps of a whole run are within the uncertainty of the
+ * mean. */
 static int
-blocked_direction(const fd_diff *diff, const fd_diff_row *row, double before,
-                  double noise)
+blocked_direction(const fd_diff *diff, const fd_diff_row *row, double noise)
 {
     const fd_diff_figures *side = row->side;
     double growth = side[1].time - side[0].time;
@@ -140,7 +140,7 @@ blocked_direction(const fd_diff *diff, const fd_diff_row *row, double before,
     }
     double of_mean = hypot(side[0].spread / sqrt((double)diff->steps[0]),
                            side[1].spread / sqrt((double)diff->steps[1]));
-    return change_direction(before, side[1].time,
+    return change_direction(side[0].time, side[1].time,
                             fmax(noise, DEVIATIONS * of_mean));
 }
 
@@ -167,7 +167,7 @@ time_direction(const fd_diff *diff, const fd_diff_row *row, double threshold,
                                     fmax(threshold * least, share));
     int of_mean = change_direction(before, row->side[1].time, noise);
     return of_mean == of_least ? of_mean
-         : of_least == 0       ? blocked_direction(diff, row, before, noise)
+         : of_least == 0       ? blocked_direction(diff, row, noise)
                                : 0;
 }
 

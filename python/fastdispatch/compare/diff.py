@@ -104,14 +104,15 @@ class DiffCall:
 
 @dataclass(frozen=True)
 class Side:
-    """One side: its name, rank (None: all), ended steps (summed over ranks) and time of a step, or of the main threads,
-    ns."""
+    """One side: its name, rank (None: all), ended steps (summed over ranks) and time of the median step, or of the main
+    threads, ns. ``mean``: of the mean step."""
 
     name: str
     rank: int | None
     ranks: int
     steps: int
     whole: float
+    mean: float
     window: str  # the steps that the figures cover; "": the whole recording
 
 
@@ -369,8 +370,10 @@ class Diff:
 def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
     ranks = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     time = whole_time(trace, ranks)
-    whole = (step_time(ranks) or time / steps) if steps else time
-    return Side(name, rank, number_of_ranks(ranks), steps, whole, trace.window.text if trace.window is not None else "")
+    mean = time / steps if steps else time
+    whole = (step_time(ranks) or mean) if steps else time
+    window = trace.window.text if trace.window is not None else ""
+    return Side(name, rank, number_of_ranks(ranks), steps, whole, mean, window)
 
 
 def _busy(trace: Trace, one: int | None, *, queue: bool = True) -> float:

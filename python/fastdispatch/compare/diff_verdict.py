@@ -37,7 +37,8 @@ _PARTS = (":<listcomp>", ":<dictcomp>", ":<setcomp>", ":<genexpr>")
 
 @dataclass(frozen=True)
 class DiffVerdict:
-    """How the time of a step (of the whole run without steps) changed, ns. ``below``: the key of the function whose
+    """How the time of a step (of the whole run without steps) changed, ns; ``mean``: of the mean step, because that of
+    the median does not have the change: a lock is free in some steps. ``below``: the key of the function whose
     calls, with all below them, changed by ``part``; None if no single function explains the change. ``rank``: the rank
     in which they did, if the others did not change. ``backward``: ``part`` is the change of the autograd time that
     these calls caused. ``because``: its most expensive new or more frequent calls. ``machine``: the part of the change
@@ -47,6 +48,7 @@ class DiffVerdict:
     changed: bool
     before: float
     after: float
+    mean: bool
     rank: int | None
     below: str | None
     backward: bool
@@ -58,7 +60,19 @@ class DiffVerdict:
     text: str
 
     def as_json(self) -> dict[str, Any]:
-        names = ("text", "changed", "rank", "below", "backward", "part", "because", "machine", "communication", "rest")
+        names = (
+            "text",
+            "changed",
+            "mean",
+            "rank",
+            "below",
+            "backward",
+            "part",
+            "because",
+            "machine",
+            "communication",
+            "rest",
+        )
         return {name: getattr(self, name) for name in names} | {"step": [self.before, self.after]}
 
 
@@ -81,10 +95,14 @@ def verdict(diff: Diff) -> DiffVerdict:
     machine, communication = (of.cpu or work) * (of.speed - 1), now[1] - waits
     cause = _cause(of, now[0] - work - machine) if changed else None
     part = cause.part if cause is not None else 0.0
+    means = (diff.sides[0].mean, diff.sides[1].mean)
+    mean = abs(means[1] - means[0] - (after - before)) > abs(part) / 2 > 0
+    before, after = means if mean else (before, after)
     made = DiffVerdict(
         changed=changed,
         before=before,
         after=after,
+        mean=mean,
         rank=rank if cause is not None else None,
         below=cause.row.key if cause is not None else None,
         backward=cause is not None and cause.backward,
@@ -122,7 +140,7 @@ def _growth(change: MeasuredChange) -> str:
 
 
 def _text(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> str:
-    unit = "step" if diff.by_step else "whole run"
+    unit = "whole run" if not diff.by_step else "mean step" if made.mean else "step"
     change = made.after - made.before
     text = f"{unit} {seconds(made.before)} -> {seconds(made.after)}"
     if not made.changed:

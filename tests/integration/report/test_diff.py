@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -103,6 +104,30 @@ def test_a_module_slower_by_30_percent_is_found(tmp_path: Path) -> None:
         named.append({row.key.rpartition(":")[0][-6:]: row.changes for row in diff.changed()})
         assert diff.changed_calls() == []
     assert {"[Slow]": {"slower"}} in named
+
+
+def hold(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def test_a_lock_that_is_free_in_some_steps_is_a_change(tmp_path: Path) -> None:
+    """Neither the fastest nor the median step has it: the times are those of the mean step, so that parts add up."""
+    traces = []
+    for seconds in (0, 0.03):
+        model = torch.nn.Linear(64, 64)
+        with fastdispatch.CallGraph(tmp_path / str(seconds)) as graph:
+            for number in range(STEPS):
+                hold(seconds * (number % 3 == 0))
+                model(torch.ones(8, 64)).sum().backward()
+                graph.step()
+        traces.append(fastdispatch.load(tmp_path / str(seconds)))
+    for before, after, sign in ((*traces, 1), (*reversed(traces), -1)):
+        made = fastdispatch.diff(before, after).verdict
+        assert made.below is not None, made.text
+        assert (made.below.rpartition(":")[2], made.mean) == ("hold", True), made.text
+        assert made.text.startswith("mean step ")
+        assert sign * made.part > 5e6
+        assert abs(made.rest) < abs(made.part) / 2
 
 
 def record_ranks(folder: Path, world: int, seconds: float) -> Path:
