@@ -22,6 +22,7 @@ class RecordingCost:
     share: float | None = None  # of the time of the run
     error: float | None = None  # standard error of the share
     of_recorded_step: float | None = None  # of the time of a step that is not recorded
+    error_of_step: float = 0.0  # standard error of that
     method: str = "not decided"  # or measured
     reason: str = ""  # why it is not decided
     steps_recorded: int = 0
@@ -31,8 +32,7 @@ class RecordingCost:
     def text(self) -> str:
         if self.share is None or self.error is None or self.of_recorded_step is None:
             return f"cost of recording: not decided: {self.reason}"
-        error = self.error / self.share * self.of_recorded_step if self.share else 0
-        step = f"{100 * self.of_recorded_step:.1f} ± {100 * error:.1f} % of a step"
+        step = f"{100 * self.of_recorded_step:.1f} ± {100 * self.error_of_step:.1f} % of a step"
         return (
             f"recorded steps cost {100 * self.share:.1f} % of the run ({step} each;"
             f" {grouped(self.steps_recorded)} of {grouped(self.steps)} steps are recorded)"
@@ -40,7 +40,7 @@ class RecordingCost:
 
 
 def recording_cost(ranks: Iterable[Mapping[str, Any]]) -> RecordingCost:
-    return max(map(_cost, ranks), key=lambda cost: cost.share or 0, default=RecordingCost())
+    return max(map(_cost, ranks), key=lambda cost: (cost.share or 0, cost.error or 0), default=RecordingCost())
 
 
 def _cost(rank: Mapping[str, Any]) -> RecordingCost:
@@ -59,6 +59,7 @@ def _cost(rank: Mapping[str, Any]) -> RecordingCost:
         share=recorded * cost / run["time"],
         error=recorded * run["cost_error"] / run["time"],
         of_recorded_step=cost / run["step"],
+        error_of_step=run["cost_error"] / run["step"],
         method="measured",
         steps_recorded=recorded,
         steps=steps,

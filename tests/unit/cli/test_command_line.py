@@ -178,6 +178,7 @@ def test_invalid_outputs(command: str, files: Path, tmp_path: Path) -> None:
         os.mkfifo(place / f"fifo{end}")
         (place / f"device{end}").symlink_to("/dev/null")
         (place / f"folder{end}").mkdir()
+        (place / f"folder{end}" / "notes").touch()  # an empty folder may become a data set
         bad = ["", "/dev/null", *(f"{place}/{name}{end}" for name in ("fifo", "device"))]
         if folder:
             bad += ["graph.txt", "graph.txt/x", *(each for each in inputs if Path(each).is_file())]

@@ -72,6 +72,13 @@ def test_cheap_recording_still_leaves_steps_to_compare() -> None:
     assert run.cost().share == 0
 
 
+def test_a_cost_below_the_noise_has_its_error() -> None:
+    cost = Run(share=0.01, cost=-MS // 2, steps=3000, noise=3 * MS).cost()
+    assert (cost.share, cost.method) == (0, "measured")
+    assert cost.error_of_step == pytest.approx(cost.error * 3000 / cost.steps_recorded, rel=0.1) and cost.error > 0
+    assert f"(0.0 ± {100 * cost.error_of_step:.1f} % of a step each;" in cost.text
+
+
 def test_ranks_with_other_costs_record_subsets() -> None:
     few, many = (set(Run(share=0.01, cost=cost, steps=4000).recorded) for cost in (4 * MS, MS // 2))
     assert len(few) < len(many) and len(few - many) <= len(few) // 20
