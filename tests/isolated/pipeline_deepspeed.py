@@ -25,7 +25,8 @@ from torch.utils.data import Dataset
 
 import fastdispatch
 
-ITERATIONS, MICRO_BATCHES, MICRO_BATCH, WIDTH = 2, 4, 2, 16
+ITERATIONS = int(os.environ.get("ITERATIONS", "2"))
+MICRO_BATCHES, MICRO_BATCH, WIDTH = 4, 2, 16
 
 
 class Numbers(Dataset):

@@ -30,7 +30,8 @@ from torch.overrides import TorchFunctionMode
 
 import fastdispatch
 
-ITERATIONS, MICRO_BATCHES, MICRO_BATCH, LENGTH, WIDTH = 2, 4, 2, 4, 8
+ITERATIONS = int(os.environ.get("ITERATIONS", "2"))
+MICRO_BATCHES, MICRO_BATCH, LENGTH, WIDTH = 4, 2, 4, 8
 
 
 class OnCpu(TorchFunctionMode):
@@ -108,9 +109,11 @@ def main() -> None:
     run = schedules.get_forward_backward_func()
     engine = schedules, p2p_communication, P2PCommunicator
     before = identities(*engine)
+    optimizer = torch.optim.SGD([each for part in model for each in part.parameters()], 0.0)
+    losses = []
     with OnCpu(), fastdispatch.CallGraph(sys.argv[1], jobs=True, max_mb=32):
-        losses = [
-            run(
+        for iteration in range(ITERATIONS + 1):
+            loss = run(
                 forward_step_func=forward_step,
                 data_iterator=[None] * chunks,
                 model=model,
@@ -119,8 +122,9 @@ def main() -> None:
                 micro_batch_size=MICRO_BATCH,
                 forward_only=iteration == ITERATIONS,
             )
-            for iteration in range(ITERATIONS + 1)
-        ]
+            losses.append(loss)
+            if "ITERATIONS" in os.environ and iteration < ITERATIONS:
+                optimizer.step()
     same = before == identities(*engine)
     print(json.dumps({"losses": losses, "same": same, "combined": jobs_of_one_batch() if chunks == 1 else []}))
     dist.destroy_process_group()

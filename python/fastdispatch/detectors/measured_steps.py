@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import dropwhile
 from statistics import median
 from typing import Any
 
@@ -298,29 +299,37 @@ class MeasuredSteps:
 
     def _line(self, path: int, row: int, calls: Sequence[str]) -> int:
         """Return the line of a function that leads to a path: of the function of the program or a library that it
-        calls on the way, else of one of ``calls``; 0: unknown."""
-        way = [above for above in (path, *self.above(path)) if row < above and self.is_python(above)]
-        callee = next((above for above in reversed(way) if not self.is_part(above)), -1)
-        if not calls or self.kind(row) != "python" or self.user(path) < 0:
+        calls on the way, else of one of ``calls`` or of any function on the way; 0: unknown."""
+        way = self._way(path, row)
+        if self.kind(row) != "python" or self.user(path) < 0:
             return 0
-        if callee >= 0 and (self.is_user(callee) or self.is_library(callee)):
-            calls = (self.name(callee),)
-        return self.sources.line(self.paths["node"][row], calls, self.calls(row) < limits.EVERY)
+        if way and (self.is_user(way[0]) or self.is_library(way[0])):
+            calls = (self.name(way[0]),)
+        return self.sources.line(self.paths["node"][row], calls or self._spelled(way), self.calls(row) < limits.EVERY)
 
     def _called_from(self, path: int, user: int) -> str:
-        """Return file and line from which the program calls the function that leads to a path."""
+        """Return file and line from which the program calls the function that leads to a path; the function if the line
+        is unknown."""
         node = self.paths["node"][user]
-        way = [above for above in (path, *self.above(path)) if user < above and self.is_python(above)]
-        callee = next((above for above in reversed(way) if not self.is_part(above)), -1)
-        names = self._spelled(callee) if callee >= 0 else ()
-        line = self.sources.line(node, names, self.calls(user) < limits.EVERY)
-        return f"{self.trace.nodes['file'][node]}:{line or self.trace.nodes['line'][node]}"
+        line = self.sources.line(node, self._spelled(self._way(path, user)), self.calls(user) < limits.EVERY)
+        return f"{self.trace.nodes['file'][node]}:{line or self.name(user)}"
 
-    def _spelled(self, path: int) -> tuple[str, ...]:
-        """Return how a program may spell the call of a function: its name, or for a module that of its attribute."""
-        module = self.paths["module"][path]
-        of_module = (self.trace.modules["name"][module], "model") if module >= 0 else ()
-        return (self.name(path), *of_module)
+    def _way(self, path: int, row: int) -> list[int]:
+        """Return the functions that lead from ``row`` to a path, without ``row``, outermost first."""
+        way = [each for each in (path, *self.above(path)) if row < each and self.is_python(each)]
+        return list(dropwhile(self.is_part, reversed(way)))
+
+    def _spelled(self, way: Sequence[int]) -> tuple[str, ...]:
+        """Return how a program may spell the first call of a way: by the name of the function, or for a module, which
+        PyTorch calls, by that of its attribute."""
+        names = [self.name(path) for path in way[:1]]
+        for path in way:
+            module = self.paths["module"][path]
+            if module >= 0:
+                return (*names, self.trace.modules["name"][module], "model")
+            if not self.is_torch(path):
+                break
+        return tuple(names)
 
     def unclaimed(self, paths: Iterable[int], *, backward: bool = False) -> float:
         """The time of paths with all below, without time that another finding claimed."""

@@ -14,7 +14,7 @@ SCHEMA = "fastdispatch-findings/1"
 @dataclass
 class Where:
     """The place of a call: key of the function that makes it, its file and line (0: unknown), and the path to it.
-    ``called_from``: file and line of the program from which it calls this function of a library; empty for its own."""
+    ``called_from``: file and line, or function, of the program that calls this one of a library; empty for its own."""
 
     key: str
     file: str = ""

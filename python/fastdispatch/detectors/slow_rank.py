@@ -48,6 +48,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         if not spread:
             steps.claim([path])
         where = steps.where(path)
+        share = f", {percent(most / extra)}" if most <= extra else ""  # more: other functions are quicker
         what = "all of its work" if spread else f"mostly in {steps.key(path)}"
         yield steps.finding(
             ID,
@@ -55,7 +56,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             where,
             gain,
             f"{seconds(extra)} more than the median of the others, without communication: {what}"
-            + ("" if spread else f" (+{seconds(most)}, {percent(most / extra)})"),
+            + ("" if spread else f" (+{seconds(most)}{share})"),
             ADVICE,
             ranks=[one.rank],
             evidence={
