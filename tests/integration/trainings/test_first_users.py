@@ -68,7 +68,7 @@ TRAININGS = {
         line="",
         false=NOT_SLOW,
     ),
-    "hang": Training("hang", ":wait_for_checkpoint", 2, 24, (1,), false=(r"\d [nu]s +\S*:all_reduce",)),
+    "hang": Training("hang", ":wait_for_checkpoint", 2, 24, (1,), false=(r"^ *[\d.]+ [nu]s +\S*:all_reduce",)),
     "notebook": Training("host-code", ":log_loss", steps=50, line="", false=(r"(critical|warning): .*host-sync",)),
 }
 
