@@ -48,7 +48,8 @@ test-unit: $(VENV)/.tools $(VENV)/.install ## All other tests of the package
 	$(BIN)/python -m pytest tests $(TRAININGS:%=--ignore=%)
 
 # Some findings are times of real programs: nothing else runs meanwhile.
-FINDINGS := tests/integration/report/test_findings.py tests/integration/report/test_gallery.py
+FINDINGS := tests/integration/report/test_findings.py tests/integration/report/test_gallery.py \
+	tests/integration/trainings/test_first_users.py
 test-findings: $(VENV)/.tools $(VENV)/.install ## Programs with a planted fault: the first finding is the fault; the gallery is built
 	$(BIN)/python -m pytest $(FINDINGS)
 
