@@ -11,7 +11,7 @@ import os
 from array import array
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, Literal, ParamSpec, Protocol, Self, SupportsIndex, TypeVar, final
+from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar, final
 
 from typing_extensions import Buffer, disjoint_base
 
@@ -121,13 +121,9 @@ def timeline_merge(
     written, or inputs without any usable event.
     """
 
-class _Slices(Protocol):
-    def begin(self, ranks: list[dict[str, Any] | None], file: str, /) -> object: ...
-    def take(self, rows: bytes, /) -> object: ...
-
 def timeline_slices(
     inputs: list[tuple[str, int]],
-    sink: _Slices,
+    sink: Any,
     *,
     align: str = "wall",
     ranks: list[int] | None = None,
