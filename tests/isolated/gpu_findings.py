@@ -95,8 +95,7 @@ def load_batch() -> torch.Tensor:
 
 
 def input_step(weight: torch.Tensor) -> None:
-    load_batch()
-    train_step(weight)
+    train_step(weight * load_batch())
 
 
 def copying_step(weight: torch.Tensor) -> None:
