@@ -49,8 +49,7 @@ use_export(const fd_trace *trace, const char *format,
 static void
 use_exports(const fd_trace *trace)
 {
-    static const char *const others[] = {"folded", "pprof", "chrome",
-                                         "perfetto"};
+    static const char *const others[] = {"pprof", "chrome", "perfetto"};
     fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
     use_export(trace, "dot", &options);
     options.ops = FD_OPS_ALL;
