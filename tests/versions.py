@@ -24,6 +24,7 @@ PACKAGES = (
     "greenlet",
     "rich>=13.7",
     "jinja2>=3.1",
+    "numpy>=1.26",
 )
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import struct
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +92,8 @@ def replay(name: str) -> Callable[[fastdispatch.CallGraph], None]:
 def profile(graph: fastdispatch.CallGraph) -> None:
     """Use torch.profiler in the middle."""
     train(graph, 3)
+    while sum(fastdispatch.load(graph.path).ranks[0]["gpu"]["calls"]) < 15:
+        time.sleep(0.01)  # records that are not delivered are the profiler's
     registered = cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks")
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
         cupti.standin_cupti_take_over()
