@@ -19,8 +19,8 @@ TREE, PACKAGES, VENVS, REPORT = "/srv/fastdispatch", "/srv/packages", "/srv/venv
 BUILD = (
     "gcc make git pkg-config libcjson-dev zlib1g-dev graphviz python3-dev python3-venv python3-pip python3-setuptools"
 )
-RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-wheel"
-TORCH = "python3-torch python3-numpy"
+RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-numpy python3-wheel"
+TORCH = "python3-torch"
 TEST = "python3-pytest python3-pytest-timeout python3-hypothesis python3-jsonschema python3-greenlet"
 
 #: What depends on the version of PyTorch: operators, origins, classes, compiled regions, unchanged results.
