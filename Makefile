@@ -48,8 +48,7 @@ test-unit: $(VENV)/.tools $(VENV)/.install ## All other tests of the package
 	$(BIN)/python -m pytest tests $(TRAININGS:%=--ignore=%)
 
 # Some findings are times of real programs: nothing else runs meanwhile.
-FINDINGS := tests/integration/report/test_findings.py tests/integration/report/test_gallery.py \
-	tests/integration/trainings/test_first_users.py
+FINDINGS = tests/integration/report/test_findings.py tests/integration/report/test_gallery.py $(FIRST_USERS)
 test-findings: $(VENV)/.tools $(VENV)/.install ## Programs with a planted fault: the first finding is the fault; the gallery is built
 	$(BIN)/python -m pytest $(FINDINGS)
 
@@ -58,8 +57,9 @@ test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public
 
 FRAMEWORKS := $(VENV)/frameworks
 RAY := tests/integration/ranks/test_dataset.py::test_a_cluster_with_a_killed_worker[ray-ray_dataset.py]
+FIRST_USERS := tests/integration/trainings/test_first_users.py
 test-frameworks: $(FRAMEWORKS)/.packages $(VENV)/.install ## Launchers and training frameworks, in an environment above that of the tests
-	$(FRAMEWORKS)/bin/python -m pytest tests/frameworks "$(RAY)"
+	$(FRAMEWORKS)/bin/python -m pytest tests/frameworks "$(RAY)" $(FIRST_USERS)
 
 test-c: $(VENV)/.install ## The C layers without an interpreter: plain, sanitizers, failing allocator
 	$(MAKE) -C tests/c PYTHON=$(abspath $(BIN))/python

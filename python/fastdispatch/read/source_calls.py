@@ -126,12 +126,13 @@ class Sources:
         return sorted({id(call): call for call in found}.values(), key=lambda call: call.lineno)
 
     def discards(self, node: int, name: str) -> bool:
-        """Return whether a function calls ``name`` and uses no result of it."""
+        """Return whether a function calls ``name``, uses no result of it, and gives it no object to store one in."""
         function = self.function(node)
         statements = [] if function is None else [each for each in inside(function) if isinstance(each, ast.Expr)]
         alone = {id(each.value) for each in statements}
         found = [call for call in self.calls(node) if called(call) == name]
-        return bool(found) and all(id(call) in alone for call in found)
+        given = any(call.args or call.keywords or not isinstance(call.func, ast.Name) for call in found)
+        return bool(found) and not given and all(id(call) in alone for call in found)
 
     def calls(self, node: int) -> Iterator[ast.Call]:
         """Yield the calls in a function, by line, without those in functions and classes defined in it."""

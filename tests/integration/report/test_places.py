@@ -130,19 +130,32 @@ def not_used():
     read_state()
     return model(torch.ones(8, 8))
 
+class Loader:
+    def read_next(self):
+        time.sleep(0.01)
+        self.batch = torch.ones(8, 8)
+
+loader = Loader()
+
+def stored():
+    loader.read_next()
+    return model(loader.batch)
+
 def main(forward):
     for _ in range(20):
         forward().sum().backward()
         optimizer.step()
 
-main({"used": used, "not_used": not_used}[sys.argv[1]])
+main({"used": used, "not_used": not_used, "stored": stored}[sys.argv[1]])
 """
 
 
-@pytest.mark.parametrize("kind", ["used", "not_used"])
-def test_a_function_named_as_one_of_input_is_one_if_its_result_is_used(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "function"), [("used", "read_state"), ("not_used", ""), ("stored", "read_next")])
+def test_a_function_named_as_one_of_input_is_one_if_its_result_is_used(
+    kind: str, function: str, tmp_path: Path
+) -> None:
     (tmp_path / "reads.py").write_text(READS)
     processes.successful("run", "--out", "out", "--steps", "all", "reads.py", kind, folder=tmp_path)
     titles = [each.title for each in fastdispatch.findings(tmp_path / "out") if each.id == "input-wait"]
-    expected = ["the loop waits for its input, in read_state (judged by its name)"]
-    assert titles == (expected if kind == "used" else [])
+    expected = f"the loop waits for its input, in {function} (judged by its name)"
+    assert titles == ([expected] if function else [])
