@@ -6,7 +6,7 @@ OPS    ?= auto
 OUT    ?= fastdispatch-out
 SECONDS ?= 1800
 TORCH  := torch==2.13.0
-SOURCES := $(shell find csrc python -name '*.[ch]' -o -name '*.py' -o -name '*.pth' -o -name '*.start' -o -name '*.pyi') setup.py pyproject.toml
+SOURCES := $(shell find csrc python -type f -not -name '*.pyc' -not -path '*.egg-info/*') setup.py pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # A demo and a test run on few cores: one thread a rank.

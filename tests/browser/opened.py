@@ -52,11 +52,32 @@ def opened(browser: Browser, file: Path, fragment: str = "") -> Iterator[Page]:
     assert not faults, "\n".join(faults)
 
 
+#: JavaScript: two frames are drawn after a change, so everything that it caused has been drawn.
+_DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def drawn(page: Page) -> None:
+    """Wait until the page has been drawn since the last action."""
+    page.evaluate(_DRAWN)
+
+
+def address(page: Page) -> str:
+    """The address by the page itself: ``page.url`` follows later."""
+    return str(page.evaluate("location.href"))
+
+
 def look(page: Page, **state: object) -> None:
     """Change the state, as by editing the address."""
     words = "&".join(f"{name}={value}" for name, value in state.items())
-    page.evaluate("words => { location.hash = words; }", words)
-    page.wait_for_timeout(50)
+    page.evaluate(
+        """words => new Promise(done => {
+            if (location.hash === "#" + words) { done(); return; }
+            addEventListener("hashchange", done, {once: true});
+            location.hash = words;
+        })""",
+        words,
+    )
+    drawn(page)
 
 
 STYLE = Path(__file__).parents[2] / "python/fastdispatch/page/assets/page.css"

@@ -11,7 +11,7 @@ import fastdispatch
 from fastdispatch.page.html import PageOptions, page
 from fastdispatch.page.plan_svg import colours
 from fastdispatch.pipeline import report
-from tests.browser.opened import look, opened
+from tests.browser.opened import address, look, opened
 
 pytestmark = pytest.mark.torch
 
@@ -49,8 +49,8 @@ def numbers(shown: Page) -> list[int]:
 
 
 def window(shown: Page) -> tuple[float, float]:
-    shown.wait_for_timeout(350)
-    found = dict(re.findall(r"(from|to)=(-?\d+)", shown.url))
+    shown.wait_for_selector("#view-timeline:not(:has([aria-busy=true]))")
+    found = dict(re.findall(r"(from|to)=(-?\d+)", address(shown)))
     return float(found["from"]), float(found["to"])
 
 
@@ -123,8 +123,8 @@ def test_a_click_shows_every_field_and_the_address_has_it(shown: Page, gpt: Path
     assert found["Lane"].startswith("rank 0 · thread main")
     assert found["Depth"] == "0"
     assert found["Key"] == shown.locator("#details .key").inner_text()
-    address = shown.url.split("#")[1]
-    with opened(browser, gpt / "page.html", address) as again:
+    place = address(shown).split("#")[1]
+    with opened(browser, gpt / "page.html", place) as again:
         assert fields(again) == found
         again.keyboard.press("Escape")
 
@@ -258,5 +258,5 @@ def test_the_strip_moves_the_window(shown: Page) -> None:
 def test_plumbing_is_folded_in_the_timeline_too(shown: Page) -> None:
     folded = numbers(shown)[0]
     shown.keyboard.press("p")
-    assert "plumbing=1" in shown.url
+    assert "plumbing=1" in address(shown)
     assert numbers(shown)[0] > folded

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import fastdispatch
 from fastdispatch.page.html import PageOptions, page
-from tests.browser.opened import Dump, look, opened
+from tests.browser.opened import Dump, address, look, opened
 from tests.unit.report.timed import MS, timed
 
 pytestmark = pytest.mark.torch
@@ -88,8 +88,8 @@ def test_focus_shows_callers_and_callees_to_a_depth(gpt: Path, browser: Browser)
         shown.fill("#view-graph input[name=depth]", "3")
         shown.keyboard.press("Enter")
         assert near < set(boxes(shown))
-        address = shown.url
-    with opened(browser, gpt / "page.html", address.split("#")[1]) as shown:
+        place = address(shown)
+    with opened(browser, gpt / "page.html", place.split("#")[1]) as shown:
         assert near < set(boxes(shown))
         shown.locator("#view-graph button", has_text="Fold all").click()
         assert "project" in boxes(shown)
@@ -256,9 +256,9 @@ def test_figures_of_the_selected_rank(browser: Browser, template: Path, tmp_path
         cells = shown.locator("#view-table tbody tr").filter(has_text="slow").locator("td").all_inner_texts()
         assert cells[2].strip() == "90.9 %"
         assert cells[4:6] == ["20 \u00b5s", "20 \u00b5s"]
-        address = shown.url.split("#")[1]
-        assert "rank=1" in address
-    with opened(browser, file, address) as shown:
+        place = address(shown).split("#")[1]
+        assert "rank=1" in place
+    with opened(browser, file, place) as shown:
         assert shown.locator("#rank").input_value() == "1"
         assert shown.locator("#view-table tbody tr").filter(has_text="slow").locator("td").all_inner_texts() == cells
         assert "itself 20 \u00b5s" in shown.locator("#details").inner_text()

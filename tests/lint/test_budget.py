@@ -49,7 +49,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/testing": 350,
     "python/fastdispatch/text": 450,
     "tests": 1200,
-    "tests/browser": 1800,
+    "tests/browser": 1850,
     "tests/c/base": 1950,
     "tests/c/clocks": 900,
     "tests/c/columns": 450,

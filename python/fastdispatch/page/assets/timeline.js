@@ -40,8 +40,10 @@ function move(from, to) {
     window_ = { from: start, to: start + span };
     draw();
     clearTimeout(timer);
+    scroller.ariaBusy = "true";
     timer = setTimeout(() => {
         timer = 0;
+        scroller.ariaBusy = null;
         set({ from: Math.round(window_.from - lines.begin), to: Math.round(window_.to - lines.begin) });
     }, SETTLED);
 }
