@@ -98,24 +98,25 @@ fd_columns(const fd_table *table, const void *rows, uint32_t count,
 
 /* Formats of the module struct. */
 static const char *const cell_formats[] = {
-    [FD_COLUMN_U8] = "B",  [FD_COLUMN_BOOL] = "?", [FD_COLUMN_U32] = "I",
-    [FD_COLUMN_U64] = "Q", [FD_COLUMN_I16] = "h",  [FD_COLUMN_I32] = "i",
-    [FD_COLUMN_I64] = "q"};
+    [FD_COLUMN_U8] = "B",  [FD_COLUMN_BOOL] = "?",  [FD_COLUMN_U32] = "I",
+    [FD_COLUMN_U64] = "Q", [FD_COLUMN_I16] = "h",   [FD_COLUMN_I32] = "i",
+    [FD_COLUMN_I64] = "q", [FD_COLUMN_DOUBLE] = "d"};
 
 static PyObject *
 column_array(const fd_table *table, const fd_column *column, const void *rows,
              uint32_t count)
 {
     size_t size = fd_cell_bytes(column);
+    uint32_t first = table->from_one && count > 0;
     PyObject *bytes =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(size * count));
+        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(size * (count - first)));
     if (bytes == NULL) {
         return NULL;
     }
     char *to = PyBytes_AS_STRING(bytes);
     const char *from = (const char *)rows + column->offset;
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(to + i * size, from + i * table->row_bytes, size);
+    for (uint32_t i = first; i < count; i++) {
+        memcpy(to + (i - first) * size, from + i * table->row_bytes, size);
     }
     PyObject *view = PyMemoryView_FromObject(bytes);
     PyObject *array = view == NULL

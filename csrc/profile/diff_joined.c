@@ -1,6 +1,5 @@
 #include "profile/diff_joined.h"
 
-#include "profile/diff_side.h"
 #include "profile/totals.h"
 #include "trace/canonical_order.h"
 #include "trace/trace_merge.h"
@@ -81,6 +80,19 @@ add_rest(adding *a, fd_trace_rank *rank, const fd_trace_rank *from)
     return status;
 }
 
+/* Return the number of ended steps of its ranks, summed. */
+static uint64_t
+ended_steps(const fd_diff_side *side)
+{
+    uint64_t steps = 0;
+    for (int i = 0; i < (int)side->trace->ranks.count; i++) {
+        if (side->rank == FD_ALL_RANKS || side->rank == i) {
+            steps += side->trace->ranks.list[i].steps;
+        }
+    }
+    return steps;
+}
+
 static fd_status
 add_rank(adding *a, uint32_t number)
 {
@@ -91,7 +103,7 @@ add_rank(adding *a, uint32_t number)
     }
     rank->rank = number;
     rank->state = FD_STATE_STOPPED;
-    rank->steps = fd_diff_steps(a->side);
+    rank->steps = ended_steps(a->side);
     fd_status status = add_figures(a, rank);
     for (uint32_t i = 0; i < from->ranks.count && status == FD_OK; i++) {
         if (a->side->rank == FD_ALL_RANKS || a->side->rank == (int)i) {

@@ -6,11 +6,16 @@
  *     after  ─┘  of their modules                        └─ rank 1: after
  *
  * A rank has the figures of its entire side; the slowest step of each path is
- * replaced by the mean of its other steps, as in profile_diff.h. */
+ * replaced by the mean of its other steps, as in totals.h. */
 #ifndef FD_DIFF_JOINED_H
 #define FD_DIFF_JOINED_H
 
-#include "profile/profile_diff.h"
+#include "trace/trace.h"
+
+typedef struct fd_diff_side {
+    const fd_trace *trace; /* borrowed */
+    int rank;              /* index of a rank, or FD_ALL_RANKS */
+} fd_diff_side;
 
 /* Make the trace, which is sorted and owned by the caller. `count` is even;
  * sides at even indexes are of the trace before, the others of the trace

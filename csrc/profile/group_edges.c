@@ -78,9 +78,6 @@ fd_edges_sum(fd_edges *edges, const fd_trace *trace, const fd_groups *groups,
         }
         edge->calls += totals->list[i].calls;
         edge->resumes += totals->list[i].resumes;
-        if (edge->steps < totals->list[i].steps) {
-            edge->steps = totals->list[i].steps;
-        }
         if (!edge_is_nested(trace, groups, caller, callee)) {
             edge->total += totals->list[i].total;
         }

@@ -12,7 +12,6 @@ typedef struct fd_edge {
     uint32_t callee;
     uint64_t calls;
     uint64_t resumes; /* resumes of generators */
-    uint64_t steps;   /* the most in which one of its contexts ran */
     uint64_t total;   /* ns of the calls, without calls inside a call of the
                        * same edge */
 } fd_edge;

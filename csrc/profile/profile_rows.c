@@ -32,8 +32,10 @@ inside_own_group(const fd_trace *trace, const fd_groups *groups, uint32_t id)
     return at != 0;
 }
 
-double
-fd_deviation(double squares, uint64_t sum, uint64_t steps)
+/* Return the standard deviation over all steps: a step without calls is
+ * counted as 0. */
+static double
+deviation_of(double squares, uint64_t sum, uint64_t steps)
 {
     double mean = (double)sum / (double)steps;
     double variance = squares / (double)steps - mean * mean;
@@ -54,7 +56,7 @@ add_outermost(fd_row *row, const fd_total *total, uint64_t steps)
     if (steps > 0) {
         row->step_mean += (double)total->total_stepped / (double)steps;
         row->step_deviation +=
-            fd_deviation(total->total_squares, total->total_stepped, steps);
+            deviation_of(total->total_squares, total->total_stepped, steps);
     }
 }
 

@@ -33,10 +33,6 @@ typedef FD_VECTOR(fd_row) fd_rows; /* by group; entry 0 unused */
 
 extern const fd_table fd_rows_table;
 
-/* Return the standard deviation over all steps: a step without calls is
- * counted as 0. */
-double fd_deviation(double squares, uint64_t sum, uint64_t steps);
-
 fd_status fd_rows_sum(fd_rows *rows, const fd_trace *trace,
                       const fd_groups *groups, const fd_totals *totals);
 

@@ -39,6 +39,7 @@ add_figure(fd_total *total, const fd_figure *figure, uint32_t flags)
     total->self_stepped += figure->stepped;
     total->self_squares += figure->self_squares;
     total->total_squares += figure->total_squares;
+    total->least += figure->steps > 1 ? figure->self_min * figure->steps : 0;
     total->steps = figure->steps > total->steps ? figure->steps : total->steps;
 }
 
@@ -64,17 +65,21 @@ add_measure(fd_total *total, const fd_trace_measure *measure)
     }
 }
 
-/* Subtract the slowest step of each summed rank, as steady_figure does for
- * a single rank. */
+/* Add the fastest steps of each summed rank, and subtract the slowest one if
+ * requested, as add_figure and steady_figure do for a single rank. */
 static void
-take_late_steps(fd_totals *totals, const fd_trace *trace,
-                const fd_trace_rank *sum)
+add_spreads(fd_totals *totals, const fd_trace *trace, const fd_trace_rank *sum,
+            bool slowest_step)
 {
     for (uint32_t i = 0; i < sum->spreads.count; i++) {
         const fd_rank_spread *spread = &sum->spreads.list[i];
         fd_total *total = &totals->list[spread->context];
         uint32_t flags = trace->contexts.list[spread->context].flags;
-        if ((flags & FD_CONTEXT_ASYNC) == 0) {
+        if ((flags & FD_CONTEXT_ASYNC) != 0) {
+            continue;
+        }
+        total->least += spread->least;
+        if (slowest_step) {
             total->self = difference_of(total->self, spread->late);
             total->self_stepped =
                 difference_of(total->self_stepped, spread->late);
@@ -98,11 +103,12 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
             fd_figure made = slowest_step && from->reduced == 0
                                ? steady_figure(figure)
                                : *figure;
+            made.self_min = from->reduced == 0 ? made.self_min : 0;
             add_figure(&totals->list[figure->context], &made,
                        trace->contexts.list[figure->context].flags);
         }
-        if (slowest_step && from->reduced > 0) {
-            take_late_steps(totals, trace, from);
+        if (from->reduced > 0) {
+            add_spreads(totals, trace, from, slowest_step);
         }
         for (uint32_t k = 0; k < from->gpu.count; k++) {
             add_gpu(&totals->list[from->gpu.list[k].context],

@@ -31,6 +31,9 @@ typedef struct fd_total {
     double total_squares;
     uint64_t self_stepped; /* self within ended steps; total likewise */
     uint64_t total_stepped;
+    uint64_t least; /* ns of self if each step were as fast as the fastest
+                     * with a call; 0 for fewer than two steps: imports and
+                     * initialisation have no noise to compare */
     uint32_t steps;
 } fd_total;
 

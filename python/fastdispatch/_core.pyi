@@ -415,6 +415,11 @@ class Trace:
         ``RangeError`` for a missing rank, here and below.
         """
 
+    def totals(self, rank: SupportsIndex = -1, steady: bool = False, /) -> dict[str, memoryview]:
+        """Return the figures of :meth:`contexts` as arrays, and least (ns of self if each step were as fast as the
+        fastest one; 0 for fewer than two steps), self_stepped, total_stepped (ns in ended steps), self_squares,
+        total_squares (ns^2, sums over steps)."""
+
     def ranks(self) -> list[dict[str, Any]]:
         """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the
         tables ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``, ``measures`` and ``spreads``
@@ -463,31 +468,6 @@ class Trace:
 
     def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
-
-    def diff(
-        self,
-        after: Self,
-        /,
-        *,
-        rank: SupportsIndex = -1,
-        after_rank: SupportsIndex = -1,
-        by: str = "node",
-        threshold: float = 0.1,
-        same_speed: bool = False,
-        busy: tuple[float, float] = (0, 0),
-        idle: tuple[float, float] = (0, 0),
-        waits: tuple[bytes, bytes] | None = None,
-    ) -> dict[str, Any]:
-        """Compare a step of this trace with one of another (csrc/profile/profile_diff.h); times in ns.
-
-        ``rows``: columns key, kind, changes (bits: new, gone, calls, slower, faster), and with _before and _after
-        calls, self, total, work (total without communication), backward, async, gpu, spread (of self, by module of
-        total). ``calls``: caller (-1: the
-        outside), callee (rows), changes, calls_before, calls_after. ``steps`` and ``whole`` (time of a step) of
-        each, ``speed``: the common change of all times, removed unless ``same_speed``. ``threshold``: a share.
-        ``busy``: time of a step on a CPU or waiting for one, which limits the speed; 0: unknown. ``idle``: time
-        in which its main threads are blocked, but not for other ranks. ``waits``: a byte per node of each
-        (read/waiting.py). ``ArgumentError`` for an invalid ``by``."""
 
     def renamed(self, file: str, to: str, /) -> Trace:
         """Return a copy with another name of a file in the keys of functions."""

@@ -50,6 +50,23 @@ static const fd_column total_columns[] = {
 static const fd_table totals_table =
     FD_TABLE("totals", total_columns, fd_total, true);
 
+static const fd_column spread_columns[] = {
+    FD_COLUMN(fd_total, "least", U64, least),
+    FD_COLUMN(fd_total, "self_stepped", U64, self_stepped),
+    FD_COLUMN(fd_total, "self_squares", DOUBLE, self_squares),
+    FD_COLUMN(fd_total, "total_stepped", U64, total_stepped),
+    FD_COLUMN(fd_total, "total_squares", DOUBLE, total_squares),
+};
+static const fd_table spreads_table =
+    FD_TABLE("spreads", spread_columns, fd_total, true);
+
+static fd_status
+sum_contexts(fd_totals *totals, const fd_trace *trace, int rank, int steady)
+{
+    return steady != 0 ? fd_totals_sum_steady(totals, trace, rank)
+                       : fd_totals_sum(totals, trace, rank);
+}
+
 PyObject *
 fd_trace_contexts(PyObject *self, PyObject *args)
 {
@@ -61,9 +78,7 @@ fd_trace_contexts(PyObject *self, PyObject *args)
         || !fd_trace_rank_fits(self, rank)) {
         return NULL;
     }
-    fd_status status = steady != 0 ? fd_totals_sum_steady(&totals, trace, rank)
-                                   : fd_totals_sum(&totals, trace, rank);
-    if (status != FD_OK) {
+    if (sum_contexts(&totals, trace, rank, steady) != FD_OK) {
         return PyErr_NoMemory();
     }
     PyObject *columns = fd_columns(&fd_contexts_table, trace->contexts.list,
@@ -71,6 +86,28 @@ fd_trace_contexts(PyObject *self, PyObject *args)
     columns = fd_columns_join(columns, fd_columns(&totals_table, totals.list,
                                                   trace->contexts.count,
                                                   &trace->texts));
+    fd_totals_clear(&totals);
+    return columns;
+}
+
+PyObject *
+fd_trace_totals(PyObject *self, PyObject *args)
+{
+    int rank = FD_ALL_RANKS;
+    int steady = 0;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_totals totals;
+    if (!PyArg_ParseTuple(args, "|ip:totals", &rank, &steady)
+        || !fd_trace_rank_fits(self, rank)) {
+        return NULL;
+    }
+    if (sum_contexts(&totals, trace, rank, steady) != FD_OK) {
+        return PyErr_NoMemory();
+    }
+    uint32_t count = trace->contexts.count;
+    PyObject *columns = fd_arrays(&totals_table, totals.list, count);
+    columns = fd_columns_join(columns,
+                              fd_arrays(&spreads_table, totals.list, count));
     fd_totals_clear(&totals);
     return columns;
 }

@@ -262,6 +262,9 @@ static PyMethodDef methods[] = {
     {"contexts", fd_trace_contexts, METH_VARARGS,
      PyDoc_STR("contexts($self, rank=-1, steady=False, /)\n--\n\n"
                "Columns, one row per call path; -1 sums over ranks.")},
+    {"totals", fd_trace_totals, METH_VARARGS,
+     PyDoc_STR("totals($self, rank=-1, steady=False, /)\n--\n\n"
+               "The figures of contexts() as arrays, with their spreads.")},
     {"ranks", fd_trace_ranks, METH_NOARGS,
      PyDoc_STR("ranks($self, /)\n--\n\nOne dict per rank.")},
     {"figures", fd_trace_figures, METH_VARARGS,
@@ -278,13 +281,6 @@ static PyMethodDef methods[] = {
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and its attributed part.")},
-    FD_KEYWORD_METHOD(
-        "diff", fd_trace_diff,
-        "diff($self, after, /, *, rank=-1, after_rank=-1, by='node',\n"
-        "     threshold=0.1, same_speed=False, busy=(0, 0), idle=(0, 0),\n"
-        "     waits=None)\n"
-        "--\n\n"
-        "Changes, one row per group and per pair of groups."),
     {"renamed", fd_trace_renamed, METH_VARARGS,
      PyDoc_STR("renamed($self, file, to, /)\n--\n\n"
                "A copy with another name of a file.")},

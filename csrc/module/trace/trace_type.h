@@ -20,6 +20,7 @@ bool fd_trace_rank_fits(PyObject *self, int rank);
 PyObject *fd_trace_nodes(PyObject *self, PyObject *unused);
 PyObject *fd_trace_modules(PyObject *self, PyObject *unused);
 PyObject *fd_trace_contexts(PyObject *self, PyObject *args);
+PyObject *fd_trace_totals(PyObject *self, PyObject *args);
 PyObject *fd_trace_ranks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_figures(PyObject *self, PyObject *args);
 PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
@@ -34,7 +35,6 @@ PyObject *fd_trace_renamed(PyObject *self, PyObject *args);
 PyObject *fd_trace_shared(PyObject *self, PyObject *unused);
 PyObject *fd_trace_stream(PyObject *self, PyObject *name);
 PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
-PyObject *fd_trace_diff(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *fd_trace_joined(PyObject *self, PyObject *args);
 
 /* Convert "node", "function", ... to a grouping. Return false with ValueError

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from fastdispatch import __version__
 from fastdispatch._core import Error
-from fastdispatch.cli import paths, pipeline
+from fastdispatch.cli import paths
 from fastdispatch.cli.messages import message
 from fastdispatch.read.trace import SKIPPED, reporting_incomplete
 
@@ -75,11 +75,12 @@ class _ArgumentParser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """Return the parser of all commands, or of one: it imports and makes only that one."""
     top = _ArgumentParser(prog="fastdispatch", description="Record a PyTorch training run and inspect its call graph.")
     top.add_argument("--version", action="version", version=f"fastdispatch {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
+    for name in (command,) if command in COMMANDS else COMMANDS:
         import_module(f"fastdispatch.cli.{name if name in GROUPS else f'{name}_command'}").add(commands)
     return top
 
@@ -130,7 +131,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words in ([group] for group in GROUPS):
         words.append("--help")
     try:
-        arguments = parser().parse_args(pipeline.spelled(words))
+        if words[0] == "pipeline":
+            from fastdispatch.cli.pipeline import spelled
+
+            words = spelled(words)
+        arguments = parser(words[0]).parse_args(words)
         paths.check(arguments)
         with reporting_incomplete(_reporter(arguments)), paths.standard_output(arguments):
             return arguments.function(arguments) or 0

@@ -10,21 +10,17 @@ from typing import Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.compare.diff_measured import MeasuredDiff, measured_diff
+from fastdispatch.compare.diff_rows import CHANGES, FIGURES, DiffRequest, compared_rows
 from fastdispatch.compare.diff_verdict import DiffVerdict, verdict
 from fastdispatch.compare.started_script import same_script
 from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.read.steps import number_of_ranks, step_time
 from fastdispatch.read.summary import whole_time
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
-from fastdispatch.read.waiting import busy_time, mean_work, waits_of, work_of_ranks
-
-#: Bits of the C core, in their order (csrc/profile/profile_diff.h).
-CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
+from fastdispatch.read.waiting import busy_time, mean_work, work_of_ranks
 
 #: Changes that are kinds of rows.
 _KINDS = {"collection", "communication"}
-
-FIGURES = ("calls", "self", "total", "work", "backward", "async", "gpu", "spread")
 
 CompareBy = Literal["node", "module", "package"]
 
@@ -173,24 +169,16 @@ class Diff:
         self.busy = (_busy(before, ranks[0]), _busy(after, ranks[1]))
         #: Time per step in which main threads sleep, wait for a device, a file or a lock, ns; 0: unknown.
         self.idle = (self._idle(0, ranks[0]), self._idle(1, ranks[1])) if all(self.busy) else (0.0, 0.0)
-        self.found = before.core.diff(
-            after.core,
-            rank=before.index(ranks[0]),
-            after_rank=after.index(ranks[1]),
-            by=by,
-            threshold=threshold,
-            same_speed=same_speed,
-            busy=self.busy,
-            idle=self.idle,
-            waits=(waits_of(before), waits_of(after)),
-        )
+        indexes = before.index(ranks[0]), after.index(ranks[1])
+        request = DiffRequest(self.traces, indexes, by, threshold, same_speed, self.busy, self.idle)
+        self.found = compared_rows(request)
         #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
-        self.speed: float = self.found["speed"]
+        self.speed = self.found.speed
         self.same_speed = same_speed
         self._of_ranks: dict[int, Diff] = {}
         self.sides = tuple(
             _side(name, trace, rank, steps)
-            for name, rank, trace, steps in zip(names, ranks, (before, after), self.found["steps"], strict=True)
+            for name, rank, trace, steps in zip(names, ranks, (before, after), self.found.steps, strict=True)
         )
 
     def __str__(self) -> str:
@@ -217,23 +205,18 @@ class Diff:
 
     @cached_property
     def _all_rows(self) -> list[DiffRow]:
-        columns = self.found["rows"]
-        return [
-            DiffRow(
-                columns["key"][i],
-                columns["kind"][i],
-                _changes(columns["changes"][i]),
-                *(Pair(columns[f"{name}_before"][i], columns[f"{name}_after"][i]) for name in FIGURES),
-            )
-            for i in range(len(columns["key"]))
-        ]
+        found = self.found
+        figures = ([Pair(*pair) for pair in found.figures[name].T.tolist()] for name in FIGURES)
+        columns = (found.keys, found.kinds, map(_changes, found.changes.tolist()), *figures)
+        return [DiffRow(*row) for row in zip(*columns, strict=True)]
 
     @cached_property
     def _all_calls(self) -> list[DiffCall]:
-        rows, columns = self._all_rows, self.found["calls"]
+        rows, found = [*self._all_rows, None], self.found
+        columns = (found.callers, found.callees, map(_changes, found.call_changes.tolist()), found.calls.T.tolist())
         return [
-            DiffCall(rows[caller] if caller >= 0 else None, rows[callee], _changes(changes), Pair(before, after))
-            for caller, callee, changes, before, after in zip(*columns.values(), strict=True)
+            DiffCall(rows[caller], self._all_rows[callee], changes, Pair(*calls))
+            for caller, callee, changes, calls in zip(*columns, strict=True)
         ]
 
     @cached_property

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
-from fastdispatch.compare.diff import CHANGES, Diff
+from fastdispatch.compare.diff import Diff
+from fastdispatch.compare.diff_rows import CHANGES
 from fastdispatch.compare.diff_text import lines
 from fastdispatch.page import html_data, html_source
 from fastdispatch.page.html import PageOptions, bounded

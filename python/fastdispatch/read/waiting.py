@@ -30,8 +30,9 @@ PARTS = ("forward", "backward", "optimizer", "data", "communication", "gc", "oth
 _GC = "gc:gen"
 _ASKING = "torch/"  # its functions also run in a program without a process group
 
-#: Kinds of the own time of a node (csrc/profile/diff_rows.h).
-_WORKS, _MAY_WAIT, _FOR_RANKS = range(3)
+#: Kinds of the own time of a node: work; calls that can block, which do not measure the machine; communication, and
+#: waits for other ranks.
+WORKS, MAY_WAIT, FOR_RANKS = range(3)
 
 
 def is_communication(key: str) -> bool:
@@ -44,15 +45,15 @@ def waits_of(trace: Trace) -> bytes:
     columns = (trace.nodes[name] for name in ("key", "kind", "from"))
     made = bytearray(_wait_of(*node) for node in zip(*columns, strict=True))
     if ENGINE in trace.nodes["key"] and _engine_waits_for_ranks(trace):
-        made[trace.nodes["key"].index(ENGINE)] = _FOR_RANKS
+        made[trace.nodes["key"].index(ENGINE)] = FOR_RANKS
     for node in _transfers(trace):
-        made[node] = _FOR_RANKS
+        made[node] = FOR_RANKS
     return bytes(made)
 
 
 def communicating(trace: Trace) -> list[bool]:
     """Return for each node whether its own time is communication or waiting for other ranks."""
-    return [wait == _FOR_RANKS for wait in waits_of(trace)]
+    return [wait == FOR_RANKS for wait in waits_of(trace)]
 
 
 class PhaseSplit:
@@ -116,9 +117,9 @@ def _transfers(trace: Trace) -> set[int]:
 
 def _wait_of(key: str, kind: str, source: str) -> int:
     if is_communication(key):
-        return _FOR_RANKS
+        return FOR_RANKS
     may_wait = kind == "c" or source == "stdlib" or key == ENGINE or key.startswith(_READS)
-    return _MAY_WAIT if may_wait else _WORKS
+    return MAY_WAIT if may_wait else WORKS
 
 
 def _engine_waits_for_ranks(trace: Trace) -> bool:
@@ -131,15 +132,16 @@ def work_of_ranks(trace: Trace) -> dict[int, tuple[float, float, int]]:
     """Return per rank the time that its main threads work, and that they communicate or wait for others, ns, and its
     steps (1: of the whole run without steps)."""
     waits = waits_of(trace)
+    inside = in_role(trace, trace.contexts, trace.main_role)
+    main = [(row, waits[node] == FOR_RANKS) for row, node in enumerate(trace.contexts["node"]) if inside[row]]
     found: dict[int, tuple[float, float, int]] = {}
     for index, rank in enumerate(trace.ranks):
-        contexts = trace.core.contexts(index, rank["window"] is None)
+        totals = trace.core.totals(index, rank["window"] is None)
+        own, asynchronous = totals["self"].tolist(), totals["async"].tolist()
         times = [0, 0]
-        inside = in_role(trace, contexts, trace.main_role)
-        rows = zip(contexts["node"], contexts["self"], contexts["async"], inside, strict=True)
-        for node, own, asynchronous, main in rows:
-            if main and not asynchronous:
-                times[waits[node] == _FOR_RANKS] += own
+        for row, communicates in main:
+            if not asynchronous[row]:
+                times[communicates] += own[row]
         found[rank["rank"]] = (times[0], times[1], rank["steps"] or 1)
     return found
 

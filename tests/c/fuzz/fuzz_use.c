@@ -6,7 +6,6 @@
 #include "events/stats/slice_tables.h"
 #include "export/exporters.h"
 #include "profile/group_edges.h"
-#include "profile/profile_diff.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
 #include "trace/anonymize.h"
@@ -67,22 +66,6 @@ use_exports(const fd_trace *trace)
     }
 }
 
-/* A trace has no difference to itself. */
-static void
-use_diff(const fd_trace *trace)
-{
-    fd_diff diff;
-    fd_diff_request request = {
-        .sides = {{trace, FD_ALL_RANKS}, {trace, FD_ALL_RANKS}},
-        .grouping = FD_BY_NODE,
-        .threshold = 0.1};
-    must(fd_diff_make(&diff, &request) == FD_OK);
-    for (uint32_t i = 0; i < diff.rows.count; i++) {
-        must(diff.rows.list[i].changes == 0);
-    }
-    fd_diff_clear(&diff);
-}
-
 static void
 use_timeline(const fd_trace *trace)
 {
@@ -137,7 +120,6 @@ fuzz_use(const fd_trace *trace)
     must(fixture_sound(trace));
     use_analysis(trace);
     use_exports(trace);
-    use_diff(trace);
     use_timeline(trace);
     use_pipeline(trace);
     must(fixture_dump(trace, &text) == FD_OK);

@@ -132,7 +132,12 @@ steady_without_the_slowest_step(void)
     figures[2].steps = 2;
     figures[2].stepped = 87;
     figures[2].self_max = 90; /* single precision rounds */
+    for (int i = 0; i < 3; i++) {
+        figures[i].self_min = 20;
+    }
     OK(fd_totals_sum_steady(&totals, trace, 0));
+    EQUAL(totals.list[forward].least, 0); /* of a single step */
+    EQUAL(totals.list[linear].least, 3 * 20);
     EQUAL(totals.list[linear].self, 80 + 40 + 7);
     EQUAL(totals.list[linear].backward, 0);
     EQUAL(totals.list[forward].total, 9 + 127);

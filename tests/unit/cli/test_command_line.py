@@ -56,7 +56,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     processes.python_program("program.py", "run", folder=folder)
     before, parser = os.getcwd(), cli.parser
     os.chdir(folder)
-    cli.parser = lambda: PARSER
+    cli.parser = lambda command="": PARSER
     for line in ("merge run -o dump.json", "export chrome run -o trace.json", "export perfetto run -o trace.pftrace"):
         assert main(line.split()) == 0
     assert main(["et", "export", "run", "-o", "ets"]) == 0

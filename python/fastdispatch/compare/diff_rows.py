@@ -1,0 +1,414 @@
+"""The rows and calls of a comparison: figures of both sides by function, operator, ..., and what changed.
+
+    before  groups of its call paths ─┐  by key: no absolute path, no line
+                                      ├─► one row per key, one call per pair of keys
+    after   groups of its call paths ─┘
+
+Figures are per training step, so that runs of different lengths can be compared; the slowest step of each path is
+replaced by the mean of its other steps. If either side has no steps, figures are those of the entire run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fastdispatch.read.plumbing import FUNCTIONS
+from fastdispatch.read.trace import Trace
+from fastdispatch.read.waiting import FOR_RANKS, WORKS, waits_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Unsigned = NDArray[np.uint64]
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
+#: Changes of rows and calls. The last two are kinds of rows: garbage collections are not compared.
+CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
+NEW, GONE, CALLS, SLOWER, FASTER, COLLECTION, COMMUNICATION = (1 << place for place in range(len(CHANGES)))
+
+#: Figures of rows: calls with resumes of generators, times in ns; work: total without communication and waits for other
+#: ranks; spread: standard deviation over steps of the compared time.
+FIGURES = ("calls", "self", "total", "work", "backward", "async", "gpu", "spread")
+
+#: If the fastest steps are unknown, a change must exceed this number of standard deviations of the steps of one run.
+#: Steps are not independent, so their number does not reduce it.
+_DEVIATIONS = 2.0
+
+#: A change is reported if it is at least this share of the time of a step.
+_LEAST_SHARE = 0.005
+
+#: Waits for other ranks vary with what these ranks do: their share, and their minimum relative change.
+_LEAST_WAIT, _WAIT_THRESHOLD = 0.05, 0.5
+
+#: A call that one side never makes is reported if the other makes at least this number in as many steps, and in as many
+#: of them: fewer can be a rare event that is only in its selected steps.
+_FEWEST_CALLS = 3.0
+
+#: Functions with a smaller share are not used for the speed of the machine.
+_SPEED_SHARE = 0.001
+
+
+@dataclass(frozen=True)
+class DiffRequest:
+    """A comparison to make: traces, before and after, indexes of their ranks (-1: all), times of main threads, ns.
+
+    ``busy``: per step on a CPU or in the queue for one; the speed of the machine is within their ratio. ``idle``: per
+    step neither so, nor for other ranks. 0: unknown. ``threshold``: the minimum relative change of a time.
+    """
+
+    traces: tuple[Trace, Trace]
+    ranks: tuple[int, int]
+    by: str
+    threshold: float
+    same_speed: bool
+    busy: tuple[float, float]
+    idle: tuple[float, float]
+
+
+@dataclass
+class ComparedRows:
+    """Rows, by key and kind, and calls between them. Arrays of figures have a line per side."""
+
+    steps: tuple[int, int]  #: of each side, summed over ranks; 0, 0: entire runs are compared
+    keys: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)  #: ``none``: rows of several kinds
+    figures: dict[str, Floats] = field(default_factory=dict)
+    changes: Ints = field(init=False)
+    callers: list[int] = field(default_factory=list)  #: rows; -1: outside of all
+    callees: list[int] = field(default_factory=list)
+    calls: Floats = field(init=False)
+    call_changes: Ints = field(init=False)
+    speed: float = 1.0  #: after / before of unchanged rows
+
+
+def compared_rows(request: DiffRequest) -> ComparedRows:
+    """Make the comparison. Raises ``ArgumentError`` for an unknown ``by``."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):  # impossible figures of a damaged document
+        return _Comparison(request).rows
+
+
+class _SideSums:
+    """The sums of one side by group."""
+
+    def __init__(self, trace: Trace, rank: int, by: str) -> None:
+        import numpy as np
+
+        core, nodes, contexts = trace.core, trace.nodes, trace.contexts
+        self.by, self.nodes = by, nodes
+        self.steps: int = sum(one["steps"] for at, one in enumerate(trace.ranks) if rank in (-1, at))
+        self.selected = all(one["window"] is not None for one in trace.ranks)
+        self.totals = {name: np.asarray(view) for name, view in core.totals(rank, True).items()}
+        self.groups: Ints = np.array(core.groups(by), np.int64)
+        self.parents: Ints = np.array(contexts["parent"], np.int64)
+        self.node: Ints = np.array(contexts["node"], np.int64)
+        self.waits = np.frombuffer(waits_of(trace), np.uint8)[self.node]
+        named = zip(nodes["kind"], nodes["name"], strict=True)
+        self.collects = np.array([kind == "range" and name.startswith("gc:gen") for kind, name in named], bool)
+        table = core.table(by, rank)
+        self.identities = self._identities(table["where"], table["node"])
+        self.collections = [by != "module" and bool(self.collects[node]) for node in table["node"]]
+        self._below()
+
+    def _identities(self, labels: list[str], nodes: list[int]) -> list[tuple[str, str]]:
+        """Return key and kind of each group. Lines distinguish functions of one recording, but differ between two
+        versions of a file."""
+        if self.by in ("module", "package"):
+            return [(label, "none") for label in labels]
+        kinds, files, owners, names = (self.nodes[column] for column in ("kind", "file", "class", "name"))
+        return [
+            (f"{files[at]}:[{owners[at]}]:{names[at]}" if kinds[at] in FUNCTIONS else names[at], kinds[at])
+            for at in nodes
+        ]
+
+    def _below(self) -> None:
+        """Find the depth of each path, and whether it is inside its own group."""
+        import numpy as np
+
+        self.depth, self.inner = np.zeros(len(self.parents), np.int64), np.zeros(len(self.parents), bool)
+        rows, above = np.arange(len(self.parents)), self.parents
+        while rows.size:
+            kept = above >= 0
+            rows, above = rows[kept], above[kept]
+            self.depth[rows] += 1
+            self.inner[rows] |= self.groups[above] == self.groups[rows]
+            above = self.parents[above]
+
+    def _sum(self, values: NDArray[np.generic], chosen: Bools) -> NDArray[np.generic]:
+        """Sum up figures of chosen paths by group, in their order."""
+        import numpy as np
+
+        sums = np.zeros(len(self.identities), values.dtype)
+        kept = chosen & (self.groups >= 0)
+        np.add.at(sums, self.groups[kept], values[kept])
+        return sums
+
+    def own(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+        import numpy as np
+
+        return self._sum(values, np.ones(len(values), bool))
+
+    def whole(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
+        """Sum up the outermost calls of each recursion: they include the inner ones."""
+        return self._sum(values, ~self.inner)
+
+    def work(self) -> Unsigned:
+        """Return the total of each path without communication."""
+        import numpy as np
+
+        work: Unsigned = np.where(self.waits == FOR_RANKS, np.uint64(0), self.totals["self"])
+        order = np.argsort(-self.depth, kind="stable")
+        ends = np.flatnonzero(np.diff(self.depth[order], append=-1)) + 1
+        for rows in np.split(order, ends[:-1]):
+            inside = rows[self.parents[rows] >= 0]
+            np.add.at(work, self.parents[inside], work[inside])
+        return work
+
+    def figures(self) -> dict[str, NDArray[np.generic]]:
+        """Return the figures of FIGURES by group, for the whole run; and ``least``, the own time if each step were as
+        fast as the fastest one."""
+        totals = self.totals
+        return {
+            "calls": self.own(totals["calls"] + totals["resumes"]),
+            "self": self.own(totals["self"]),
+            "total": self.whole(totals["total"]),
+            "work": self.whole(self.work()),
+            "backward": self.whole(totals["backward"]),
+            "async": self.own(totals["async"]),
+            "gpu": self.whole(totals["gpu_total"]),
+            "least": self.own(totals["least"]),
+        }
+
+    def spread(self) -> Floats:
+        """Return the spread of the compared time by path; the sum of those of a row is an upper bound, as if they were
+        fully correlated."""
+        import numpy as np
+
+        name = "total" if self.by == "module" else "self"
+        squares, times = self.totals[f"{name}_squares"], self.totals[f"{name}_stepped"]
+        steps = float(self.steps or 1)
+        mean = times.astype(np.float64) / steps
+        variance = squares / steps - mean * mean
+        spread: Floats = np.sqrt(np.where((variance > 0) & (self.steps > 0), variance, 0.0))
+        return spread
+
+    def calls(self) -> tuple[Ints, Ints, Floats, NDArray[np.uint32]]:
+        """Return callers (-1: outside) and callees, groups, the number of calls and the most steps of a path, by both.
+        Paths without a group are skipped: their callees are those of their callers."""
+        import numpy as np
+
+        above = self.parents.copy()
+        while (skipped := (above >= 0) & (self.groups[above] < 0)).any():
+            above[skipped] = self.parents[above[skipped]]
+        chosen = np.flatnonzero(self.groups >= 0)
+        caller = np.where(above >= 0, self.groups[above], -1)[chosen]
+        pairs = (caller + 1) * (len(self.identities) + 1) + self.groups[chosen]
+        pairs, place = np.unique(pairs, return_inverse=True)
+        calls, steps = np.zeros(len(pairs), np.uint64), np.zeros(len(pairs), np.uint32)
+        np.add.at(calls, place, (self.totals["calls"] + self.totals["resumes"])[chosen])
+        np.maximum.at(steps, place, self.totals["steps"][chosen])
+        callers, callees = np.divmod(pairs, len(self.identities) + 1)
+        return callers - 1, callees, calls.astype(np.float64), steps
+
+
+class _Comparison:
+    def __init__(self, request: DiffRequest) -> None:
+        import numpy as np
+
+        self.request = request
+        self.sides = [_SideSums(*side, request.by) for side in zip(request.traces, request.ranks, strict=True)]
+        by_step = all(side.steps for side in self.sides)
+        steps = (self.sides[0].steps, self.sides[1].steps) if by_step else (0, 0)
+        self.rows = ComparedRows(steps)
+        self.per = [float(number or 1) for number in steps]
+        self.selected = by_step and all(side.selected for side in self.sides)
+        self.by_least = min(steps) > 1 and request.by != "module"
+        self.idle = request.idle[1] - request.idle[0]
+        #: ns of own time per step before, of all paths
+        own = self.sides[0].totals["self"].astype(np.float64) / self.per[0]
+        self.whole = float(np.cumsum(own)[-1]) if own.size else 0.0
+        self._join()
+        self._join_calls()
+        self._judge()
+
+    def _join(self) -> None:
+        import numpy as np
+
+        place: dict[tuple[str, str], int] = {}
+        collections: dict[int, bool] = {}
+        self.row_of: list[Ints] = []
+        for side in self.sides:
+            found = [place.setdefault(identity, len(place)) for identity in side.identities]
+            for row, collection in zip(found, side.collections, strict=True):
+                collections.setdefault(row, collection)
+            self.row_of.append(np.array(found, np.int64))
+        self.rows.keys, self.rows.kinds = [key for key, _ in place], [kind for _, kind in place]
+        self.collection = np.array([collections[row] for row in range(len(place))], bool)
+        figures = {name: np.zeros((2, len(place))) for name in (*FIGURES, "least", "steps")}
+        self.waits, self.communicates = np.zeros(len(place), bool), np.zeros(len(place), bool)
+        for index, side in enumerate(self.sides):
+            row_of = self.row_of[index]
+            for name, sums in side.figures().items():
+                np.add.at(figures[name][index], row_of, sums.astype(np.float64) / self.per[index])
+            self._mark(index, side, figures)
+        self.rows.figures = figures
+
+    def _mark(self, index: int, side: _SideSums, figures: dict[str, Floats]) -> None:
+        """Mark rows that may wait and rows that communicate, add spreads and the most steps of a path, and subtract
+        garbage collections from the calls of modules."""
+        import numpy as np
+
+        grouped = np.flatnonzero(side.groups >= 0)
+        row = self.row_of[index][side.groups[grouped]]
+        spread = side.spread()
+        if side.by == "module":
+            np.add.at(figures["spread"][index], self.row_of[index], side.whole(spread))
+        else:
+            np.add.at(figures["spread"][index], row, spread[grouped])
+        np.maximum.at(figures["steps"][index], row, side.totals["steps"][grouped].astype(np.float64))
+        self.waits[row[side.waits[grouped] != WORKS]] = True
+        if side.by == "node":
+            self.communicates[row[side.waits[grouped] == FOR_RANKS]] = True
+        if side.by == "module":
+            collects = side.collects[side.node[grouped]]
+            taken = side.totals["calls"][grouped][collects].astype(np.float64) / self.per[index]
+            np.subtract.at(figures["calls"][index], row[collects], taken)
+
+    def _join_calls(self) -> None:
+        import numpy as np
+
+        places: dict[tuple[int, int], int] = {}
+        found = []
+        for index, side in enumerate(self.sides):
+            row_of = np.append(self.row_of[index], -1)  # the last one is that of the outside
+            callers, callees, calls, steps = side.calls()
+            pairs = zip(row_of[callers].tolist(), row_of[callees].tolist(), strict=True)
+            found.append(([places.setdefault(pair, len(places)) for pair in pairs], calls / self.per[index], steps))
+        self.rows.calls, self.call_steps = np.zeros((2, len(places))), np.zeros((2, len(places)))
+        for index, (place, calls, steps) in enumerate(found):
+            np.add.at(self.rows.calls[index], place, calls)
+            self.call_steps[index][place] = steps
+        self.rows.callers, self.rows.callees = [caller for caller, _ in places], [callee for _, callee in places]
+
+    def _judge(self) -> None:
+        import numpy as np
+
+        rows, figures = self.rows, self.rows.figures
+        changes = np.where(self.collection, COLLECTION, self._changed_calls(figures["calls"], figures["steps"]))
+        self.changes: Ints = np.where(self.communicates, changes | COMMUNICATION, changes)
+        rows.call_changes = self._changed_calls(rows.calls, self.call_steps)
+        collection = np.append(self.collection, False)
+        rows.call_changes[collection[rows.callers] | collection[rows.callees]] = COLLECTION
+        self.speeds = self._speeds()
+        rows.speed = self.speeds[0]
+        waits_for_calls = np.array([kind == "thread" for kind in rows.kinds], bool)
+        rows.changes = self.changes | np.where(self.collection | waits_for_calls, 0, self._changed_times())
+
+    def _changed_calls(self, calls: Floats, steps: Floats) -> Ints:
+        import numpy as np
+
+        before, after = calls
+        differ = before != after if self.rows.steps[0] == self.rows.steps[1] else np.abs(before - after) >= 0.5
+        new, gone = (before <= 0) & (after > 0), (before > 0) & (after <= 0)
+        changes = np.where(new, NEW | CALLS, np.where(gone, GONE | CALLS, np.where(differ, CALLS, 0)))
+        rare = ((after <= 0) & self._rare(0, before, steps[0])) | ((before <= 0) & self._rare(1, after, steps[1]))
+        return np.where(rare, 0, changes)
+
+    def _rare(self, side: int, calls: Floats, steps: Floats) -> Bools:
+        """Return whether the steps of the other side would have few of the calls, or have them in few steps."""
+        other = self.per[1 - side]
+        few: Bools = (steps > 0) & (steps / self.per[side] * other < _FEWEST_CALLS)
+        return (few | (calls * other < _FEWEST_CALLS)) & self.selected
+
+    def _speeds(self) -> tuple[float, float]:
+        """Return after / before of unchanged functions and operators, also of their fastest steps: the speed of the
+        machine. Times of modules contain each other, so that one slower module affects most of their time."""
+        if self.request.same_speed:
+            return 1.0, 1.0
+        if self.request.by != "node":
+            return _Comparison(_by_node(self.request)).speeds
+        figures = self.rows.figures
+        least = self._common_ratio(figures["least"]) if self.by_least else 1.0
+        return self._within_busy(self._common_ratio(figures["self"])), self._within_busy(least)
+
+    def _common_ratio(self, times: Floats) -> float:
+        """Return the ratio that applies to most of the time."""
+        import numpy as np
+
+        before, after = times
+        same = ~self.waits & (self.changes & (CALLS | COLLECTION) == 0)
+        used = same & (before > _SPEED_SHARE * self.whole) & (after > 0)
+        ratios = after[used] / before[used]
+        order = np.argsort(ratios, kind="stable")
+        below = np.cumsum(np.minimum(before, after)[used][order])  # a removed wait has no weight
+        if not below.size:
+            return 1.0
+        return float(ratios[order][np.argmax(below >= below[-1] / 2)])
+
+    def _within_busy(self, speed: float) -> float:
+        """Limit a ratio of times to that of the time on a CPU, or waiting for one: a thread that waits for anything
+        else does not measure the machine."""
+        before, after = self.request.busy
+        if before <= 0 or after <= 0:
+            return speed
+        limit = after / before
+        return max(1.0, min(speed, limit)) if speed > 1 else min(1.0, max(speed, limit))
+
+    def _changed_times(self) -> Ints:
+        """Return the changes of times. The speed is not that of all functions: a change that appears only with it, or
+        disappears, is not one."""
+        import numpy as np
+
+        direction = self._directions(*self.speeds)
+        sure = direction == self._directions(1.0, 1.0)
+        return np.where(sure & (direction > 0), SLOWER, np.where(sure & (direction < 0), FASTER, 0))
+
+    def _directions(self, speed: float, least_speed: float) -> Ints:
+        """Return the directions in which times changed at a speed of the machine. A busy machine makes only some steps
+        longer: a real change of work affects both the mean and the fastest step."""
+        import numpy as np
+
+        figures = self.rows.figures
+        before, after = figures["total" if self.request.by == "module" else "self"]
+        spread = figures["spread"]
+        threshold = np.where(self.communicates, max(self.request.threshold, _WAIT_THRESHOLD), self.request.threshold)
+        share = np.where(self.communicates, _LEAST_WAIT, _LEAST_SHARE) * self.whole * speed
+        noise = np.maximum(threshold * (before * speed), share)
+        if not self.by_least:
+            deviation = _DEVIATIONS * np.hypot(spread[0] * speed, spread[1])
+            return _direction(before * speed, after, np.maximum(noise, deviation))
+        fastest, now = figures["least"][0] * least_speed, figures["least"][1]
+        of_least = _direction(fastest, now, np.maximum(threshold * fastest, share))
+        of_mean = _direction(before * speed, after, noise)
+        blocked = np.where(of_least == 0, self._blocked(before, after, noise), 0)
+        return np.where(of_mean == of_least, of_mean, blocked)
+
+    def _blocked(self, before: Floats, after: Floats, noise: Floats) -> Ints:
+        """Return the directions in which means changed that the fastest steps do not have: a lock is free in some of
+        them, whatever the speed of the machine. A busy machine makes such steps too, but its threads are not blocked,
+        and few steps of a whole run are within the uncertainty of the mean."""
+        import numpy as np
+
+        growth = after - before
+        alike = (self.idle * growth > 0) & (abs(self.idle) >= np.abs(growth) / 2)
+        spread = self.rows.figures["spread"]
+        of_mean = np.hypot(spread[0] / np.sqrt(self.per[0]), spread[1] / np.sqrt(self.per[1]))
+        return np.where(alike, _direction(before, after, np.maximum(noise, _DEVIATIONS * of_mean)), 0)
+
+
+def _direction(before: Floats, after: Floats, noise: Floats) -> Ints:
+    """Return 1 for larger times, -1 for smaller ones, 0 for unchanged ones."""
+    import numpy as np
+
+    return np.where(after - before > noise, 1, np.where(before - after > noise, -1, 0))
+
+
+def _by_node(request: DiffRequest) -> DiffRequest:
+    return DiffRequest(
+        request.traces, request.ranks, "node", request.threshold, request.same_speed, request.busy, request.idle
+    )
