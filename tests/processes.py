@@ -16,6 +16,8 @@ from tests import warm
 
 ROOT = Path(__file__).parent.parent
 ISOLATED = ROOT / "tests" / "isolated"
+#: How much longer programs may take than on a processor that is not emulated: set by tests/matrix.
+SLOWNESS = int(os.environ.get("TESTS_SLOWNESS", "1"))
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -37,7 +39,7 @@ def meeting(ranks: int) -> dict[str, str]:
 
 def outputs(running: Sequence[warm.Program | subprocess.Popen[str]], seconds: int = 300) -> list[str]:
     """What programs print, all of which must succeed."""
-    ends = [each.communicate(timeout=seconds) for each in running]
+    ends = [each.communicate(timeout=seconds * SLOWNESS) for each in running]
     for each, (_, errors) in zip(running, ends, strict=True):
         assert each.returncode == 0, errors
     return [output for output, _ in ends]
@@ -71,7 +73,7 @@ def rank_process(context: SpawnContext, rank: int, function: Callable[..., None]
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 120 * SLOWNESS
     while not condition():
         assert time.monotonic() < until, "it did not come about"
         time.sleep(0.05)
@@ -98,7 +100,7 @@ def start_warm(imports: tuple[str, ...], program: str, *arguments: object, **cha
 def run(program: str, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
     """Run a program of tests/isolated, which must succeed."""
     process = start(program, *arguments, **changes)
-    output, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=120 * SLOWNESS)
     assert process.returncode == 0, errors
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
@@ -112,8 +114,9 @@ def run_ranks(program: str, count: int, folder: Path) -> None:
 def python(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
     """Run Python with these arguments and accept any exit status."""
     command = [sys.executable, *map(str, arguments)]
+    changed = environment(**changes)
     return subprocess.run(
-        command, env=environment(**changes), text=True, capture_output=True, timeout=300, cwd=folder, check=False
+        command, env=changed, text=True, capture_output=True, timeout=300 * SLOWNESS, cwd=folder, check=False
     )
 
 

@@ -74,11 +74,11 @@ BUDGET: dict[str, int] = {
     "tests/integration": 16900,
     "tests/isolated": 4050,
     "tests/lint": 850,
-    "tests/matrix": 450,
+    "tests/matrix": 500,
     "tests/oracle": 750,
     "tests/programs": 1550,
     "tests/soak": 750,
-    "tests/standin": 1450,
+    "tests/standin": 1500,
     "tests/unit": 13700,
     "tests/wheels": 200,
 }

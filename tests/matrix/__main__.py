@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -85,9 +86,9 @@ def check(folder: Path, row: Environment, rows: Sequence[Environment], short: bo
         python = install(root, row)
         versions = inside(root, f"{python} -c '{VERSIONS}'").stdout
         script = (
-            f"rm -f {REPORT}; cd {TREE}; git init -q .; git add -A; OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
-            f"{python} -m pytest -q --continue-on-collection-errors --timeout {row.longest} --junitxml {REPORT} "
-            + " ".join(row.tests(short))
+            f"rm -f {REPORT}; cd {TREE}; git init -q .; git add -A; {row.variables} {python} -m pytest -q "
+            f"--continue-on-collection-errors --timeout {300 * row.slowness} --junitxml {REPORT} "
+            + shlex.join(row.tests(short))
         )
         done = inside(root, script)
     if not (root / REPORT.lstrip("/")).exists():

@@ -40,9 +40,18 @@ SHORT += ["unit/record/test_doctor", "unit/record/test_light"]
 #: What differs most between versions of PyTorch.
 SHORT_TORCH = ["operators", "backward", "classes", "unchanged"]
 
-#: What depends on the processor: counts of calls, times and kill, the hidden pointer of records, origins, operands.
+#: What depends on the processor: counts of calls, times and kill, the hidden pointer of records, origins, operands,
+#: sections of threads.
 PROCESSOR = ["calls", "time", "operators", "backward", "measured_steps"]
-PROCESSOR_ONLY = {"unchanged": ("losses_and_gradients_are_bit_identical", "exceptions_are_those_of_the_plain_program")}
+PROCESSOR_ONLY = {
+    "unchanged": ("losses_and_gradients_are_bit_identical", "exceptions_are_those_of_the_plain_program"),
+    "cycles": ("windows_in_a_loop", "recordings_in_a_loop[timeline=1]"),
+}
+#: Programs that packages run for minutes under an emulator, and that no test needs.
+SLOW = ("usr/bin/py3compile", "usr/sbin/update-ca-certificates", "var/lib/dpkg/info/ca-certificates.config")
+
+#: A system call that qemu lacks, in a library that the tests load.
+MISSING_CALL = "/srv/process_vm_readv.so"
 #: How binfmt_misc recognizes programs of a machine: the header of ELF. The flag F keeps qemu open for other roots.
 FORMATS = {
     "arm64": r":qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
@@ -91,9 +100,15 @@ class Environment:
         return f"{self.folder}-{self.python}{'-torch' if self.torch else ''}"
 
     @property
-    def longest(self) -> int:
-        """Seconds that a test may take."""
-        return 3600 if self.machine else 300
+    def slowness(self) -> int:
+        """How many times longer tests may take."""
+        return 12 if self.machine else 1
+
+    @property
+    def variables(self) -> str:
+        """Settings of the tests, for the shell."""
+        emulated = f" TESTS_SLOWNESS={self.slowness} LD_PRELOAD={MISSING_CALL}" if self.machine else ""
+        return f"OMP_NUM_THREADS=1 MKL_NUM_THREADS=1{emulated}"
 
     @property
     def folder(self) -> str:
@@ -123,10 +138,10 @@ def mirror() -> str:
 
 def run(*command: str | Path) -> None:
     """Run a command that prepares an environment."""
-    try:
-        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
-    except subprocess.CalledProcessError as error:
-        raise MissingTool(f"{error.cmd[0]} failed with status {error.returncode}") from None
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        problem = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise MissingTool(": ".join([f"{command[0]} failed with status {done.returncode}", *problem]))
 
 
 def emulated(machine: str) -> None:
@@ -200,17 +215,34 @@ def bootstrap(root: Path, row: Environment) -> None:
 
 
 def installed(root: Path, packages: str, machine: str) -> subprocess.CompletedProcess[str]:
-    """Install packages. Those of another processor are unpacked by the dpkg of this one, since an emulator is slow."""
+    """Install packages."""
     quiet = "export DEBIAN_FRONTEND=noninteractive"
-    how = "--download-only" if machine else ""
-    done = inside(root, f"{quiet}; apt-get update -q; apt-get install -qy --no-install-recommends {how} {packages}")
-    if machine and done.returncode == 0:
-        archives = sorted((root / "var/cache/apt/archives").glob("*.deb"))
-        run("dpkg", f"--root={root}", "--force-architecture", "--force-depends", "--unpack", *archives)
-        (root / "usr/bin/py3compile").unlink(missing_ok=True)
-        (root / "usr/bin/py3compile").symlink_to("/bin/true")  # compiles each package for minutes
+    if machine:
+        unpack(root, packages, machine)
         done = inside(root, f"{quiet}; dpkg --configure -a; rm -f /var/cache/apt/archives/*.deb")
+    else:
+        done = inside(root, f"{quiet}; apt-get update -q; apt-get install -qy --no-install-recommends {packages}")
     return inside(root, without_torch()) if done.returncode == 0 else done
+
+
+def unpack(root: Path, packages: str, machine: str) -> None:
+    """Unpack packages of another processor by apt and dpkg of this one, since an emulator is slow."""
+    settings = {
+        "Dir": root,
+        "Dir::State::status": root / "var/lib/dpkg/status",
+        "APT::Architecture": machine,
+        "APT::Architectures::": machine,
+        "APT::Sandbox::User": "root",
+    }
+    apt = ["apt-get", "-q", *(part for name, value in settings.items() for part in ("-o", f"{name}={value}"))]
+    run(*apt, "clean")
+    run(*apt, "update")
+    run(*apt, "install", "-y", "--no-install-recommends", "--download-only", *packages.split())
+    archives = sorted((root / "var/cache/apt/archives").glob("*.deb"))
+    run("dpkg", f"--root={root}", "--force-architecture", "--force-depends", "--unpack", *archives)
+    for name in SLOW:
+        (root / name).unlink(missing_ok=True)
+        (root / name).symlink_to("/bin/true")
 
 
 def without_torch() -> str:
@@ -274,7 +306,11 @@ def install(root: Path, row: Environment) -> str:
     Python."""
     venv = f"{VENVS}/{row.name}"
     packages = DISTRIBUTION if row.torch else PACKAGES
-    source = cross_wheel(root, row) if row.machine else "."
+    source = "."
+    if row.machine:
+        source = cross_wheel(root, row)
+        call = ROOT / "tests/standin" / Path(MISSING_CALL).with_suffix(".c").name
+        run("aarch64-linux-gnu-gcc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", root / MISSING_CALL.lstrip("/"), call)
     script = f"""
         rm -rf {venv} {TREE}/build
         {row.python} -m venv --without-pip {venv}

@@ -1,11 +1,12 @@
-"""The usual recorder in Python: ``inspect.stack()`` at each operator, in a Python dispatch mode."""
+"""The usual recorder in Python: the stack of frames at each operator, in a Python dispatch mode."""
 
 from __future__ import annotations
 
-import inspect
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from itertools import dropwhile, pairwise
+from types import FrameType
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -13,9 +14,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tests.oracle.keys import Keys
 
 
-def _is_plumbing(info: inspect.FrameInfo) -> bool:
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_plumbing(frame: FrameType) -> bool:
     """Frames of PyTorch around the method of a Python dispatch mode."""
-    return info.filename.endswith("torch/_compile.py") or "torch/_dynamo/" in info.filename
+    file = frame.f_code.co_filename
+    return file.endswith("torch/_compile.py") or "torch/_dynamo/" in file
 
 
 class StackRecorder(TorchDispatchMode):
@@ -30,9 +38,9 @@ class StackRecorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         path = []
-        for info in dropwhile(_is_plumbing, inspect.stack(context=0)[1:]):
-            path.append(self._keys.key(info.frame))
-            if info.frame.f_code is self._root:
+        for frame in dropwhile(_is_plumbing, _stack(sys._getframe(1))):
+            path.append(self._keys.key(frame))
+            if frame.f_code is self._root:
                 break
         for callee, caller in pairwise(path):
             self.edges_to[func._schema.name].add((caller, callee))

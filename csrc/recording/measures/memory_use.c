@@ -46,20 +46,21 @@ exchange_level(fd_memory_level *level, fd_memory_level old,
                      : "memory");
     return done;
 #elif defined(__aarch64__)
-    uint64_t live;
-    uint64_t peak;
+    /* One statement: a store between the two exclusive accesses would lose the
+     * reservation. */
+    fd_memory_level found;
     uint32_t failed;
-    __asm__ volatile("ldaxp %0, %1, %2"
-                     : "=&r"(live), "=&r"(peak)
-                     : "Q"(*level)
-                     : "memory");
-    if (live != old.live || peak != old.peak) {
-        return false;
-    }
-    __asm__ volatile("stlxp %w0, %2, %3, %1"
-                     : "=&r"(failed), "=Q"(*level)
-                     : "r"(new.live), "r"(new.peak)
-                     : "memory");
+    __asm__ volatile(
+        "    ldaxp %0, %1, %3\n"
+        "    cmp %0, %4\n"
+        "    ccmp %1, %5, #0, eq\n"
+        "    cset %w2, ne\n"
+        "    b.ne 1f\n"
+        "    stlxp %w2, %6, %7, %3\n"
+        "1:\n"
+        : "=&r"(found.live), "=&r"(found.peak), "=&r"(failed), "+Q"(*level)
+        : "r"(old.live), "r"(old.peak), "r"(new.live), "r"(new.peak)
+        : "cc", "memory");
     return failed == 0;
 #else
 #error "two words cannot be exchanged at once"
@@ -166,7 +167,7 @@ fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
         fd_memory_lose(use, bytes);
         return;
     }
-    fd_memory_level old = change_level(&use->levels[device], bytes);
+    fd_memory_level old = change_level(&use->levels[device].level, bytes);
     block->bytes = bytes;
     block->peak = old.peak;
     block->record = fd_file_id(&use->recording->file, record);
@@ -216,7 +217,7 @@ fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
         return;
     }
     fd_memory_level old =
-        change_level(&use->levels[block.device], -block.bytes);
+        change_level(&use->levels[block.device].level, -block.bytes);
     fd_measure *record =
         record_of(use, tree, block.context, FD_MEASURE_FREED, block.device);
     if (record == NULL) {
@@ -237,7 +238,7 @@ fd_memory_live(const fd_memory_use *use)
 {
     uint64_t live = 0;
     for (int i = 0; i < FD_MEMORY_DEVICES; i++) {
-        live += __atomic_load_n(&use->levels[i].live, __ATOMIC_RELAXED);
+        live += __atomic_load_n(&use->levels[i].level.live, __ATOMIC_RELAXED);
     }
     return live;
 }

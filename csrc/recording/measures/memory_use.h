@@ -30,7 +30,11 @@ typedef struct fd_memory_level {
 typedef struct fd_memory_use {
     fd_recording *recording; /* borrowed */
     fd_blocks blocks;
-    fd_memory_level levels[FD_MEMORY_DEVICES];
+    struct {
+        fd_memory_level level;
+        char apart[48]; /* from the next device, which another thread may
+                           change meanwhile */
+    } levels[FD_MEMORY_DEVICES];
     _Atomic uint32_t names[FD_MEMORY_DEVICES]; /* ids of strings; 0: not used
                                                   yet */
     uint32_t *records;      /* owned, atomic: ids of ALLOCATED, FREED */

@@ -154,19 +154,19 @@ def test_stopping_from_another_thread_while_calls_are_open() -> None:
 
     def wait() -> None:
         inside.set()
-        stopped.wait(10)
+        stopped.wait(100)
         programs.leaf(1)
 
     graph = fastdispatch.CallGraph(None, ops="off", keep="*")
     graph.start()
     thread = threading.Thread(target=wait)
     thread.start()
-    inside.wait(10)
+    inside.wait(100)
     stopper = threading.Thread(target=graph.stop)
     stopper.start()
-    stopper.join(10)
+    stopper.join(100)
     stopped.set()
-    thread.join(10)
+    thread.join(100)
     trace = fastdispatch.Trace(graph._session.trace())
     check_times(trace)
     assert trace.ranks[0]["state"] == "stopped"

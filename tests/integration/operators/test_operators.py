@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 import fastdispatch
-from tests import traces
+from tests import commands, traces
 from tests.oracle.differences import DISPATCH_ONLY, RECORD_ONLY, is_composite
 from tests.oracle.recorded import Recorded
 from tests.oracle.stacks import StackRecorder
@@ -33,6 +34,12 @@ def oracle() -> StackRecorder:
     with recorder:
         work(step)
     return recorder
+
+
+def test_doctor_names_the_layout_of_records(tmp_path: Path) -> None:
+    checks = {each["id"]: each for each in commands.document("doctor", "--out", tmp_path)["checks"]}
+    assert checks["operators"]["status"] == "ok"
+    assert "record (self-test passed: " in checks["operators"]["text"]
 
 
 def test_dispatch_equals_the_stack_recorder(oracle: StackRecorder) -> None:

@@ -79,8 +79,8 @@ shares_of_the_peak(void)
     take(&m, 2, 192, 120); /* the peak: 170 */
     give(&m, 2, 128);
     take(&m, 0, 64, 30);
-    EQUAL(m.use.levels[0].peak, 170);
-    EQUAL(m.use.levels[0].live, 150);
+    EQUAL(m.use.levels[0].level.peak, 170);
+    EQUAL(m.use.levels[0].level.live, 150);
     uint64_t shares[PATHS];
     for (int i = 0; i < 3; i++) {
         shares[i] = at_peak(row(&m, i, FD_MEASURE_ALLOCATED, 0), 170)
@@ -129,7 +129,7 @@ random_events_match_a_model(void)
             memcpy(share, live, sizeof share);
         }
     }
-    EQUAL(m.use.levels[0].peak, peak);
+    EQUAL(m.use.levels[0].level.peak, peak);
     for (int k = 0; k < PATHS; k++) {
         const fd_measure *taken = row(&m, k, FD_MEASURE_ALLOCATED, 0);
         const fd_measure *freed = row(&m, k, FD_MEASURE_FREED, 0);
@@ -180,7 +180,7 @@ threads_agree_on_the_peak(void)
         pthread_join(threads[i], NULL);
     }
     uint64_t sum = 0;
-    uint64_t peak = m.use.levels[0].peak;
+    uint64_t peak = m.use.levels[0].level.peak;
     for (uint32_t i = 0; i < m.use.count; i++) {
         const fd_measure *record =
             fd_file_record(&m.f.recording->file, m.use.records[i]);
@@ -188,7 +188,7 @@ threads_agree_on_the_peak(void)
                                                     : -at_peak(record, peak);
     }
     EQUAL(sum, peak);
-    CHECK(peak >= m.use.levels[0].live);
+    CHECK(peak >= m.use.levels[0].level.live);
 }
 
 RUN(ABSORBS(shares_of_the_peak), ABSORBS(random_events_match_a_model),
