@@ -79,6 +79,32 @@ fd_buffer_u64(fd_buffer *buffer, uint64_t value)
     fd_buffer_bytes(buffer, digits + at, sizeof digits - at);
 }
 
+/* Append a non-negative value with three digits. */
+static void
+put_three_digits(fd_buffer *buffer, double value, const char *unit)
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    fd_buffer_format(buffer, "%.*f %s", decimals, value, unit);
+}
+
+void
+fd_buffer_time(fd_buffer *buffer, uint64_t nanoseconds)
+{
+    double value = (double)nanoseconds;
+    if (value < 999.5) {
+        fd_buffer_format(buffer, "%.0f ns", value);
+    }
+    else if (value < 999.5e3) {
+        put_three_digits(buffer, value / 1e3, "\xC2\xB5s");
+    }
+    else if (value < 999.5e6) {
+        put_three_digits(buffer, value / 1e6, "ms");
+    }
+    else {
+        put_three_digits(buffer, value / 1e9, "s");
+    }
+}
+
 static void
 json_escape(fd_buffer *buffer, unsigned char c)
 {

@@ -65,6 +65,10 @@ void fd_buffer_format(fd_buffer *buffer, const char *format, ...)
  * million integers. */
 void fd_buffer_u64(fd_buffer *buffer, uint64_t value);
 
+/* Append a time with three digits: "1.24 s", "80.0 ms", "3.10 us" (with the
+ * micro sign). */
+void fd_buffer_time(fd_buffer *buffer, uint64_t nanoseconds);
+
 /* Append a JSON string with its quotes. Each invalid UTF-8 byte becomes
  * U+FFFD; control characters are escaped. */
 void fd_buffer_json(fd_buffer *buffer, const char *text, size_t size);

@@ -2,14 +2,11 @@
 
 #include "events/recorded/timeline_exports.h"
 #include "export/stack_exports.h"
-#include "graphs/graph_exports.h"
 
 #include <string.h>
 
 static const fd_exporter exporters[] = {
-    {"callgraph", fd_export_callgraph, false},
     {"chrome", fd_export_chrome, true},
-    {"dot", fd_export_dot, false},
     {"perfetto", fd_export_perfetto, true},
     {"pprof", fd_export_pprof, false},
 };

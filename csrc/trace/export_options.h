@@ -1,4 +1,4 @@
-/* Options of exporters: ranks, weights, filters, clocks. */
+/* Options of exporters: ranks, clocks, names of slices. */
 #ifndef FD_EXPORT_OPTIONS_H
 #define FD_EXPORT_OPTIONS_H
 
@@ -6,37 +6,12 @@
 #include "trace/trace.h"
 #include "json/json_writer.h"
 
-typedef enum fd_export_style {
-    FD_STYLE_DEFAULT,
-    FD_STYLE_CLASSIC
-} fd_export_style;
-
-typedef enum fd_export_weight {
-    FD_WEIGHT_TIME,
-    FD_WEIGHT_CALLS,
-    FD_WEIGHT_GPU /* only for flame graphs */
-} fd_export_weight;
-
-typedef enum fd_export_ops {
-    FD_OPS_NONE,
-    FD_OPS_TOP, /* operators that Python calls, without those below them */
-    FD_OPS_ALL
-} fd_export_ops;
-
 /* Timelines: slices that have their duration in the name. */
 typedef enum fd_export_durations {
     FD_DURATIONS_JOBS,
     FD_DURATIONS_NAME, /* all slices */
     FD_DURATIONS_ARGS  /* no slices */
 } fd_export_durations;
-
-/* Globs: '*' matches any text, '?' one character; all other characters match
- * themselves (also brackets, which occur in keys). A glob must match a
- * complete key or package name. */
-typedef struct fd_export_globs {
-    const char *const *list; /* borrowed */
-    size_t count;
-} fd_export_globs;
 
 /* The map from the clock of a rank to the common clock. */
 typedef struct fd_export_clock {
@@ -50,17 +25,6 @@ typedef struct fd_export_clock {
 
 typedef struct fd_export_options {
     int rank; /* index into trace->ranks, or FD_ALL_RANKS */
-    fd_export_style style;
-    fd_export_weight weight;
-    fd_export_ops ops;
-    fd_export_globs hide;     /* functions to delete, with their edges */
-    fd_export_globs contract; /* functions to contract: their callees become
-                               * callees of their callers */
-    double min_percent;       /* of the time; functions below it are folded.
-                               * Negative: a default */
-    bool all;                 /* no function is folded */
-    uint32_t leaves;          /* pictures: boxes without callees per line; 0: a
-                      * default */
     /* timelines: borrowed; by index of the rank; NULL: ranks of one host, or
      * use the wall clock */
     const fd_export_clock *clocks;

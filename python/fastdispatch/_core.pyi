@@ -486,24 +486,15 @@ class Trace:
         format: str,
         *,
         rank: SupportsIndex = -1,
-        style: str = "default",
-        weight: str = "time",
-        ops: str = "none",
-        hide: tuple[str, ...] = (),
-        contract: tuple[str, ...] = (),
-        min_percent: float = -1.0,
-        all: bool = False,
         durations: str = "jobs",
         flows: bool = True,
         align: str = "auto",
         strict: bool = False,
-        leaves: int = 0,
     ) -> bytes:
-        """Return a file for another program: ``callgraph``, ``dot``, ``pprof``, ``chrome`` or ``perfetto``.
+        """Return a file for another program: ``pprof``, ``chrome`` or ``perfetto``.
 
-        ``min_percent`` is of the time, negative the default. ``align`` and ``strict``: alignment of clocks of several
-        ranks, as in :func:`timeline_merge`. ``ArgumentError`` for an invalid option, :class:`Error` if a required
-        timeline is missing."""
+        ``align`` and ``strict``: alignment of clocks of several ranks, as in :func:`timeline_merge`. ``ArgumentError``
+        for an invalid option, :class:`Error` if a required timeline is missing."""
 
 @final
 class Plan:

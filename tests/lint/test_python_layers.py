@@ -17,8 +17,20 @@ from .tree import ROOT, name, sources
 PACKAGE = ROOT / "python" / "fastdispatch"
 
 #: A module imports those of its own package and of earlier ones.
-ORDER = ["text", "files", "read", "measures", "dataset", "compare", "record", "pipeline", "detectors", "report", "page"]
-ORDER += ["integrations", "testing", "cli"]
+ORDER = [
+    "text",
+    "files",
+    "read",
+    "graphs",
+    "measures",
+    "dataset",
+    "compare",
+    "record",
+    "pipeline",
+    "detectors",
+    "report",
+]
+ORDER += ["page", "integrations", "testing", "cli"]
 
 #: Methods of Trace and CallGraph that are shorthands for later packages, which they import when they are called.
 SHORTHANDS = {"fastdispatch.read.views"}

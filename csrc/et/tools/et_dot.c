@@ -1,9 +1,9 @@
 #include "et/et_writers.h"
 
 #include "et/et_names.h"
+#include "et/tools/dot_writer.h"
 #include "et/tools/et_collapse.h"
-#include "graphs/dot_writer.h"
-#include "graphs/graph_text.h"
+#include "et/tools/markup_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,7 +41,7 @@ put_figures(fd_buffer *to, const fd_et_box *box)
     }
     if (box->ns > 0) {
         fd_buffer_text(to, box->count > 1 ? " \xC2\xB7 " : "");
-        fd_text_time(to, (uint64_t)box->ns);
+        fd_buffer_time(to, (uint64_t)box->ns);
     }
 }
 

@@ -1,7 +1,7 @@
 #include "et/et_writers.h"
 
 #include "et/et_names.h"
-#include "graphs/graph_text.h"
+#include "et/tools/markup_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

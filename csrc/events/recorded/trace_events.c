@@ -7,7 +7,6 @@
 #include "events/recorded/gpu_tracks.h"
 #include "events/recorded/pipeline_flows.h"
 #include "events/recorded/slice_names.h"
-#include "graphs/graph_text.h"
 #include "profile/call_slices.h"
 #include "trace/trace.h"
 
@@ -131,7 +130,7 @@ timed_name(writer *w, fd_span name, uint64_t duration)
     fd_buffer *text = fd_batch_compose(w->batch);
     fd_buffer_bytes(text, name.from, fd_span_size(name) - 1);
     fd_buffer_text(text, " (");
-    fd_text_time(text, duration);
+    fd_buffer_time(text, duration);
     fd_buffer_text(text, ")\"");
     return fd_batch_composed(w->batch);
 }

@@ -1,6 +1,5 @@
 #include "events/writers/chrome_writer.h"
 
-#include "graphs/graph_text.h"
 #include "json/decimal.h"
 
 #include <string.h>
@@ -198,7 +197,7 @@ put_name(writing *w)
     name.to--;
     put_member(w, ",\"name\":", name);
     fd_buffer_text(w->to, " (");
-    fd_text_time(w->to, (uint64_t)event->duration);
+    fd_buffer_time(w->to, (uint64_t)event->duration);
     fd_buffer_text(w->to, ")\"");
 }
 

@@ -21,55 +21,6 @@ choose_name(const char *what, const char *name, const char *const *names)
     return -1;
 }
 
-static bool
-choose_all(fd_export_options *options, const char *style, const char *weight,
-           const char *ops, const char *durations)
-{
-    static const char *const styles[] = {"default", "classic", NULL};
-    static const char *const weights[] = {"time", "calls", "gpu", NULL};
-    static const char *const operators[] = {"none", "top", "all", NULL};
-    static const char *const places[] = {"jobs", "name", "args", NULL};
-    int of_style = choose_name("style", style, styles);
-    int of_weight = of_style < 0 ? -1 : choose_name("weight", weight, weights);
-    int of_ops = of_weight < 0 ? -1 : choose_name("ops", ops, operators);
-    int index = of_ops < 0 ? -1 : choose_name("durations", durations, places);
-    if (index < 0) {
-        return false;
-    }
-    options->style = (fd_export_style)of_style;
-    options->weight = (fd_export_weight)of_weight;
-    options->ops = (fd_export_ops)of_ops;
-    options->durations = (fd_export_durations)index;
-    return true;
-}
-
-/* Convert a tuple of str to a list that the caller frees; the texts are
- * borrowed from the tuple. */
-static bool
-take_globs(PyObject *tuple, fd_export_globs *globs)
-{
-    size_t count = (size_t)PyTuple_GET_SIZE(tuple);
-    const char **list = fd_calloc(count + 1, sizeof *list);
-    if (list == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    *globs = (fd_export_globs){.list = list, .count = count};
-    for (size_t i = 0; i < count; i++) {
-        list[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i));
-        if (list[i] == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void
-free_globs(fd_export_globs *globs)
-{
-    fd_free((void *)(uintptr_t)globs->list);
-}
-
 /* Options of the alignment of the clocks of several ranks. */
 typedef struct alignment {
     fd_timeline_align align;
@@ -123,46 +74,31 @@ written_text(PyObject *self, const fd_exporter *exporter,
 PyObject *
 fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"format", "rank",      "style",    "weight",
-                            "ops",    "hide",      "contract", "min_percent",
-                            "all",    "durations", "flows",    "align",
-                            "strict", "leaves",    NULL};
+    static char *names[] = {"format", "rank",   "durations", "flows",
+                            "align",  "strict", NULL};
+    static const char *const places[] = {"jobs", "name", "args", NULL};
     const char *format;
-    const char *style = "default";
-    const char *weight = "time";
-    const char *ops = "none";
-    PyObject *hide = NULL;
-    PyObject *contract = NULL;
-    int all = 0;
     const char *durations = "jobs";
     int flows = 1;
     int strict = 0;
-    int leaves = 0;
     alignment how = {.align = FD_ALIGN_AUTO};
-    fd_export_options options = {.rank = FD_ALL_RANKS, .min_percent = -1};
+    fd_export_options options = {.rank = FD_ALL_RANKS};
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "s|$isssO!O!dpspO&pi:export", names, &format,
-            &options.rank, &style, &weight, &ops, &PyTuple_Type, &hide,
-            &PyTuple_Type, &contract, &options.min_percent, &all, &durations,
-            &flows, fd_take_align, &how.align, &strict, &leaves)
-        || !fd_trace_rank_fits(self, options.rank)
-        || !choose_all(&options, style, weight, ops, durations)) {
+            args, kwargs, "s|$ispO&p:export", names, &format, &options.rank,
+            &durations, &flows, fd_take_align, &how.align, &strict)
+        || !fd_trace_rank_fits(self, options.rank)) {
         return NULL;
     }
-    how.strict = strict != 0;
-    options.all = all != 0;
-    options.no_flows = flows == 0;
-    options.leaves = leaves > 0 ? (uint32_t)leaves : 0;
+    int place = choose_name("durations", durations, places);
     const fd_exporter *exporter = fd_exporter_find(format);
+    if (place < 0) {
+        return NULL;
+    }
     if (exporter == NULL) {
         return PyErr_Format(fd_value_error(), "format=%s is unknown", format);
     }
-    PyObject *made = NULL;
-    if ((hide == NULL || take_globs(hide, &options.hide))
-        && (contract == NULL || take_globs(contract, &options.contract))) {
-        made = written_text(self, exporter, &options, how);
-    }
-    free_globs(&options.hide);
-    free_globs(&options.contract);
-    return made;
+    options.durations = (fd_export_durations)place;
+    options.no_flows = flows == 0;
+    how.strict = strict != 0;
+    return written_text(self, exporter, &options, how);
 }

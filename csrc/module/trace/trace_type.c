@@ -309,10 +309,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("streams($self, /)\n--\n\nThe names of its tables.")},
     FD_KEYWORD_METHOD(
         "export", fd_trace_export,
-        "export($self, format, *, rank=-1, style='default',\n"
-        "       weight='time', ops='none', hide=(), contract=(),\n"
-        "       min_percent=-1.0, all=False, durations='jobs',\n"
-        "       flows=True, align='auto', strict=False, leaves=0)\n--\n\n"
+        "export($self, format, *, rank=-1, durations='jobs', flows=True,\n"
+        "       align='auto', strict=False)\n--\n\n"
         "The recording in another format, as bytes."),
     {NULL, NULL, 0, NULL},
 };

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from functools import partial
 
 from fastdispatch import Trace
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import percent, whole
 from fastdispatch.cli.paths import PictureFile, add_input, add_output
 from fastdispatch.cli.step_options import add_steps
-from fastdispatch.compare.gate import matches
 from fastdispatch.files.output import write
+from fastdispatch.text.globs import matches
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -77,15 +75,14 @@ def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
                 )
 
 
-def dot_of(arguments: argparse.Namespace) -> Callable[..., bytes]:
-    """Return the function that returns the graph in Graphviz's language."""
+def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
+    from fastdispatch.graphs.call_exports import PictureOptions, call_picture
+    from fastdispatch.page.graphviz import fitted
 
     trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
     check_globs(trace, arguments)
-    return partial(
-        trace.export,
-        "dot",
+    options = PictureOptions(
         rank=arguments.rank,
         style=arguments.style,
         weight=arguments.weight,
@@ -95,10 +92,4 @@ def dot_of(arguments: argparse.Namespace) -> Callable[..., bytes]:
         min_percent=arguments.min_percent,
         all=arguments.all,
     )
-
-
-def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.page.graphviz import fitted
-
-    dot = dot_of(arguments)
-    write(arguments.output, fitted(lambda leaves: dot(leaves=leaves), arguments.style, arguments.output))
+    write(arguments.output, fitted(call_picture(trace, options), arguments.style, arguments.output))

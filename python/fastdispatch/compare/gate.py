@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from fastdispatch.files.regular import read_text
 from fastdispatch.measures.measured import measured, required
 from fastdispatch.read.steps import step_times
 from fastdispatch.text.formats import seconds
+from fastdispatch.text.globs import matches
 
 _KEYS = {
     "forbid": list,
@@ -209,9 +209,3 @@ def names_collections(glob: str) -> bool:
 
 def matching(rows: list[DiffRow], glob: str) -> list[DiffRow]:
     return [row for row in rows if matches(glob, row.key)]
-
-
-def matches(glob: str, text: str) -> bool:
-    """Match a glob: ``*`` is any text, ``?`` one character; brackets are literal, as they are part of keys."""
-    pattern = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in glob)
-    return re.fullmatch(pattern, text, re.S) is not None

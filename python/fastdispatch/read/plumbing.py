@@ -58,7 +58,7 @@ def plumbing(nodes: Columns) -> list[int]:
 
 
 def _passes_on(source: str, file: str, name: str, qualified: str, key: str) -> bool:
-    if name in _COMPREHENSIONS or _is_wrapper(name, qualified):
+    if is_inner(name, qualified):
         return True
     library = source in ("site", "stdlib", "generated")
     return library and (
@@ -66,9 +66,10 @@ def _passes_on(source: str, file: str, name: str, qualified: str, key: str) -> b
     )
 
 
-def _is_wrapper(name: str, qualified: str) -> bool:
-    """Return whether a function was made by a decorator."""
-    return "<locals>." in qualified and ("wrap" in name or name in ("inner", "decorate_context", "decorated"))
+def is_inner(name: str, qualified: str) -> bool:
+    """Return whether a function is a part of the function around it, or was made by a decorator."""
+    wrapper = "wrap" in name or name in ("inner", "decorate_context", "decorated")
+    return name in _COMPREHENSIONS or (wrapper and "<locals>." in qualified)
 
 
 def is_library(trace: Trace, node: int) -> bool:

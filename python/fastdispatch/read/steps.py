@@ -61,19 +61,25 @@ def thread_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return dict(times)
 
 
+def optimizing_thread(contexts: Mapping[str, Sequence[int]], keys: Sequence[str]) -> int:
+    """Return the thread (a root) of the longest call of an optimizer; -1: none. ``keys`` are of nodes."""
+    roots: list[int] = []  # by context: its outermost one
+    thread, longest = -1, 0
+    columns = (contexts[name] for name in ("parent", "flags", "total"))
+    for row, (parent, flags, total) in enumerate(zip(*columns, strict=True)):  # a parent comes before its children
+        roots.append(roots[parent] if parent >= 0 else row)
+        optimizes = flags & PHASE_BITS == _OPTIMIZER and total > longest
+        if optimizes and not keys[contexts["node"][roots[row]]].startswith(_OF_AUTOGRAD):
+            thread, longest = roots[row], total
+    return thread
+
+
 def main_role(ranks: Iterable[Mapping[str, Any]], contexts: Mapping[str, Sequence[int]], keys: Sequence[str]) -> str:
     """Return the role of the threads whose time is 100 %: those that run the optimizer, else ``main``, or if it was not
-    recorded the role with most time. ``keys`` are of nodes. csrc/graphs/box_graph.c has the same rule."""
-    roots: list[int] = []  # by context: its outermost one, a thread
-    for row, parent in enumerate(contexts["parent"]):  # a parent comes before its children
-        roots.append(roots[parent] if parent >= 0 else row)
-    optimizers = [
-        (total, keys[contexts["node"][root]])
-        for flags, total, root in zip(contexts["flags"], contexts["total"], roots, strict=True)
-        if flags & PHASE_BITS == _OPTIMIZER and total and not keys[contexts["node"][root]].startswith(_OF_AUTOGRAD)
-    ]
-    if optimizers:
-        return max(optimizers)[1]
+    recorded the role with most time. ``keys`` are of nodes."""
+    thread = optimizing_thread(contexts, keys)
+    if thread >= 0:
+        return keys[contexts["node"][thread]]
     times = thread_times(ranks)
     return min(times, key=lambda role: (role != "main", -times[role], role), default="main")
 

@@ -237,21 +237,16 @@ class Trace(Views):
         """
         if format == "folded":
             return folded_stacks(self.core, self.index(rank), weight).encode()
+        if format in ("callgraph", "dot"):
+            options = (rank, style, weight, ops, tuple(hide), tuple(contract), min_percent, all)
+            return self._call_graph(format, options, leaves)
         return self.core.export(
             format,
             rank=self.index(rank),
-            style=style,
-            weight=weight,
-            ops=ops,
-            hide=tuple(hide),
-            contract=tuple(contract),
-            min_percent=-1.0 if min_percent is None else float(min_percent),
-            all=all,
             durations=durations,
             flows=flows,
             align=align,
             strict=strict,
-            leaves=leaves,
         )
 
     def columns(self, table: str) -> ArrowTable:

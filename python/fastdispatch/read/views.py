@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from fastdispatch.detectors.model import Findings
@@ -135,23 +134,21 @@ class Views(ABC):
     ) -> Picture:
         """Return the picture of the call graph, and write it to ``path`` if that is given (.svg, .png, .pdf or .dot).
         The options are those of :meth:`Trace.export`. Needs Graphviz; raises :class:`fastdispatch.Error` without."""
+        from fastdispatch.graphs.call_exports import PictureOptions, call_picture
         from fastdispatch.page.graphviz import fitted
 
-        dot = partial(
-            self._shown.export,
-            "dot",
-            rank=rank,
-            style=style,
-            weight=weight,
-            ops=ops,
-            hide=hide,
-            contract=contract,
-            min_percent=min_percent,
-            all=all,
-        )
+        options = PictureOptions(rank, style, weight, ops, tuple(hide), tuple(contract), min_percent, all)
+        dot = call_picture(self._shown, options)
         if path is not None:
-            _write(path, fitted(lambda leaves: dot(leaves=leaves), style, path))
-        return Picture(fitted(lambda leaves: dot(leaves=leaves), style, "graph.svg").decode())
+            _write(path, fitted(dot, style, path))
+        return Picture(fitted(dot, style, "graph.svg").decode())
+
+    def _call_graph(self, format: str, options: tuple[Any, ...], leaves: int) -> bytes:
+        """Return an export of the call graph. ``options``: fields of ``PictureOptions``."""
+        from fastdispatch.graphs.call_exports import PictureOptions, call_lists, call_picture
+
+        known = PictureOptions(*options)
+        return call_picture(self._shown, known)(leaves) if format == "dot" else call_lists(self._shown, known)
 
     def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()

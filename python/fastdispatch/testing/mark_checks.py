@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.compare.gate import matches
 from fastdispatch.testing.counted_calls import CountedCalls, place, synchronizations, total
 from fastdispatch.text.formats import counted
+from fastdispatch.text.globs import matches
 
 _LIMITS = ("limit_ops", "no_syncs", "no_recompiles", "max_graph_breaks")
 

@@ -52,6 +52,41 @@ json_strings(void)
     }
 }
 
+static const char *
+time_text(fd_buffer *to, uint64_t ns)
+{
+    to->size = 0;
+    fd_buffer_time(to, ns);
+    fd_buffer_bytes(to, "", 1);
+    return to->status == FD_OK ? to->bytes : "";
+}
+
+static void
+times(void)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } known[] = {{0, "0 ns"},
+                 {999, "999 ns"},
+                 {1000, "1.00 \xC2\xB5s"},
+                 {9994, "9.99 \xC2\xB5s"},
+                 {9996, "10.0 \xC2\xB5s"},
+                 {99960, "100 \xC2\xB5s"},
+                 {999499, "999 \xC2\xB5s"},
+                 {999500, "1.00 ms"},
+                 {80000000, "80.0 ms"},
+                 {999500000, "1.00 s"},
+                 {1240000000, "1.24 s"},
+                 {3600000000000, "3600 s"}};
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *got = time_text(&to, known[i].ns);
+        OK(to.status);
+        SAME(got, known[i].text);
+    }
+}
+
 static void
 failure_is_remembered(void)
 {
@@ -61,4 +96,5 @@ failure_is_remembered(void)
     EQUAL(b.size, 0);
 }
 
-RUN(TEST(formats_are_bounded), TEST(json_strings), TEST(failure_is_remembered))
+RUN(TEST(formats_are_bounded), TEST(json_strings), TEST(times),
+    TEST(failure_is_remembered))

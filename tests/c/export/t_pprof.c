@@ -1,9 +1,9 @@
+#include "call_trees.h"
 #include "check.h"
-#include "pictures.h"
 
 #include "streams/protobuf.h"
 
-static const picture_call run[] = {
+static const tree_call run[] = {
     {OTHER(0, FD_NODE_THREAD, "main", 0, 5)},
     {USER(1, "a.py:B:f", 2, 10), .line = 7, .qualified = "B.f"},
     {OP(2, "aten::mm", 300, 20), .resumes = 5},
@@ -14,7 +14,7 @@ enum { MOST = 16 };
 
 /* The number of occurrences of each field. */
 static void
-count_fields(const picture *p, int counts[MOST])
+count_fields(const call_tree *p, int counts[MOST])
 {
     fd_proto_reader reader = fd_proto_read(p->text.bytes, p->text.size);
     fd_proto_field field;
@@ -28,9 +28,9 @@ count_fields(const picture *p, int counts[MOST])
 static void
 a_sample_a_context(void)
 {
-    PICTURE(p, run);
+    CALL_TREE(p, run);
     int counts[MOST] = {0};
-    OK(picture_write(&p, "pprof"));
+    OK(call_tree_write(&p, "pprof"));
     count_fields(&p, counts);
     EQUAL(counts[1], 6); /* types of values */
     EQUAL(counts[2], 3); /* samples: one context has no figures */
@@ -42,10 +42,10 @@ a_sample_a_context(void)
 static void
 nothing_recorded(void)
 {
-    CLEAN(picture_clear) picture p = {.trace = NULL};
+    CLEAN(call_tree_clear) call_tree p = {.trace = NULL};
     int counts[MOST] = {0};
-    OK(picture_make(&p, NULL, 0, false));
-    OK(picture_write(&p, "pprof"));
+    OK(call_tree_make(&p, NULL, 0));
+    OK(call_tree_write(&p, "pprof"));
     count_fields(&p, counts);
     EQUAL(counts[2], 0);
     EQUAL(counts[1], 6);

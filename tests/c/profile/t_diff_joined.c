@@ -1,19 +1,19 @@
+#include "call_trees.h"
 #include "check.h"
-#include "pictures.h"
 
 #include "profile/diff_joined.h"
 #include "profile/totals.h"
 
 /* `twin` is there twice, `same` stands on another line, the rest is new or
  * gone. */
-static const picture_call before[] = {
+static const tree_call before[] = {
     {USER(0, "a.py::main", 1, 10), .line = 1},
     {USER(1, "a.py::same", 2, 20), .line = 5},
     {USER(1, "a.py::twin", 1, 3), .line = 7},
     {USER(1, "a.py::twin", 1, 4), .line = 9},
     {USER(1, "a.py::gone", 1, 30), .line = 11},
 };
-static const picture_call after[] = {
+static const tree_call after[] = {
     {USER(0, "a.py::main", 1, 11), .line = 1},
     {USER(1, "a.py::same", 4, 50), .line = 6},
     {OP(2, "aten::new", 4, 60)},
@@ -21,8 +21,8 @@ static const picture_call after[] = {
 };
 
 typedef struct joining {
-    picture before;
-    picture after;
+    call_tree before;
+    call_tree after;
     fd_trace *trace; /* owned */
 } joining;
 
@@ -30,16 +30,16 @@ static void
 joining_clear(joining *j)
 {
     fd_trace_free(j->trace);
-    picture_clear(&j->before);
-    picture_clear(&j->after);
+    call_tree_clear(&j->before);
+    call_tree_clear(&j->after);
 }
 
 static fd_status
 join(joining *j, int after_rank)
 {
-    fd_status status = PICTURE_OF(&j->before, before);
+    fd_status status = CALL_TREE_OF(&j->before, before);
     if (status == FD_OK) {
-        status = PICTURE_OF(&j->after, after);
+        status = CALL_TREE_OF(&j->after, after);
     }
     fd_diff_side sides[2] = {{j->before.trace, FD_ALL_RANKS},
                              {j->after.trace, after_rank}};
@@ -122,8 +122,8 @@ static void
 pairs_of_ranks(void)
 {
     CLEAN(joining_clear) joining j = {.trace = NULL};
-    OK(PICTURE_OF(&j.before, before));
-    OK(PICTURE_OF(&j.after, after));
+    OK(CALL_TREE_OF(&j.before, before));
+    OK(CALL_TREE_OF(&j.after, after));
     fd_diff_side sides[] = {{j.before.trace, FD_ALL_RANKS},
                             {j.after.trace, FD_ALL_RANKS},
                             {j.before.trace, 0},

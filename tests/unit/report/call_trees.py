@@ -6,8 +6,8 @@ from typing import Any
 
 MILLISECOND = 1_000_000
 
-#: key, calls, self time in milliseconds, callees, key of the origin of backward; the key is file:[Class]:name, or
-#: kind:name for other kinds
+#: key, calls, self time in milliseconds, callees, key of the origin of backward, further values (resumes, module: a
+#: path, flags, qualified, line); the key is file:[Class]:name, or kind:name for other kinds
 Call = tuple[Any, ...]
 
 KINDS = {"op": 2, "autograd": 3, "range": 4, "thread": 7}
@@ -21,8 +21,10 @@ class Dump:
     def __init__(self, *trees: list[Call], timing: bool = True) -> None:
         self.strings = [""]
         self.nodes: dict[tuple[Any, ...], int] = {}
-        self.contexts: dict[tuple[int, int], int] = {}
+        self.contexts: dict[tuple[int, int, str], int] = {}  # parent, node, path of a module
         self.origins: dict[int, str] = {}
+        self.resumes: dict[int, int] = {}
+        self.flags: dict[int, int] = {}
         self.timing = timing
         self.figures: list[dict[int, tuple[int, int]]] = []
         for tree in trees:
@@ -35,7 +37,7 @@ class Dump:
             self.strings.append(text)
         return self.strings.index(text)
 
-    def node(self, key: str) -> int:
+    def node(self, key: str, qualified: str = "", line: int = 1) -> int:
         kind, _, name = key.partition(":")
         if kind in KINDS:
             columns = (KINDS[kind], 0, 0, 0, self.text(name), self.text(name), 0, 0)
@@ -43,16 +45,19 @@ class Dump:
             file, owner, name = key.replace(":[", "\0").replace("]:", "\0").split("\0")
             package = file.partition("/")[0] if "/" in file else "project"
             origin = {"torch": SITE, "deepspeed": SITE, "megatron": SITE, "stdlib": STDLIB}.get(package, 0)
-            qualified = f"{owner}.{name}" if owner else name
+            qualified = qualified or (f"{owner}.{name}" if owner else name)
             texts = [self.text(part) for part in (file, owner, name, qualified, package)]
-            columns = (1, origin, *texts, 1)
+            columns = (1, origin, *texts, line)
         return self.nodes.setdefault(columns, len(self.nodes))
 
     def add(self, parent: int, call: Call) -> int:
-        key, calls, own, children, origin = (*call, *((), [], "")[len(call) - 2 :])
-        context = self.contexts.setdefault((parent, self.node(key)), len(self.contexts))
+        key, calls, own, children, origin, more = (*call, *((), [], "", {})[len(call) - 2 :])
+        node = self.node(key, more.get("qualified", ""), more.get("line", 1))
+        context = self.contexts.setdefault((parent, node, more.get("module", "")), len(self.contexts))
         if origin:
             self.origins[context] = origin
+        for name in more.keys() & {"resumes", "flags"}:
+            getattr(self, name)[context] = more[name]
         before = self.figures[-1].get(context, (0, 0))
         self.figures[-1][context] = (before[0] + calls, before[1] + int(own * MILLISECOND))
         for child in children:
@@ -64,7 +69,7 @@ class Dump:
         if context not in self.origins:
             return -1
         node = self.node(self.origins[context])
-        return next(i for (_, of), i in self.contexts.items() if of == node)
+        return next(i for (_, of, _), i in self.contexts.items() if of == node)
 
     def rank(self, number: int) -> dict[str, Any]:
         figures = sorted(self.figures[number].items())
@@ -74,7 +79,7 @@ class Dump:
         table = {
             "context": [context for context, _ in figures],
             "calls": [calls for _, (calls, _) in figures],
-            "resumes": zeros,
+            "resumes": [self.resumes.get(context, 0) for context, _ in figures],
             "self": [own for _, (_, own) in figures],
         } | {column: zeros for column in columns}
         everything = sum(table["self"])
@@ -98,19 +103,23 @@ class Dump:
         names = ("kind", "from", "file", "class", "name", "qualified", "package", "line")
         contexts = list(self.contexts)
         nodes = list(self.nodes)
-        nothing = [-1] * len(contexts)
+        paths = list(dict.fromkeys(module for _, _, module in contexts if module))  # below one root
         document = {
             "format": "fastdispatch.trace",
             "version": 1,
             "strings": self.strings,
             "nodes": {name: [node[i] for node in nodes] for i, name in enumerate(names)},
-            "modules": {"parent": [], "name": [], "class": []},
+            "modules": {
+                "parent": [-1] * bool(paths) + [0] * len(paths),
+                "name": [0] * bool(paths) + [self.text(path) for path in paths],
+                "class": [0] * (len(paths) + bool(paths)),
+            },
             "contexts": {
-                "parent": [parent for parent, _ in contexts],
-                "node": [node for _, node in contexts],
-                "module": nothing,
+                "parent": [parent for parent, _, _ in contexts],
+                "node": [node for _, node, _ in contexts],
+                "module": [paths.index(module) + 1 if module else -1 for _, _, module in contexts],
                 "origin": [self.origin(context) for context in range(len(contexts))],
-                "flags": [0] * len(contexts),
+                "flags": [self.flags.get(context, 0) for context in range(len(contexts))],
             },
             "ranks": ranks,
         }

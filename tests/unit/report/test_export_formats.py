@@ -201,7 +201,7 @@ def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
     ):
         assert printed in commands.complaint("export", *arguments)
     trace = fastdispatch.load(dump)
-    with pytest.raises(fastdispatch.Error, match="not by GPU"):
+    with pytest.raises(fastdispatch.Error, match="weight=gpu: a picture has weight=time or calls"):
         trace.export("dot", weight="gpu")
 
 

@@ -75,7 +75,7 @@ function depthFirst(parent, count) {
     return { roots, order, place, end };
 }
 
-/** Packages by time, with colours, the same as in csrc/graphs/dot_default.c: of the packages without a fixed one, the two
+/** Packages by time, with colours, the same as in graphs/dot_default.py: of the packages without a fixed one, the two
  * with most time in Python; the others share one. */
 function listPackages() {
     const { nodes, contexts } = trace;

@@ -1,4 +1,4 @@
-#include "graphs/graph_text.h"
+#include "et/tools/markup_text.h"
 
 #include "base/utf8.h"
 
@@ -65,29 +65,10 @@ escape_dot(char one)
                        : escape_markup(one);
 }
 
-/* Graphviz decodes "\\N" in a tooltip and in HTML twice or once, depending on
- * its version. */
-#define FULL_WIDTH_BACKSLASH "\xEF\xBC\xBC"
-
-static const char *
-escape_tooltip(char one)
-{
-    return one == '\\' ? FULL_WIDTH_BACKSLASH : escape_dot(one);
-}
-
-static const char *
-escape_html(char one)
-{
-    return one == '"'  ? "&quot;"
-         : one == '\\' ? FULL_WIDTH_BACKSLASH
-         : one == '\n' ? " "
-                       : escape_markup(one);
-}
-
 static const char *
 escape_xml(char one)
 {
-    return one == '\\' ? "\\" : escape_html(one);
+    return one == '"' ? "&quot;" : one == '\n' ? " " : escape_markup(one);
 }
 
 void
@@ -103,44 +84,6 @@ fd_text_dot(fd_buffer *to, const char *text, size_t size, size_t limit)
 }
 
 void
-fd_text_tooltip(fd_buffer *to, const char *text, size_t size, size_t limit)
-{
-    put_escaped(to, text, size, limit, escape_tooltip);
-}
-
-void
-fd_text_html(fd_buffer *to, const char *text, size_t size, size_t limit)
-{
-    put_escaped(to, text, size, limit, escape_html);
-}
-
-/* Append a non-negative value with three digits. */
-static void
-three_digits(fd_buffer *to, double value, const char *unit)
-{
-    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    fd_buffer_format(to, "%.*f %s", decimals, value, unit);
-}
-
-void
-fd_text_time(fd_buffer *to, uint64_t nanoseconds)
-{
-    double value = (double)nanoseconds;
-    if (value < 999.5) {
-        fd_buffer_format(to, "%.0f ns", value);
-    }
-    else if (value < 999.5e3) {
-        three_digits(to, value / 1e3, "\xC2\xB5s");
-    }
-    else if (value < 999.5e6) {
-        three_digits(to, value / 1e6, "ms");
-    }
-    else {
-        three_digits(to, value / 1e9, "s");
-    }
-}
-
-void
 fd_text_count(fd_buffer *to, uint64_t count)
 {
     char digits[24];
@@ -152,12 +95,4 @@ fd_text_count(fd_buffer *to, uint64_t count)
         }
         fd_buffer_bytes(to, &digits[i], 1);
     }
-}
-
-void
-fd_text_percent(fd_buffer *to, uint64_t part, uint64_t whole)
-{
-    double percent = whole > 0 ? 100 * (double)part / (double)whole : 0;
-    int decimals = percent >= 99.95 || part == 0 ? 0 : percent < 0.1 ? 2 : 1;
-    fd_buffer_format(to, "%.*f %%", decimals, percent);
 }

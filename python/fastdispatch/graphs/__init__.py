@@ -1,0 +1,1 @@
+"""The call graph as a picture and as lists."""

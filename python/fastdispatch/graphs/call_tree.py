@@ -1,0 +1,168 @@
+"""The call tree of a picture: the contexts that take part, and sums of their figures by function or edge."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fastdispatch.graphs.picture_options import PictureOptions
+from fastdispatch.read.plumbing import FUNCTIONS
+from fastdispatch.read.steps import optimizing_thread
+from fastdispatch.read.trace import Columns, Trace
+
+OPERATORS = ("op", "autograd")
+
+_Key = TypeVar("_Key", int, tuple[int, int])
+
+
+@dataclass
+class CallFigures:
+    """Figures of a function or an edge. Of a recursion the outermost call counts in ops, total and backward."""
+
+    calls: int = 0
+    resumes: int = 0
+    self: int = 0
+    ops: int = 0
+    total: int = 0
+    backward: int = 0
+
+
+class CallTree:
+    """The contexts of a trace; parents precede their children. ``drawn`` has the node of each context, or -1 if it does
+    not take part: the callees of such a context are callees of its caller."""
+
+    def __init__(self, trace: Trace, options: PictureOptions) -> None:
+        self.nodes = trace.nodes
+        self.contexts = trace.contexts if options.rank is None else trace.core.contexts(trace.index(options.rank))
+        self.parents: list[int] = self.contexts["parent"]
+        self.drawn: list[int] = list(self.contexts["node"])
+        self.kinds: list[str] = [self.nodes["kind"][node] for node in self.drawn]
+        self.whole = self._whole()  #: ns of which shares are computed; without times, calls replace them
+        self.timed = self.whole > 0
+        if not self.timed:
+            self.contexts = self.contexts | _calls_as_times(self.contexts)
+            self.whole = self._whole()
+        self._leave_out_absent()
+        if options.ops == "top":
+            self._leave_out_nested()
+        self.idle = 0  #: number of functions that ran only in idle threads, which are not drawn
+        if options.folds:
+            self._leave_out_idle([entry["threads"] for entry in trace.ranks if options.rank in (None, entry["rank"])])
+        self._order, self._sizes = _preorder(self.parents)
+        #: By node that is drawn, in the order of first contexts.
+        self.figures = self.sums([node if node >= 0 else None for node in self.drawn])
+
+    def _whole(self) -> int:
+        """Return the time of the threads that run the optimizer, else of the main threads, else of all threads."""
+        total = self.contexts["total"]
+        thread = optimizing_thread(self.contexts, self.nodes["key"])
+        if thread >= 0:
+            return int(total[thread])
+        roots = [row for row, parent in enumerate(self.parents) if parent < 0]
+        return sum(total[row] for row in roots if self._is_main(row)) or sum(total[row] for row in roots)
+
+    def _is_main(self, row: int) -> bool:
+        return self.kinds[row] == "thread" and self.nodes["name"][self.contexts["node"][row]] == "main"
+
+    def _leave_out_absent(self) -> None:
+        """Exclude contexts that this rank does not have."""
+        columns = [self.contexts[name] for name in ("calls", "resumes", "self", "async")]
+        present = [any(row) for row in zip(*columns, strict=True)]
+        for row in range(len(present) - 1, -1, -1):
+            if not present[row]:
+                self.drawn[row] = -1
+            elif self.parents[row] >= 0:
+                present[self.parents[row]] = True
+
+    def _leave_out_nested(self) -> None:
+        """Exclude operators below others: the figures of an operator are those of its calls by Python."""
+        for row, parent in enumerate(self.parents):
+            if parent >= 0 and self.kinds[row] in OPERATORS and self.kinds[parent] in OPERATORS:
+                self.drawn[row] = -1
+
+    def _leave_out_idle(self, threads: Sequence[Columns]) -> None:
+        """Exclude functions that wait in a thread for the entire recording: they would have a share of 100 %. The main
+        threads are never idle."""
+        roots = _idle_roots(threads)
+        idle = [False] * len(self.parents)
+        busy, waiting = {-1}, set[int]()
+        for row, parent in enumerate(self.parents):
+            idle[row] = idle[parent] if parent >= 0 else row in roots and not self._is_main(row)
+            (waiting if idle[row] else busy).add(self.drawn[row])
+            if idle[row]:
+                self.drawn[row] = -1
+        self.idle = sum(self.nodes["kind"][node] in (*FUNCTIONS, "range") for node in waiting - busy)
+
+    def nearest(self, nodes: Container[int]) -> list[int]:
+        """Return by context the nearest of ``nodes`` at or above it; -1: none."""
+        found: list[int] = []
+        for node, parent in zip(self.drawn, self.parents, strict=True):
+            found.append(node if node in nodes else found[parent] if parent >= 0 else -1)
+        return found
+
+    def sums(self, keys: Sequence[_Key | None]) -> dict[_Key, CallFigures]:
+        """Return the figures by key, in the order of the first contexts with them."""
+        outermost = self._outermost(keys)
+        made: dict[_Key, CallFigures] = {}
+        columns = [self.contexts[name] for name in ("calls", "resumes", "self", "ops", "total", "backward")]
+        for key, first, calls, resumes, own, ops, total, backward in zip(keys, outermost, *columns, strict=True):
+            if key is not None:
+                sums = made.get(key) or made.setdefault(key, CallFigures())
+                sums.calls += calls
+                sums.resumes += resumes
+                sums.self += own
+                if first:
+                    sums.ops += ops
+                    sums.total += total
+                    sums.backward += backward
+        return made
+
+    def _outermost(self, keys: Sequence[Any]) -> list[bool]:
+        """Return whether no context above has the same key."""
+        ends: dict[Any, int] = {}
+        found = [False] * len(keys)
+        for at, row in enumerate(self._order):
+            if at >= ends.get(keys[row], 0):
+                found[row] = True
+                ends[keys[row]] = at + self._sizes[row]
+        return found
+
+
+def _calls_as_times(contexts: Columns) -> Columns:
+    """Return numbers of calls as times: their sums, like those of times, do not grow towards the leaves."""
+    own = [sum(row) for row in zip(contexts["calls"], contexts["resumes"], strict=True)]
+    return {"self": own, "total": _with_below(contexts["parent"], own)}
+
+
+def _with_below(parents: Sequence[int], values: Sequence[int]) -> list[int]:
+    sums = [*values]
+    for row in range(len(sums) - 1, -1, -1):
+        if parents[row] >= 0:
+            sums[parents[row]] += sums[row]
+    return sums
+
+
+def _idle_roots(threads: Sequence[Columns]) -> set[int]:
+    """Return the roots of threads that were on a CPU for less than 1 % of their time, as in reports; none if that is
+    unknown."""
+    idle: dict[int, float] = {}
+    for table in threads:
+        for root, own, cpu in zip(table["root"], table["self"], table["cpu"], strict=True):
+            idle[root] = idle.get(root, 0) + 0.01 * own - cpu
+    known = any(any(table["cpu"]) for table in threads)
+    return {root for root, time in idle.items() if known and time > 0}
+
+
+def _preorder(parents: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the contexts in depth-first order, and by context the number of contexts at or below it."""
+    sizes = _with_below(parents, [1] * len(parents))
+    order, places, root = [0] * len(parents), [0] * len(parents), 0  # places: of the next child
+    for row, parent in enumerate(parents):
+        at = root if parent < 0 else places[parent]
+        if parent < 0:
+            root += sizes[row]
+        else:
+            places[parent] += sizes[row]
+        order[at], places[row] = row, at + 1
+    return order, sizes

@@ -1,0 +1,66 @@
+"""Parts of a picture that are equal in both styles: tooltips and the order of boxes without callees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastdispatch.graphs.box_graph import Box, BoxEdge, BoxGraph
+from fastdispatch.graphs.dot_text import count_text, percent_text, time_text, tooltip_text
+
+#: Characters of a name. Names may have any length; a long tooltip is not readable.
+_NAME = 1000
+
+#: The number of boxes from which the layout is limited: Graphviz needs a minute for 3 000 boxes without limits and
+#: seconds with them.
+_LARGE = 250
+
+
+def layout_limits(graph: BoxGraph, further: str = "") -> str:
+    """Return attributes that limit the layout of a large graph."""
+    limits = f", splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.05{further}"
+    return limits if len(graph.boxes) >= _LARGE else ""
+
+
+def ends(edge: BoxEdge) -> str:
+    return f"n{edge.caller.number} -> n{edge.callee.number}"
+
+
+def placed(box: Box, above: dict[int, Box]) -> Iterator[str]:
+    """Yield an invisible edge that places a box of the next line below one of the previous line."""
+    if box.number in above:
+        yield f"n{above[box.number].number} -> n{box.number} [style=invis, weight=0]\n"
+
+
+def calls_text(count: int) -> str:
+    """Format a number of calls; 0: the function was called before the recording began."""
+    return f"{count_text(count)} call{'s' * (count != 1)}" if count else "already running"
+
+
+def box_tooltip(graph: BoxGraph, box: Box) -> str:
+    found = box.figures
+    text = f"{_name(graph, box)}\\n{calls_text(found.calls)}{_further(found.resumes, 'resume', '')}"
+    text += _further(found.ops, "operator", " below")
+    if graph.tree.timed:
+        durations = {"total": found.total, "self": found.self, "self and what is folded into it": box.own}
+        if found.backward > 0:
+            durations["backward of what it made"] = found.backward
+        text += "".join(_duration(graph, *each) for each in durations.items())
+    return text
+
+
+def edge_tooltip(graph: BoxGraph, edge: BoxEdge) -> str:
+    text = f"{_name(graph, edge.caller)} -&gt; {_name(graph, edge.callee)}\\n{calls_text(edge.figures.calls)}"
+    text += _further(edge.figures.resumes, "resume", "")
+    return text + _duration(graph, "total", edge.figures.total) * graph.tree.timed
+
+
+def _name(graph: BoxGraph, box: Box) -> str:
+    return tooltip_text(graph.tree.nodes["key"][box.node], _NAME)
+
+
+def _further(count: int, noun: str, rest: str) -> str:
+    return f", {count_text(count)} {noun}{'s' * (count != 1)}{rest}" if count else ""
+
+
+def _duration(graph: BoxGraph, title: str, time: int) -> str:
+    return f"\\n{title} {time_text(time)} ({count_text(time)} ns, {percent_text(time, graph.tree.whole)})"
