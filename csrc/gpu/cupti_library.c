@@ -1,5 +1,7 @@
 #include "gpu/cupti_library.h"
 
+#include "recording/gpu_format.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -42,33 +44,19 @@ typedef struct layout {
     uint8_t name;
     uint8_t copy; /* direction; then the kinds of memory */
     uint8_t bytes;
+    uint8_t to; /* kind of memory of a fill */
 } layout;
 
 enum { START = 16, END = 24 }; /* in all of them */
 
 static const layout layouts[] = {
-    {FD_CUPTI_KERNEL, 112, 40, 48, 92, 104, 0, 0},
-    {FD_CUPTI_COPY, 48, 32, 40, 44, 0, 4, 8},
-    {FD_CUPTI_FILL, 48, 32, 40, 44, 0, 0, 8},
+    {FD_CUPTI_KERNEL, 112, 40, 48, 92, 104, 0, 0, 0},
+    {FD_CUPTI_COPY, 48, 32, 40, 44, 0, 4, 8, 0},
+    {FD_CUPTI_FILL, 52, 32, 40, 44, 0, 0, 8, 50},
 };
 
 /* Offsets in the data of a callback. */
 enum { SITE = 0, CORRELATION = 64, SITE_ENTER = 0 };
-
-/* Functions that launch, also in the form for a default stream per thread. A
- * launch by the runtime calls the driver with the same correlation id. An id
- * that the library does not have is refused, which is harmless. */
-static const struct {
-    int domain;
-    uint32_t function;
-} launchers[] = {
-    {FD_CUPTI_DRIVER, 307},  {FD_CUPTI_DRIVER, 442},  /* cuLaunchKernel */
-    {FD_CUPTI_DRIVER, 477},  {FD_CUPTI_DRIVER, 478},  /* ...Cooperative */
-    {FD_CUPTI_DRIVER, 652},  {FD_CUPTI_DRIVER, 653},  /* cuLaunchKernelEx */
-    {FD_CUPTI_RUNTIME, 41},  {FD_CUPTI_RUNTIME, 225}, /* cudaMemcpyAsync */
-    {FD_CUPTI_RUNTIME, 51},  {FD_CUPTI_RUNTIME, 235}, /* cudaMemsetAsync */
-    {FD_CUPTI_RUNTIME, 311}, {FD_CUPTI_RUNTIME, 312}, /* cudaGraphLaunch */
-};
 
 static bool
 is_known(uint32_t number)
@@ -150,10 +138,12 @@ uint32_t
 fd_cupti_listen(const fd_cupti *cupti, void *subscriber)
 {
     uint32_t count = 0;
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        count += cupti->enable_callback(1, subscriber, launchers[i].domain,
-                                        launchers[i].function)
-              == FD_CUPTI_SUCCESS;
+    /* An id that the library does not have is refused, which is harmless. */
+    for (size_t i = 0; fd_launch_function_at(i) != 0; i++) {
+        uint32_t function = fd_launch_function_at(i);
+        int result = cupti->enable_callback(
+            1, subscriber, (int)(function >> 16), function & 0xffff);
+        count += result == FD_CUPTI_SUCCESS;
     }
     return count;
 }
@@ -175,10 +165,10 @@ read_u64(const void *record, size_t offset)
 }
 
 uint32_t
-fd_cupti_launched(const void *call)
+fd_cupti_launched(const void *call, bool *begins)
 {
-    return read_u32(call, SITE) == SITE_ENTER ? read_u32(call, CORRELATION)
-                                              : 0;
+    *begins = read_u32(call, SITE) == SITE_ENTER;
+    return read_u32(call, CORRELATION);
 }
 
 static void
@@ -203,6 +193,9 @@ decode_with(const layout *at, const void *record, fd_cupti_record *to)
         to->copy = bytes[at->copy];
         to->from = bytes[at->copy + 1];
         to->to = bytes[at->copy + 2];
+    }
+    if (at->to != 0) {
+        to->to = bytes[at->to];
     }
 }
 

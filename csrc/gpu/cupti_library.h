@@ -19,9 +19,8 @@ enum {
     FD_CUPTI_TAKEN = 39    /* another tool is subscribed */
 };
 
-/* Kinds of records, and domains of callbacks. */
+/* Kinds of records. */
 enum { FD_CUPTI_COPY = 1, FD_CUPTI_FILL = 2, FD_CUPTI_KERNEL = 10 };
-enum { FD_CUPTI_DRIVER = 1, FD_CUPTI_RUNTIME = 2 };
 
 typedef void fd_cupti_called(void *user, int domain, uint32_t function,
                              const void *call);
@@ -61,7 +60,7 @@ typedef struct fd_cupti_record {
     const char *name; /* of a kernel; memory of CUPTI */
     uint8_t copy;     /* direction of a copy */
     uint8_t from;     /* kind of memory */
-    uint8_t to;
+    uint8_t to;       /* the same, also of a fill */
 } fd_cupti_record;
 
 /* Find the library that the program has loaded. FD_EINVAL, with a sentence
@@ -73,12 +72,12 @@ fd_status fd_cupti_find(fd_cupti *cupti, fd_error *error);
 int fd_cupti_subscribe(const fd_cupti *cupti, void **subscriber,
                        fd_cupti_called *called, char holder[64]);
 
-/* Enable the callbacks of functions that launch kernels, copies and fills.
- * Return the number of functions whose callback is enabled. */
+/* Enable the callbacks of functions that launch (fd_launch_function). Return the
+ * number of functions whose callback is enabled. */
 uint32_t fd_cupti_listen(const fd_cupti *cupti, void *subscriber);
 
-/* Return the correlation id of the call, or 0 at the end of a call. */
-uint32_t fd_cupti_launched(const void *call);
+/* Return the correlation id of a call, at its begin or its end. */
+uint32_t fd_cupti_launched(const void *call, bool *begins);
 
 /* Decode a record, of which `room` bytes can be read. Return false if it is of
  * another kind or too short. */

@@ -1,12 +1,14 @@
 #include "gpu/gpu_events.h"
 
+#include <string.h>
+
 void
 fd_gpu_events_init(fd_gpu_events *events, fd_recording *recording,
-                   uint32_t kind)
+                   uint32_t kind, uint32_t record_bytes)
 {
-    *events = (fd_gpu_events){
-        .recording = recording,
-        .ring = {.kind = kind, .record_bytes = sizeof(fd_gpu_event)}};
+    *events =
+        (fd_gpu_events){.recording = recording,
+                        .ring = {.kind = kind, .record_bytes = record_bytes}};
 }
 
 void
@@ -17,7 +19,7 @@ fd_gpu_events_clear(fd_gpu_events *events)
 
 /* Return space for an event; GPUs and calls share the limit of the timeline.
  * The caller holds the recording's lock. */
-static fd_gpu_event *
+static void *
 room_for_event(fd_gpu_events *events)
 {
     fd_recording *recording = events->recording;
@@ -30,23 +32,24 @@ room_for_event(fd_gpu_events *events)
         events->full = events->chunk == NULL;
     }
     fd_file_add(&recording->file, FD_COUNT_GPU_EVENTS_LOST, lost);
-    return events->full ? NULL
-                        : (fd_gpu_event *)fd_chunk_records(events->chunk)
-                              + events->chunk->used;
+    return events->full
+             ? NULL
+             : (char *)fd_chunk_records(events->chunk)
+                   + (size_t)events->chunk->used * events->ring.record_bytes;
 }
 
 void
-fd_gpu_events_add(fd_gpu_events *events, const fd_gpu_event *event)
+fd_gpu_events_add(fd_gpu_events *events, const void *event)
 {
     fd_recording *recording = events->recording;
     if (!recording->timeline.on) {
         return;
     }
     pthread_mutex_lock(&recording->lock);
-    fd_gpu_event *to = room_for_event(events);
+    void *to = room_for_event(events);
     events->ended++;
     if (to != NULL) {
-        *to = *event;
+        memcpy(to, event, events->ring.record_bytes);
         atomic_store_explicit(&events->chunk->used, events->chunk->used + 1,
                               memory_order_release);
     }

@@ -9,7 +9,8 @@ fd_gpu_figures_init(fd_gpu_figures *figures, fd_recording *recording)
     pthread_mutex_init(&figures->lock, NULL);
     figures->pool = fd_pool_of(&recording->file, FD_CHUNK_GPU,
                                sizeof(fd_gpu_record), FIRST_CHUNK);
-    fd_gpu_events_init(&figures->events, recording, FD_CHUNK_GPU_EVENTS);
+    fd_gpu_events_init(&figures->events, recording, FD_CHUNK_GPU_EVENTS,
+                       sizeof(fd_gpu_event));
 }
 
 void

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "recording/gpu_format.h"
 #include "json/json_writer.h"
 
 #include <signal.h>
@@ -25,14 +26,21 @@ static void
 note_launch(void *user, int domain, uint32_t function, const void *call)
 {
     fd_kernel_collector *collector = &of_process;
-    uint32_t id = fd_cupti_launched(call);
+    bool begins;
+    uint32_t id = fd_cupti_launched(call, &begins);
+    uint32_t which = fd_launch_function((uint32_t)domain, function);
     (void)user;
-    (void)domain;
-    (void)function;
-    if (id != 0 && collector->state == FD_KERNELS_ON) {
+    if (collector->state != FD_KERNELS_ON) {
+        return;
+    }
+    if (begins) {
         uint64_t now = fd_clock_ticks();
-        fd_launches_put(&collector->launches, id, collector->running(now),
-                        now);
+        fd_launcher launcher = collector->running(now);
+        launcher.function = which;
+        fd_launches_put(&collector->launches, id, launcher, now);
+    }
+    else if (collector->times_calls) {
+        fd_launches_end(&collector->launches, id, which, fd_clock_ticks());
     }
 }
 
@@ -218,6 +226,7 @@ fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
     fd_kernel_figures_init(collector->figures, recording);
     collector->cupti = cupti;
     collector->running = running;
+    collector->times_calls = recording->timeline.on;
     collector->unknown = 0;
     collector->steps = 0;
     collector->problem[0] = '\0';

@@ -39,6 +39,7 @@ typedef struct fd_kernel_collector {
     fd_cupti cupti;
     int process; /* pid; a forked child must not use it */
     fd_kernel_running *running;
+    bool times_calls;  /* for the timeline: how long a call of CUDA takes */
     void *subscriber;  /* NULL: not subscribed */
     _Atomic int state; /* fd_kernels_state */
     uint64_t paused;   /* tick of the end of the window */

@@ -14,7 +14,8 @@ fd_kernel_figures_init(fd_kernel_figures *figures, fd_recording *recording)
     pthread_mutex_init(&figures->lock, NULL);
     figures->pool = fd_pool_of(&recording->file, FD_CHUNK_KERNELS,
                                sizeof(fd_kernel_record), FIRST_CHUNK);
-    fd_gpu_events_init(&figures->events, recording, FD_CHUNK_KERNEL_EVENTS);
+    fd_gpu_events_init(&figures->events, recording, FD_CHUNK_KERNEL_EVENTS,
+                       sizeof(fd_kernel_event));
     figures->anchor = fd_clock_anchor();
     figures->ticks_per_ns = fd_clock_hertz() / 1e9;
     figures->busy = (fd_busy_time){.counted = UINT64_MAX};
@@ -60,6 +61,16 @@ kernel_name(fd_kernel_figures *figures, const char *name)
     return id;
 }
 
+/* Return the name of a kind of memory, as torch.profiler does. */
+static const char *
+memory_name(uint8_t kind)
+{
+    static const char *const memories[] = {
+        "Unknown", "Pageable", "Pinned",        "Device",
+        "Array",   "Managed",  "Device Static", "Managed Static"};
+    return memories[kind < sizeof memories / sizeof *memories ? kind : 0];
+}
+
 /* Return the string "Memcpy HtoD (Pageable -> Device)", as torch.profiler
  * names a copy. */
 static uint32_t
@@ -68,14 +79,21 @@ copy_name(fd_kernel_figures *figures, const fd_cupti_record *copy)
     static const char *const directions[] = {"Unknown", "HtoD", "DtoH", "HtoA",
                                              "AtoH",    "AtoA", "AtoD", "DtoA",
                                              "DtoD",    "HtoH", "PtoP"};
-    static const char *const memories[] = {"Unknown", "Pageable", "Pinned",
-                                           "Device",  "Array",    "Managed"};
-    enum { DIRECTIONS = 11, MEMORIES = 6 };
+    enum { DIRECTIONS = 11 };
     char name[64];
     int size = snprintf(name, sizeof name, "Memcpy %s (%s -> %s)",
                         directions[copy->copy < DIRECTIONS ? copy->copy : 0],
-                        memories[copy->from < MEMORIES ? copy->from : 0],
-                        memories[copy->to < MEMORIES ? copy->to : 0]);
+                        memory_name(copy->from), memory_name(copy->to));
+    return text_id(figures, name, (size_t)size);
+}
+
+/* Return the string "Memset (Device)". */
+static uint32_t
+fill_name(fd_kernel_figures *figures, const fd_cupti_record *fill)
+{
+    char name[64];
+    int size =
+        snprintf(name, sizeof name, "Memset (%s)", memory_name(fill->to));
     return text_id(figures, name, (size_t)size);
 }
 
@@ -86,7 +104,7 @@ name_of(fd_kernel_figures *figures, const fd_cupti_record *kernel)
     case FD_CUPTI_COPY:
         return copy_name(figures, kernel);
     case FD_CUPTI_FILL:
-        return text_id(figures, "Memset", 6);
+        return fill_name(figures, kernel);
     default:
         return kernel_name(figures, kernel->name);
     }
@@ -188,14 +206,19 @@ add_event(fd_kernel_figures *figures, const fd_kernel_sample *kernel,
 {
     uint64_t start = tick_of(figures, kernel->record.start);
     uint64_t host = kernel->launched;
-    fd_gpu_event event = {
-        .host = host != 0 && host < start ? host : start,
+    fd_kernel_event event = {
         .start = start,
         .ticks = tick_of(figures, kernel->record.end) - start,
+        .host = host != 0 && host < start ? host : start,
+        .bytes = kernel->record.bytes,
+        .call_ticks = kernel->launcher.ticks,
+        .function = kernel->launcher.function,
+        .correlation = kernel->record.correlation,
         .context = record->context,
-        .device = (uint16_t)record->device,
-        .stream = (uint16_t)record->stream,
+        .launcher = kernel->launcher.context,
         .name = record->name,
+        .stream = record->stream,
+        .device = (uint16_t)record->device,
     };
     fd_gpu_events_add(&figures->events, &event);
 }

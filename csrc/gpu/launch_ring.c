@@ -35,6 +35,10 @@ fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
     fd_launch *launch = &ring->list[correlation % FD_LAUNCHES];
     uint64_t word = (uint64_t)correlation << 32 | launcher.context;
     uint32_t none = 0;
+    if (atomic_load_explicit(&launch->word, memory_order_relaxed) >> 32
+        == correlation) {
+        return; /* the driver's call inside the runtime's */
+    }
     /* A search that reads the word of the previous launch, and then the tick
      * of this one, finds the word changed. */
     uint64_t before =
@@ -43,10 +47,10 @@ fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
     atomic_store_explicit(&launch->tick, tick, memory_order_relaxed);
     atomic_store_explicit(&launch->call, launcher.call, memory_order_relaxed);
     atomic_store_explicit(&launch->log, launcher.log, memory_order_relaxed);
+    atomic_store_explicit(&launch->function, launcher.function,
+                          memory_order_relaxed);
+    atomic_store_explicit(&launch->ticks, 0, memory_order_relaxed);
     atomic_store_explicit(&launch->word, word, memory_order_release);
-    if (before >> 32 == correlation) {
-        return; /* the runtime's call and the driver's call inside it */
-    }
     if (before != 0 && (before & SEEN) == 0) {
         ring->overwritten++;
     }
@@ -55,6 +59,20 @@ fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
     uint32_t last = ring->last;
     while ((last == 0 || is_later(correlation, last))
            && !atomic_compare_exchange_weak(&ring->last, &last, correlation)) {
+    }
+}
+
+void
+fd_launches_end(fd_launch_ring *ring, uint32_t correlation, uint32_t function,
+                uint64_t tick)
+{
+    fd_launch *launch = &ring->list[correlation % FD_LAUNCHES];
+    uint64_t word = atomic_load_explicit(&launch->word, memory_order_acquire);
+    if (word >> 32 == correlation && launch->function == function) {
+        uint64_t ticks = tick - launch->tick;
+        atomic_store_explicit(
+            &launch->ticks, ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX,
+            memory_order_relaxed);
     }
 }
 
@@ -73,6 +91,10 @@ fd_launches_find(fd_launch_ring *ring, uint32_t correlation,
     launcher->context = (uint32_t)(word & (SEEN - 1));
     launcher->call = atomic_load_explicit(&launch->call, memory_order_relaxed);
     launcher->log = atomic_load_explicit(&launch->log, memory_order_relaxed);
+    launcher->function =
+        atomic_load_explicit(&launch->function, memory_order_relaxed);
+    launcher->ticks =
+        atomic_load_explicit(&launch->ticks, memory_order_relaxed);
     *tick = atomic_load_explicit(&launch->tick, memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
     if (word != 0 && word >> 32 == correlation

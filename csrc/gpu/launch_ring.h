@@ -1,7 +1,7 @@
 /* Launches that wait for the records of their kernels: a ring that any thread
  * writes without a lock, and one thread reads.
  *
- *     slot = correlation id & mask     [ correlation | context | seen ]
+ *     slot = correlation id & mask     [ correlation | seen | context ]
  *
  * A launch overwrites the one that is FD_LAUNCHES older: its kernels are then
  * counted without a path. Correlation ids are 32-bit numbers that wrap. */
@@ -16,9 +16,11 @@ enum { FD_LAUNCHES = 65536 };
 
 /* The call that launches a kernel. */
 typedef struct fd_launcher {
-    uint32_t context; /* 0: no call path */
-    uint32_t call;    /* fd_op_call of an execution trace; 0: none */
-    uint32_t log;     /* number of the thread's fd_running_log; 0: none */
+    uint32_t context;  /* 0: no call path */
+    uint32_t call;     /* fd_op_call of an execution trace; 0: none */
+    uint32_t log;      /* number of the thread's fd_running_log; 0: none */
+    uint32_t function; /* of CUDA: fd_launch_function */
+    uint32_t ticks;    /* until it returned; 0: not known */
 } fd_launcher;
 
 typedef struct fd_launch {
@@ -27,6 +29,8 @@ typedef struct fd_launch {
     _Atomic uint64_t tick;
     _Atomic uint32_t call;
     _Atomic uint32_t log;
+    _Atomic uint32_t function;
+    _Atomic uint32_t ticks;
 } fd_launch;
 
 typedef struct fd_launch_ring {
@@ -51,8 +55,13 @@ typedef struct fd_launch_ring {
  * is written or searched meanwhile. */
 void fd_launches_begin(fd_launch_ring *ring, bool keeps);
 
+/* Add a launch. A call inside of it has the same id, and is not added. */
 void fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
                      fd_launcher launcher, uint64_t tick);
+
+/* Note the tick at which the function that launched has returned. */
+void fd_launches_end(fd_launch_ring *ring, uint32_t correlation,
+                     uint32_t function, uint64_t tick);
 
 /* Whether the launch of a record is known. */
 typedef enum fd_launch_state {

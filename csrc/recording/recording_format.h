@@ -60,7 +60,7 @@ enum {
     FD_CHUNK_SNAPSHOT_THREADS = 19, /* of those: threads */
     FD_CHUNK_MEASURES = 20,         /* cold: measured figures of contexts */
     FD_CHUNK_KERNELS = 21,          /* cold: kernels of contexts */
-    FD_CHUNK_KERNEL_EVENTS = 22,    /* as FD_CHUNK_GPU_EVENTS */
+    FD_CHUNK_KERNEL_EVENTS = 22,    /* fd_kernel_event, in the same way */
     FD_CHUNK_LINES = 23             /* of threads that stand still */
 };
 

@@ -151,6 +151,7 @@ mark_wanted(const fd_trace_rank *rank, bool *wanted)
     MARK_MEMBERS(&rank->threads, root, wanted);
     MARK_MEMBERS(&rank->jobs, context, wanted);
     MARK_MEMBERS(&rank->gpu_events, context, wanted);
+    MARK_MEMBERS(&rank->gpu_events, launcher, wanted);
     for (uint32_t i = 0; i < rank->events.count; i++) {
         const fd_trace_event *event = &rank->events.list[i];
         if (fd_event_has_context(event)) {

@@ -127,16 +127,20 @@ typedef struct fd_trace_measure {
     fd_rank_range range;
 } fd_trace_measure;
 
-/* A GPU interval in the timeline of a stream. */
+/* A GPU interval or kernel in the timeline of a stream. */
 typedef struct fd_trace_gpu_event {
     uint64_t host;  /* ns since the start of the recording: its launch ... */
     uint64_t start; /* ... and when the GPU began */
     uint64_t duration;
-    uint32_t context;  /* of the call of an interval, or of the kernel */
-    uint32_t launcher; /* the context that launched it */
-    uint16_t thread;   /* thread that launched it */
+    uint64_t bytes;       /* of a copy or fill */
+    uint64_t call;        /* ns that the call of CUDA took; 0: not known */
+    uint32_t context;     /* of the call of an interval, or of the kernel */
+    uint32_t launcher;    /* context that ran at the launch */
+    uint32_t correlation; /* number of the call of CUDA */
+    uint32_t function; /* see fd_launch_function; 0: an interval, or not known */
+    uint32_t stream;
+    uint16_t thread; /* thread that launched it */
     uint16_t device;
-    uint16_t stream;
 } fd_trace_gpu_event;
 
 /* A call that was open when the recording ended or was read. */

@@ -43,7 +43,7 @@ fd_flows_to(const fd_flows *flows, uint32_t event)
 }
 
 /* Return an id that no other rank uses, for a flow of calls by its number, the
- * launch of a GPU interval, or the send of a job. A double represents it
+ * launch of a GPU interval, a call of CUDA, or the send of a job. A double represents it
  * exactly for up to a million ranks. */
 static inline uint64_t
 fd_flow_id(uint32_t rank, uint32_t number)
@@ -55,6 +55,12 @@ static inline uint64_t
 fd_launch_id(uint32_t rank, uint32_t number)
 {
     return (uint64_t)rank << 32 | 1u << 31 | number;
+}
+
+static inline uint64_t
+fd_correlation_id(uint32_t rank, uint32_t correlation)
+{
+    return (uint64_t)rank << 32 | 5u << 29 | (correlation & 0x1fffffff);
 }
 
 static inline uint64_t

@@ -1,6 +1,7 @@
 #include "events/recorded/gpu_tracks.h"
 
 #include "profile/call_slices.h"
+#include "recording/gpu_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,14 @@ end_of(const fd_trace_gpu_event *event)
     return event->start + event->duration;
 }
 
-/* Order by track, then by end; inner intervals first. */
-/* Inner intervals are recorded first. */
+/* Order by track, then by end. Inner intervals are recorded first. */
 FD_ORDER_POINTERS(by_track, fd_trace_gpu_event, FD_UP(device), FD_UP(stream),
                   FD_ORDER(end_of(one), end_of(other)),
                   FD_FIRST_2(FD_DOWN(start), FD_ORDER(one, other)))
+
+/* Order by call of CUDA: its thread, its begin, its number. */
+FD_ORDER_POINTERS(by_launch, fd_trace_gpu_event, FD_UP(thread), FD_UP(host),
+                  FD_UP(correlation), FD_UP(start))
 
 static uint32_t
 context_of(const fd_trace_rank *rank, const fd_trace_event *event)
@@ -78,7 +82,7 @@ add_interval(fd_streams *streams, const fd_trace_rank *rank,
                                               .duration = event->duration,
                                               .context = event->context,
                                               .kind = FD_EVENT_CALL};
-    uint32_t call = call_of(rank, event);
+    uint32_t call = event->function == 0 ? call_of(rank, event) : FD_NO_SLICE;
     if (call != FD_NO_SLICE && rank->events.list[call].kind == FD_EVENT_JOB) {
         streams->events[index].kind = FD_EVENT_JOB;
         streams->events[index].context = rank->events.list[call].context;
@@ -90,6 +94,32 @@ add_interval(fd_streams *streams, const fd_trace_rank *rank,
     return FD_OK;
 }
 
+/* Add one kernel of each call of CUDA. */
+static fd_status
+add_launches(fd_streams *streams, uint32_t count)
+{
+    const fd_trace_gpu_event **order = fd_malloc(count * sizeof *order);
+    uint32_t known = 0;
+    if (order == NULL) {
+        return FD_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (streams->works[i]->function != 0) {
+            order[known++] = streams->works[i];
+        }
+    }
+    qsort(order, known, sizeof *order, by_launch);
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < known && status == FD_OK; i++) {
+        if (i == 0 || order[i]->correlation != order[i - 1]->correlation
+            || order[i]->thread != order[i - 1]->thread) {
+            status = fd_vector_push(&streams->launches, order[i]);
+        }
+    }
+    fd_free(order);
+    return status;
+}
+
 fd_status
 fd_streams_make(fd_streams *streams, const fd_trace_rank *rank)
 {
@@ -98,33 +128,34 @@ fd_streams_make(fd_streams *streams, const fd_trace_rank *rank)
     if (count == 0) {
         return FD_OK;
     }
-    const fd_trace_gpu_event **order = fd_malloc(count * sizeof *order);
+    streams->works = fd_malloc(count * sizeof *streams->works);
     streams->events = fd_malloc(count * sizeof *streams->events);
     streams->flows = fd_calloc(count, sizeof *streams->flows);
     streams->of_calls =
         fd_calloc(rank->events.count + 1, sizeof *streams->of_calls);
-    fd_status status = order != NULL && streams->events != NULL
+    fd_status status = streams->works != NULL && streams->events != NULL
                             && streams->flows != NULL
                             && streams->of_calls != NULL
                          ? FD_OK
                          : FD_ENOMEM;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        order[i] = &rank->gpu_events.list[i];
+        streams->works[i] = &rank->gpu_events.list[i];
     }
     if (status == FD_OK) {
-        qsort(order, count, sizeof *order, by_track);
+        qsort(streams->works, count, sizeof *streams->works, by_track);
     }
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        status = add_interval(streams, rank, order[i], i);
+        status = add_interval(streams, rank, streams->works[i], i);
     }
-    fd_free(order);
-    return status;
+    return status == FD_OK ? add_launches(streams, count) : status;
 }
 
 void
 fd_streams_clear(fd_streams *streams)
 {
     fd_vector_clear(&streams->tracks);
+    fd_vector_clear(&streams->launches);
+    fd_free(streams->works);
     fd_free(streams->events);
     fd_free(streams->flows);
     fd_free(streams->of_calls);
@@ -139,10 +170,36 @@ fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME])
 }
 
 fd_span
-fd_stream_arguments(const fd_streams *streams, uint32_t track,
-                    fd_event_batch *batch)
+fd_stream_arguments(const fd_trace_gpu_event *work, fd_event_batch *batch)
 {
-    const fd_stream_track *at = &streams->tracks.list[track];
-    return fd_batch_format(batch, "{\"device\":%u,\"stream\":%u}", at->device,
-                           at->stream);
+    fd_buffer *args = fd_batch_compose(batch);
+    fd_buffer_format(args, "{\"device\":%u,\"stream\":%u", work->device,
+                     work->stream);
+    if (work->correlation != 0) {
+        fd_buffer_format(args, ",\"correlation\":%u", work->correlation);
+    }
+    if (work->bytes != 0) {
+        fd_buffer_format(args, ",\"bytes\":%llu",
+                         (unsigned long long)work->bytes);
+    }
+    if (work->bytes != 0 && work->duration != 0) {
+        fd_buffer_format(args, ",\"memory bandwidth (GB/s)\":%.9g",
+                         (double)work->bytes / (double)work->duration);
+    }
+    fd_buffer_text(args, "}");
+    return fd_batch_composed(batch);
+}
+
+void
+fd_launch_slice(const fd_trace_gpu_event *work, fd_event_batch *batch,
+                fd_timeline_event *made)
+{
+    const char *name = fd_launch_name(work->function);
+    bool driver = work->function >> 16 == FD_CUDA_DRIVER;
+    made->name =
+        fd_batch_format(batch, "\"%s\"", name != NULL ? name : "cuda");
+    made->cat =
+        fd_batch_static(driver ? "\"cuda_driver\"" : "\"cuda_runtime\"");
+    made->args = fd_batch_format(batch, "{\"cbid\":%u,\"correlation\":%u}",
+                                 work->function & 0xffff, work->correlation);
 }

@@ -1,8 +1,9 @@
-/* The GPU intervals of one rank for a timeline: a track per stream, and a flow
- * from the call that launched an interval to the interval.
+/* The GPU work of one rank for a timeline: a track per stream, and a flow from
+ * what launched it: from the call of an interval, or from the call of CUDA that
+ * launched a kernel, which is a slice, too.
  *
- *     main            [ aten::mm ]──┐
- *     GPU 0 stream 0                └─►[ aten::mm ] */
+ *     main            [ aten::mm [cuLaunchKernel]──┐ ]
+ *     GPU 0 stream 7                               └─►[ gemm ] */
 #ifndef FD_GPU_TRACKS_H
 #define FD_GPU_TRACKS_H
 
@@ -11,17 +12,20 @@
 
 typedef struct fd_stream_track {
     uint16_t device;
-    uint16_t stream;
+    uint32_t stream;
     uint32_t first; /* index of its first event */
     uint32_t count;
 } fd_stream_track;
 
 typedef struct fd_streams {
     FD_VECTOR(fd_stream_track) tracks;
+    /* One kernel of each call of CUDA; by thread, then by time. */
+    FD_VECTOR(const fd_trace_gpu_event *) launches;
+    const fd_trace_gpu_event **works; /* owned; in the order of `events` */
     fd_trace_event *events; /* owned; sorted by track, then by end; as if they
                              * were calls or jobs */
-    uint32_t *flows; /* owned; flow number of each event, from 1; 0: no flow,
-                      * because its call is not in the timeline */
+    uint32_t *flows;    /* owned; flow number of each interval, from 1; 0: no
+                      * flow, because its call is not in the timeline */
     uint32_t *of_calls; /* owned; the same flow numbers, indexed by events of
                          * the rank */
     uint32_t flow_count;
@@ -35,10 +39,15 @@ void fd_streams_clear(fd_streams *streams);
 enum { FD_STREAM_NAME = 48 };
 void fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME]);
 
-/* Return the arguments of the slices of a track, as PyTorch writes them:
- * {"device":0,"stream":7}. */
-fd_span fd_stream_arguments(const fd_streams *streams, uint32_t track,
+/* Return the arguments of a slice, as PyTorch writes them:
+ * {"device":0,"stream":7,"correlation":1033,"bytes":512,...}. */
+fd_span fd_stream_arguments(const fd_trace_gpu_event *work,
                             fd_event_batch *batch);
+
+/* Set the name, the category and the arguments of the slice of the call of
+ * CUDA that launched a kernel. */
+void fd_launch_slice(const fd_trace_gpu_event *work, fd_event_batch *batch,
+                     fd_timeline_event *made);
 
 static inline uint32_t
 fd_streams_flow_of_call(const fd_streams *streams, uint32_t event)

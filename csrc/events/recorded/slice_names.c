@@ -30,7 +30,7 @@ category_of(const fd_trace *trace, const fd_trace_node *node)
     if (node->kind == FD_NODE_KERNEL && strncmp(name, "Memcpy ", 7) == 0) {
         return "gpu_memcpy";
     }
-    if (node->kind == FD_NODE_KERNEL && strcmp(name, "Memset") == 0) {
+    if (node->kind == FD_NODE_KERNEL && strncmp(name, "Memset (", 8) == 0) {
         return "gpu_memset";
     }
     return fd_kind_is_function(node->kind) && node->file != 0
@@ -52,6 +52,30 @@ name_context(fd_slice_names *names, const fd_trace *trace,
     return fd_then(status,
                    fd_text_pool_add(&names->categories, category,
                                     strlen(category), &name->category));
+}
+
+/* Make the JSON string of each text, once per text instead of once per
+ * slice. */
+static fd_status
+texts_json(const fd_text_pool *texts, fd_buffer **json)
+{
+    *json = fd_calloc(texts->texts.count + 1, sizeof **json);
+    fd_status status = *json != NULL ? FD_OK : FD_ENOMEM;
+    for (uint32_t i = 0; i < texts->texts.count && status == FD_OK; i++) {
+        const char *text = fd_text_pool_get(texts, i);
+        fd_buffer_json(&(*json)[i], text, strlen(text));
+        status = (*json)[i].status;
+    }
+    return status;
+}
+
+static void
+free_texts(const fd_text_pool *texts, fd_buffer *json)
+{
+    for (uint32_t i = 0; json != NULL && i < texts->texts.count; i++) {
+        fd_buffer_clear(&json[i]);
+    }
+    fd_free(json);
 }
 
 /* Make the names. Contexts with the same node and module share a name. */
@@ -79,6 +103,8 @@ fd_slice_names_make(fd_slice_names *names, const fd_trace *trace)
     }
     fd_buffer_clear(&scratch);
     fd_map_clear(&known);
+    fd_then(status, texts_json(&names->names, &names->json));
+    fd_then(status, texts_json(&names->categories, &names->json_categories));
     if (status != FD_OK) {
         fd_slice_names_clear(names);
     }
@@ -88,6 +114,10 @@ fd_slice_names_make(fd_slice_names *names, const fd_trace *trace)
 void
 fd_slice_names_clear(fd_slice_names *names)
 {
+    free_texts(&names->names, names->json);
+    free_texts(&names->categories, names->json_categories);
+    names->json = NULL;
+    names->json_categories = NULL;
     fd_text_pool_clear(&names->names);
     fd_text_pool_clear(&names->categories);
     fd_free(names->of_context);
@@ -114,62 +144,63 @@ fd_timeline_check(const fd_trace *trace, int rank, fd_error *error)
                                 "run --timeline`");
 }
 
-fd_status
-fd_slice_texts_json(const fd_text_pool *texts, fd_buffer **json)
+fd_span
+fd_slice_timed(fd_span name, uint64_t duration, fd_event_batch *batch)
 {
-    *json = fd_calloc(texts->texts.count + 1, sizeof **json);
-    fd_status status = *json != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 0; i < texts->texts.count && status == FD_OK; i++) {
-        const char *text = fd_text_pool_get(texts, i);
-        fd_buffer_json(&(*json)[i], text, strlen(text));
-        status = (*json)[i].status;
-    }
-    return status;
+    fd_buffer *text = fd_batch_compose(batch);
+    fd_buffer_bytes(text, name.from, fd_span_size(name) - 1);
+    fd_buffer_text(text, " (");
+    fd_buffer_time(text, duration);
+    fd_buffer_text(text, ")\"");
+    return fd_batch_composed(batch);
 }
 
-void
-fd_slice_texts_free(const fd_text_pool *texts, fd_buffer *json)
+/* Set the name of a job; its duration is always in milliseconds. */
+static void
+name_job(const fd_trace *trace, const fd_trace_job *job, uint64_t duration,
+         fd_buffer *to)
 {
-    for (uint32_t i = 0; json != NULL && i < texts->texts.count; i++) {
-        fd_buffer_clear(&json[i]);
-    }
-    fd_free(json);
-}
-
-void
-fd_job_name(const fd_trace *trace, const fd_trace_job *job, fd_buffer *to)
-{
+    uint64_t us = duration / 1000 + (duration % 1000 >= 500);
     fd_buffer_text(to, fd_trace_text(trace, job->kind));
     if (job->micro_batch != 0) {
         fd_buffer_format(to, " mb%u", job->micro_batch - 1);
     }
+    if (duration != UINT64_MAX) {
+        fd_buffer_format(to, " (%llu.%03llu ms)",
+                         (unsigned long long)us / 1000,
+                         (unsigned long long)us % 1000);
+    }
 }
 
 void
-fd_job_duration(uint64_t ns, fd_buffer *to)
+fd_job_slice(const fd_trace *trace, const fd_trace_job *job, uint64_t duration,
+             fd_event_batch *batch, fd_timeline_event *made)
 {
-    uint64_t us = ns / 1000 + (ns % 1000 >= 500);
-    fd_buffer_format(to, " (%llu.%03llu ms)", (unsigned long long)us / 1000,
-                     (unsigned long long)us % 1000);
-}
-
-int
-fd_job_numbers(const fd_trace_job *job, fd_job_number numbers[FD_JOB_NUMBERS])
-{
-    const fd_job_number all[] = {{"micro_batch", job->micro_batch},
-                                 {"stage", job->stage},
-                                 {"chunk", job->chunk},
-                                 {"peer", job->peer},
-                                 {"device", job->device}};
-    int count = 0;
-    numbers[count++] = (fd_job_number){"step", job->step};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].value != 0) {
-            numbers[count++] = (fd_job_number){all[i].name, all[i].value - 1};
+    const struct {
+        const char *name;
+        uint32_t value; /* plus 1; 0: none */
+    } numbers[] = {{"micro_batch", job->micro_batch},
+                   {"stage", job->stage},
+                   {"chunk", job->chunk},
+                   {"peer", job->peer},
+                   {"device", job->device}};
+    fd_buffer name = {.bytes = NULL};
+    name_job(trace, job, duration, &name);
+    made->name = fd_batch_json(batch, name.bytes, name.size);
+    fd_then(batch->status, name.status);
+    fd_buffer_clear(&name);
+    fd_buffer *args = fd_batch_compose(batch);
+    fd_buffer_format(args, "{\"step\":%llu", (unsigned long long)job->step);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (numbers[i].value != 0) {
+            fd_buffer_format(args, ",\"%s\":%u", numbers[i].name,
+                             numbers[i].value - 1);
         }
     }
     if (job->device != 0) {
-        numbers[count++] = (fd_job_number){"gpu_ns", job->gpu_duration};
+        fd_buffer_format(args, ",\"gpu_ns\":%llu",
+                         (unsigned long long)job->gpu_duration);
     }
-    return count;
+    fd_buffer_text(args, job->open ? ",\"open\":true}" : "}");
+    made->args = fd_batch_composed(batch);
 }

@@ -25,7 +25,8 @@ typedef enum chrome_part {
     PART_ASYNC,
     PART_THREAD, /* metadata rows of the thread */
     PART_CALLS,
-    PART_STREAM, /* metadata rows of the stream */
+    PART_LAUNCHES, /* calls of CUDA of the thread */
+    PART_STREAM,   /* metadata rows of the stream */
     PART_INTERVALS,
     PART_END
 } chrome_part;
@@ -42,10 +43,9 @@ struct fd_trace_events {
     fd_slices slices;
     fd_streams streams; /* of the rank; `thread` is then an index of a
                          * stream */
+    uint32_t launch;    /* next call of CUDA */
     uint64_t last;      /* ns: time of the latest start or end */
     fd_slice_names names;
-    fd_buffer *json;            /* owned; all names as JSON strings */
-    fd_buffer *json_categories; /* owned; all categories as JSON strings */
     fd_export_options options;
     bool own_times;
     fd_clock_map clock;     /* from times of the rank to times of the file */
@@ -53,7 +53,6 @@ struct fd_trace_events {
     fd_transfers transfers; /* of all ranks */
     fd_chrome_counters counters; /* of the current rank */
     bool any_step;
-    fd_buffer scratch;
     fd_event_batch *batch; /* borrowed during a call of fill */
     uint32_t enough;       /* number of events at which a batch is full */
 };
@@ -124,44 +123,23 @@ slice_at(writer *w, uint32_t tid, uint64_t start, uint64_t end,
 static fd_span
 timed_name(writer *w, fd_span name, uint64_t duration)
 {
-    if (w->options.durations != FD_DURATIONS_NAME) {
-        return name;
-    }
-    fd_buffer *text = fd_batch_compose(w->batch);
-    fd_buffer_bytes(text, name.from, fd_span_size(name) - 1);
-    fd_buffer_text(text, " (");
-    fd_buffer_time(text, duration);
-    fd_buffer_text(text, ")\"");
-    return fd_batch_composed(w->batch);
+    return w->options.durations == FD_DURATIONS_NAME
+             ? fd_slice_timed(name, duration, w->batch)
+             : name;
 }
 
 static void
 put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
         fd_arrow_end arrow)
 {
-    bool on_stream = w->part == PART_INTERVALS;
-    const fd_trace_job *job = &w->rank->jobs.list[event->context];
-    fd_job_number numbers[FD_JOB_NUMBERS];
-    int count = fd_job_numbers(job, numbers);
-    w->scratch.size = 0;
-    fd_job_name(w->trace, job, &w->scratch);
-    if (w->options.durations != FD_DURATIONS_ARGS) {
-        fd_job_duration(event->duration, &w->scratch);
-    }
+    bool named = w->options.durations != FD_DURATIONS_ARGS;
     fd_timeline_event *made =
         slice_at(w, tid, start, event->start + event->duration, arrow);
-    made->name = fd_batch_json(w->batch, w->scratch.bytes, w->scratch.size);
-    made->cat = fd_batch_static(on_stream ? "\"" FD_JOB_ON_STREAM "\""
-                                          : "\"" FD_JOB_CATEGORY "\"");
-    fd_buffer *args = fd_batch_compose(w->batch);
-    fd_buffer_text(args, "{");
-    for (int i = 0; i < count; i++) {
-        fd_buffer_format(args, "%s\"%s\":%llu", i > 0 ? "," : "",
-                         numbers[i].name,
-                         (unsigned long long)numbers[i].value);
-    }
-    fd_buffer_text(args, job->open ? ",\"open\":true}" : "}");
-    made->args = fd_batch_composed(w->batch);
+    fd_job_slice(w->trace, &w->rank->jobs.list[event->context],
+                 named ? event->duration : UINT64_MAX, w->batch, made);
+    made->cat =
+        fd_batch_static(w->part == PART_INTERVALS ? "\"" FD_JOB_ON_STREAM "\""
+                                                  : "\"" FD_JOB_CATEGORY "\"");
 }
 
 static void
@@ -175,9 +153,10 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     fd_slice_name name = w->names.of_context[event->context];
     uint64_t end = event->start + event->duration;
     fd_timeline_event *made = slice_at(w, tid, start, end, arrow);
-    made->name = timed_name(w, fd_span_of(&w->json[name.name]), end - start);
+    made->name =
+        timed_name(w, fd_span_of(&w->names.json[name.name]), end - start);
     made->name_id = w->options.durations == FD_DURATIONS_NAME ? 0 : name.name;
-    made->cat = fd_span_of(&w->json_categories[name.category]);
+    made->cat = fd_span_of(&w->names.json_categories[name.category]);
     made->cat_id = name.category;
     if (event->kind == FD_EVENT_OPEN) {
         made->args = fd_batch_static("{\"open\":true}");
@@ -187,32 +166,48 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
             fd_batch_number_object(w->batch, "Record function id", record_id);
     }
     else if (w->part == PART_INTERVALS) {
-        made->args = fd_stream_arguments(&w->streams, w->thread, w->batch);
+        made->args = fd_stream_arguments(
+            w->streams.works[event - w->streams.events], w->batch);
     }
 }
 
-/* Add one end of a flow of calls at the slice that begins here. */
+/* Add one end of a flow, with a name that PyTorch uses. */
 static void
-put_flow(writer *w, uint32_t tid, uint64_t time, uint32_t number, bool ends)
+put_flow(writer *w, uint32_t tid, uint64_t time, const char *name,
+         fd_arrow_end end)
 {
-    fd_timeline_event *made = event_at(w, ends ? 'f' : 's', tid, time);
-    made->encloses = ends;
-    made->name = made->cat = fd_batch_static("\"fwdbwd\"");
-    made->id = fd_batch_number(w->batch, fd_flow_id(w->rank->rank, number));
+    fd_timeline_event *made = event_at(w, end.ends ? 'f' : 's', tid, time);
+    made->encloses = end.ends;
+    made->name = made->cat = fd_batch_static(name);
+    made->id = fd_batch_number(w->batch, end.id);
 }
 
-/* Add the flows of calls of a slice, with the names that PyTorch uses. */
+/* Add the flows of calls of a slice. */
 static void
 put_flows(writer *w, uint32_t tid, uint64_t time, uint32_t event)
 {
+    static const char name[] = "\"fwdbwd\"";
     uint32_t flow;
     uint32_t end = fd_flows_from(&w->flows, event, &flow);
     for (; flow < end; flow++) {
-        put_flow(w, tid, time, flow, false);
+        uint64_t id = fd_flow_id(w->rank->rank, flow);
+        put_flow(w, tid, time, name, (fd_arrow_end){id, false});
     }
     uint32_t into = fd_flows_to(&w->flows, event);
     if (into != 0) {
-        put_flow(w, tid, time, into - 1, true);
+        uint64_t id = fd_flow_id(w->rank->rank, into - 1);
+        put_flow(w, tid, time, name, (fd_arrow_end){id, true});
+    }
+}
+
+/* Add one end of the flow from a call of CUDA. */
+static void
+put_correlation(writer *w, uint32_t tid, uint64_t time,
+                const fd_trace_gpu_event *work, bool ends)
+{
+    if (work->function != 0 && !w->options.no_flows) {
+        uint64_t id = fd_correlation_id(w->rank->rank, work->correlation);
+        put_flow(w, tid, time, "\"ac2g\"", (fd_arrow_end){id, ends});
     }
 }
 
@@ -241,7 +236,7 @@ put_async(writer *w, const fd_trace_event *event, uint32_t number)
             event_at(w, end ? 'e' : 'b', thread_track(w, event->thread),
                      event->start + (end ? event->duration : 0));
         made->local_id = fd_batch_id(w->batch, number);
-        made->name = fd_span_of(&w->json[name.name]);
+        made->name = fd_span_of(&w->names.json[name.name]);
         made->cat = fd_batch_static("\"async\"");
     }
 }
@@ -249,6 +244,10 @@ put_async(writer *w, const fd_trace_event *event, uint32_t number)
 static void
 put_step(writer *w, const fd_trace_event *event)
 {
+    if (!w->any_step) {
+        put_track(w, steps_track(w), FD_CHROME_TRACK, "Steps");
+        w->any_step = true;
+    }
     fd_timeline_event *made =
         slice_at(w, steps_track(w), event->start,
                  event->start + event->duration, (fd_arrow_end){0});
@@ -308,6 +307,7 @@ rank_part(writer *w)
     if (status == FD_OK && !w->options.no_flows) {
         status = fd_flows_make(&w->flows, w->rank);
     }
+    w->launch = 0;
     return fd_then(status, fd_streams_make(&w->streams, w->rank));
 }
 
@@ -326,42 +326,35 @@ counters_part(writer *w)
     return FD_OK;
 }
 
+/* Add the steps, or the asynchronous events, of the rank. */
 static fd_status
-steps_part(writer *w)
+kind_part(writer *w)
 {
-    const fd_trace_event *events = w->rank->events.list;
+    uint8_t kind = w->part == PART_STEPS ? FD_EVENT_STEP : FD_EVENT_ASYNC;
     while (w->event < w->rank->events.count) {
-        const fd_trace_event *event = &events[w->event++];
-        if (event->kind == FD_EVENT_STEP) {
-            if (!w->any_step) {
-                put_track(w, steps_track(w), FD_CHROME_TRACK, "Steps");
-                w->any_step = true;
-            }
+        const fd_trace_event *event = &w->rank->events.list[w->event++];
+        if (event->kind == kind && kind == FD_EVENT_STEP) {
             put_step(w, event);
-            if (is_full(w)) {
-                return FD_OK;
-            }
+        }
+        else if (event->kind == kind) {
+            put_async(w, event, w->event - 1);
+        }
+        if (is_full(w)) {
+            return FD_OK;
         }
     }
-    begin_part(w, PART_ASYNC);
+    begin_part(w, w->part + 1);
     return FD_OK;
 }
 
-static fd_status
-async_part(writer *w)
+/* Return the next call of CUDA on the current thread; NULL after the last. */
+static const fd_trace_gpu_event *
+next_launch(const writer *w)
 {
-    const fd_trace_event *events = w->rank->events.list;
-    for (; w->event < w->rank->events.count; w->event++) {
-        if (events[w->event].kind == FD_EVENT_ASYNC) {
-            put_async(w, &events[w->event], w->event);
-            if (is_full(w)) {
-                w->event++;
-                return FD_OK;
-            }
-        }
-    }
-    begin_part(w, PART_THREAD);
-    return FD_OK;
+    return w->launch < w->streams.launches.count
+                && w->streams.launches.list[w->launch]->thread == w->thread
+             ? w->streams.launches.list[w->launch]
+             : NULL;
 }
 
 /* Begin the next thread. Without events, it is shown if it lost events. */
@@ -381,7 +374,7 @@ thread_part(writer *w)
                                                  rank->events.count, w->event)
                            : w->event;
     uint32_t count = end - w->event;
-    if (count == 0 && thread->events_lost == 0) {
+    if (count == 0 && thread->events_lost == 0 && next_launch(w) == NULL) {
         w->thread++;
         return FD_OK;
     }
@@ -397,8 +390,9 @@ thread_part(writer *w)
 static uint64_t
 launch_id(const writer *w, uint32_t number)
 {
-    bool has_flow = number != 0 && !w->options.no_flows;
-    return has_flow ? fd_launch_id(w->rank->rank, number) : 0;
+    return number != 0 && !w->options.no_flows
+             ? fd_launch_id(w->rank->rank, number)
+             : 0;
 }
 
 /* Add an end of a transfer as a slice of length 0. */
@@ -461,6 +455,25 @@ calls_part(writer *w)
              "events", w->last);
     fd_slices_clear(&w->slices);
     w->event += w->count;
+    w->part = PART_LAUNCHES;
+    return FD_OK;
+}
+
+static fd_status
+launches_part(writer *w)
+{
+    uint32_t track = thread_track(w, w->thread);
+    const fd_trace_gpu_event *work;
+    while ((work = next_launch(w)) != NULL) {
+        fd_launch_slice(work, w->batch,
+                        slice_at(w, track, work->host, work->host + work->call,
+                                 (fd_arrow_end){0}));
+        put_correlation(w, track, work->host, work, false);
+        w->launch++;
+        if (is_full(w)) {
+            return FD_OK;
+        }
+    }
     w->thread++;
     w->part = PART_THREAD;
     return FD_OK;
@@ -502,6 +515,8 @@ intervals_part(writer *w)
         if (edge.begins) {
             put_event(w, stream_track(w), &w->streams.events[event], edge.time,
                       0, arrow);
+            put_correlation(w, stream_track(w), edge.time,
+                            w->streams.works[event], true);
         }
         if (is_full(w)) {
             return FD_OK;
@@ -534,16 +549,7 @@ fd_trace_events_open(const fd_trace *trace, const fd_export_options *options,
     events->options = *options;
     events->own_times = own_times;
     *status = fd_slice_names_make(&events->names, trace);
-    if (*status == FD_OK) {
-        *status = fd_slice_texts_json(&events->names.names, &events->json);
-    }
-    if (*status == FD_OK) {
-        *status = fd_slice_texts_json(&events->names.categories,
-                                      &events->json_categories);
-    }
-    if (*status == FD_OK) {
-        *status = fd_transfers_make(&events->transfers, trace, options);
-    }
+    fd_then(*status, fd_transfers_make(&events->transfers, trace, options));
     if (*status != FD_OK) {
         fd_trace_events_close(events);
         return NULL;
@@ -555,11 +561,11 @@ fd_status
 fd_trace_events_fill(fd_trace_events *events, fd_event_batch *batch)
 {
     static fd_status (*const parts[])(writer * w) = {
-        [PART_HEAD] = head_part,           [PART_RANK] = rank_part,
-        [PART_COUNTERS] = counters_part,   [PART_STEPS] = steps_part,
-        [PART_ASYNC] = async_part,         [PART_THREAD] = thread_part,
-        [PART_CALLS] = calls_part,         [PART_STREAM] = stream_part,
-        [PART_INTERVALS] = intervals_part,
+        [PART_HEAD] = head_part,         [PART_RANK] = rank_part,
+        [PART_COUNTERS] = counters_part, [PART_STEPS] = kind_part,
+        [PART_ASYNC] = kind_part,        [PART_THREAD] = thread_part,
+        [PART_CALLS] = calls_part,       [PART_LAUNCHES] = launches_part,
+        [PART_STREAM] = stream_part,     [PART_INTERVALS] = intervals_part,
     };
     fd_status status = FD_OK;
     events->batch = batch;
@@ -569,7 +575,6 @@ fd_trace_events_fill(fd_trace_events *events, fd_event_batch *batch)
            && (batch->items.count == 0 || events->part == PART_RANK)) {
         status = parts[events->part](events);
     }
-    fd_then(status, events->scratch.status);
     return fd_then(status, batch->status);
 }
 
@@ -583,12 +588,8 @@ void
 fd_trace_events_close(fd_trace_events *events)
 {
     if (events != NULL) {
-        fd_slice_texts_free(&events->names.names, events->json);
-        fd_slice_texts_free(&events->names.categories,
-                            events->json_categories);
         fd_slice_names_clear(&events->names);
         fd_slices_clear(&events->slices);
-        fd_buffer_clear(&events->scratch);
         fd_flows_clear(&events->flows);
         fd_transfers_clear(&events->transfers);
         fd_chrome_counters_clear(&events->counters);

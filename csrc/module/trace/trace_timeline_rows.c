@@ -35,7 +35,7 @@ static const fd_column stream_columns[] = {
     FD_COLUMN(fd_trace_gpu_event, "duration", U64, duration),
     FD_COLUMN(fd_trace_gpu_event, "thread", U16, thread),
     FD_COLUMN(fd_trace_gpu_event, "device", U16, device),
-    FD_COLUMN(fd_trace_gpu_event, "stream", U16, stream),
+    FD_COLUMN(fd_trace_gpu_event, "stream", U32, stream),
 };
 static const fd_table streams_table =
     FD_TABLE("gpu", stream_columns, fd_trace_gpu_event, false);

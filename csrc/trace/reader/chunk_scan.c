@@ -57,7 +57,7 @@ static const uint32_t record_bytes[] = {
     [FD_CHUNK_GPU_EVENTS] = sizeof(fd_gpu_event),
     [FD_CHUNK_MEASURES] = sizeof(fd_measure),
     [FD_CHUNK_KERNELS] = sizeof(fd_kernel_record),
-    [FD_CHUNK_KERNEL_EVENTS] = sizeof(fd_gpu_event),
+    [FD_CHUNK_KERNEL_EVENTS] = sizeof(fd_kernel_event),
     [FD_CHUNK_LINES] = sizeof(fd_open_line),
 };
 

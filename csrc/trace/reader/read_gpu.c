@@ -58,29 +58,15 @@ thread_of(const fd_reading *r, uint32_t id)
     return 0;
 }
 
+/* Add an event, of which the times and the launching thread are given. */
 static fd_status
-read_event(fd_reading *r, const fd_gpu_event *event)
+add_event(fd_reading *r, fd_trace_gpu_event made, uint64_t start,
+          uint64_t ticks, uint32_t thread)
 {
-    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
-    uint64_t host = event->host > origin ? event->host - origin : 0;
-    uint64_t start = event->start > origin ? event->start - origin : 0;
-    uint64_t end = start + event->ticks;
-    uint32_t context = event->name != 0
-                         ? fd_reading_kernel(r, event->context, event->name)
-                         : fd_reading_context(r, event->context);
-    fd_trace_gpu_event made = {
-        .host = fd_reading_ns(r, host),
-        .start = fd_reading_ns(r, start),
-        .context = context,
-        .launcher = fd_reading_context(r, event->context),
-        .thread = thread_of(
-            r, event->thread != 0
-                   ? event->thread
-                   : r->owners.list[fd_reading_raw(r, event->context)]),
-        .device = event->device,
-        .stream = event->stream,
-    };
+    uint64_t end = start + ticks;
+    made.start = fd_reading_ns(r, start);
     made.duration = end < start ? 0 : fd_reading_ns(r, end) - made.start;
+    made.thread = thread_of(r, thread);
     if (made.context == 0 || made.thread >= r->rank->threads.count) {
         r->rank->counters[FD_COUNT_GPU_EVENTS_LOST]++;
         return FD_OK;
@@ -88,18 +74,63 @@ read_event(fd_reading *r, const fd_gpu_event *event)
     return fd_vector_push(&r->rank->gpu_events, made);
 }
 
+/* Return the ticks since the start of the recording. */
+static uint64_t
+since_start(const fd_reading *r, uint64_t tick)
+{
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    return tick > origin ? tick - origin : 0;
+}
+
 static fd_status
-read_run(fd_reading *r, const fd_chunk_view *one)
+read_interval(fd_reading *r, const fd_gpu_event *event)
+{
+    uint32_t context = fd_reading_context(r, event->context);
+    fd_trace_gpu_event made = {
+        .host = fd_reading_ns(r, since_start(r, event->host)),
+        .context = context,
+        .launcher = context,
+        .device = event->device,
+        .stream = event->stream,
+    };
+    return add_event(r, made, since_start(r, event->start), event->ticks,
+                     event->thread != 0
+                         ? event->thread
+                         : r->owners.list[fd_reading_raw(r, event->context)]);
+}
+
+static fd_status
+read_kernel(fd_reading *r, const fd_kernel_event *event)
+{
+    uint64_t host = since_start(r, event->host);
+    fd_trace_gpu_event made = {
+        .host = fd_reading_ns(r, host),
+        .bytes = event->bytes,
+        .context = fd_reading_kernel(r, event->context, event->name),
+        .launcher = fd_reading_context(r, event->launcher),
+        .correlation = event->correlation,
+        .function = event->function,
+        .device = event->device,
+        .stream = event->stream,
+    };
+    made.call = fd_reading_ns(r, host + event->call_ticks) - made.host;
+    return add_event(r, made, since_start(r, event->start), event->ticks,
+                     r->owners.list[fd_reading_raw(r, event->launcher)]);
+}
+
+static fd_status
+read_run(fd_reading *r, const fd_chunk_view *one, uint32_t kind)
 {
     const void *records;
     fd_status status = fd_chunks_events(&r->file, one, &records);
-    const fd_gpu_event *events = records;
-    if (events == NULL) {
+    if (records == NULL) {
         r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->used;
         return status;
     }
     for (uint32_t i = 0; i < one->used && status == FD_OK; i++) {
-        status = read_event(r, &events[i]);
+        status = kind == FD_CHUNK_GPU_EVENTS
+                   ? read_interval(r, (const fd_gpu_event *)records + i)
+                   : read_kernel(r, (const fd_kernel_event *)records + i);
     }
     return status;
 }
@@ -110,7 +141,7 @@ fd_read_gpu_events(fd_reading *r, uint32_t kind)
     fd_run_list runs = {NULL, 0, 0};
     fd_status status = fd_reading_runs(r, kind, 0, &runs);
     for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
-        status = read_run(r, runs.list[i]);
+        status = read_run(r, runs.list[i], kind);
     }
     fd_vector_clear(&runs);
     return status;

@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include "gpu/cupti_library.h"
+#include "recording/gpu_format.h"
 #include "standin/cupti.h"
 
 #include <string.h>
@@ -65,7 +66,9 @@ names_the_holder(void)
     SAME(holder, "");
     standin_cupti_hold(NULL);
     EQUAL(fd_cupti_subscribe(&cupti, &subscriber, launched, holder), 0);
-    EQUAL(fd_cupti_listen(&cupti, subscriber), 12);
+    uint32_t enabled = fd_cupti_listen(&cupti, subscriber);
+    CHECK(enabled > 30);
+    EQUAL(fd_launch_function_at(enabled), 0);
     standin_cupti_fail("cuptiEnableCallback", 1);
     EQUAL(fd_cupti_listen(&cupti, subscriber), 0);
     EQUAL(cupti.unsubscribe(subscriber), 0);
@@ -109,14 +112,17 @@ decodes_records(void)
 }
 
 static void
-reads_starts_of_calls(void)
+reads_calls(void)
 {
     uint8_t call[72] = {0};
     call[64] = 42;
-    EQUAL(fd_cupti_launched(call), 42);
+    bool begins;
+    EQUAL(fd_cupti_launched(call, &begins), 42);
+    CHECK(begins);
     call[0] = 1;
-    EQUAL(fd_cupti_launched(call), 0);
+    EQUAL(fd_cupti_launched(call, &begins), 42);
+    CHECK(!begins);
 }
 
 RUN(TEST(finds_the_loaded_library), TEST(refuses_other_versions),
-    TEST(names_the_holder), TEST(decodes_records), TEST(reads_starts_of_calls))
+    TEST(names_the_holder), TEST(decodes_records), TEST(reads_calls))

@@ -4,7 +4,8 @@
 
 #define EVENTS(events, f) \
     CLEAN(fd_gpu_events_clear) fd_gpu_events events; \
-    fd_gpu_events_init(&events, f.recording, FD_CHUNK_GPU_EVENTS)
+    fd_gpu_events_init(&events, f.recording, FD_CHUNK_GPU_EVENTS, \
+                       sizeof(fd_gpu_event))
 
 static void
 events_need_a_timeline(void)

@@ -1,6 +1,7 @@
 #include "fixtures.h"
 
 #include "gpu/kernel_collector.h"
+#include "recording/gpu_format.h"
 #include "standin/cupti.h"
 
 #include <sys/wait.h>
@@ -118,7 +119,7 @@ does_not_wait_for_captured_launches(void)
 {
     COLLECTOR(collector, f);
     CHECK(fd_kernels_start(collector, false, -1));
-    standin_cupti_call(FD_CUPTI_DRIVER, 307, 1);
+    standin_cupti_call(FD_CUDA_DRIVER, 307, 1);
     standin_cupti_next(2);
     standin_cupti_launch("last", 30, 0);
     fd_kernels_pause(collector, false);
@@ -138,7 +139,7 @@ counts_what_is_missing(void)
     standin_cupti_delay(1);
     CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_launch("last", 30, 0);
-    standin_cupti_call(FD_CUPTI_DRIVER, 307, 77);
+    standin_cupti_call(FD_CUDA_DRIVER, 307, 77);
     fd_kernels_close(collector, false);
     EQUAL(record(&f, 0)->ns, 30);
     EQUAL(header_of(&f)->counters[FD_COUNT_GPU_UNFINISHED], 1);

@@ -89,7 +89,7 @@ names_copies_and_fills(void)
     EQUAL(record(&figures, 0)->bytes, 64);
     EQUAL(record(&figures, 0)->copy, 1);
     SAME(name(&figures, 1), "Memcpy Unknown (Pageable -> Device)");
-    SAME(name(&figures, 2), "Memset");
+    SAME(name(&figures, 2), "Memset (Device)");
     EQUAL(record(&figures, 2)->kind, FD_KERNEL_FILL);
     SAME(name(&figures, 3), "<unnamed>");
 }
@@ -170,12 +170,13 @@ has_events(void)
         CHECK(check_refused());
         return;
     }
-    const fd_gpu_event *event = fd_chunk_records(figures.events.chunk);
+    const fd_kernel_event *event = fd_chunk_records(figures.events.chunk);
     EQUAL(event->start, figures.anchor.ticks + 1000);
     EQUAL(event->host, event->start);
     EQUAL(event->ticks, 500);
     EQUAL(event->context, 100);
     EQUAL(event->stream, 7);
+    EQUAL(event->launcher, 100);
     EQUAL(event->name, record(&figures, 0)->name);
 }
 

@@ -51,6 +51,31 @@ finds_launches(void)
     EQUAL(find(104, &context), FD_LAUNCH_OUTSIDE);
 }
 
+/* A call ends with the function that began it, and not with one inside. */
+static void
+notes_ends_of_calls(void)
+{
+    uint64_t tick;
+    fd_launcher launcher = {.context = 5, .function = 3};
+    fd_launches_begin(&ring, false);
+    fd_launches_put(&ring, 7, launcher, 1000);
+    launcher.function = 4;
+    fd_launches_put(&ring, 7, launcher, 1010);
+    fd_launches_end(&ring, 7, 4, 1020);
+    fd_launches_find(&ring, 7, &launcher, &tick);
+    EQUAL(launcher.ticks, 0);
+    fd_launches_end(&ring, 7, 3, 1030);
+    fd_launches_end(&ring, 8, 3, 1040);
+    fd_launches_find(&ring, 7, &launcher, &tick);
+    EQUAL(launcher.function, 3);
+    EQUAL(launcher.ticks, 30);
+    EQUAL(tick, 1000);
+    fd_launches_put(&ring, 9, launcher, 0);
+    fd_launches_end(&ring, 9, 3, UINT64_MAX);
+    fd_launches_find(&ring, 9, &launcher, &tick);
+    EQUAL(launcher.ticks, UINT32_MAX);
+}
+
 /* The launches of the window before are expected or forgotten. */
 static void
 windows_follow_each_other(void)
@@ -164,6 +189,6 @@ no_launch_is_mixed_with_the_next(void)
     EQUAL(context, TURNS % IDS);
 }
 
-RUN(TEST(knows_what_was_seen), TEST(finds_launches),
+RUN(TEST(knows_what_was_seen), TEST(finds_launches), TEST(notes_ends_of_calls),
     TEST(windows_follow_each_other), TEST(ids_wrap),
     TEST(old_launches_are_overwritten), TEST(no_launch_is_mixed_with_the_next))

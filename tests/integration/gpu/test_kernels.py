@@ -3,6 +3,7 @@ the records of an H100. None of it needs a GPU."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -13,9 +14,12 @@ import pytest
 
 import fastdispatch
 from fastdispatch._core import et_info
+from fastdispatch.text.kernel_names import short_kernel_name
 from tests import commands, processes, standin
 
 pytestmark = [pytest.mark.torch, standin.needs_compiler]
+
+TRACES = Path(__file__).parents[2] / "gold" / "gpu"
 
 #: Of one step: two kernels of 300 ns in the forward, two of 500 ns in the backward, a copy of 40 ns.
 STEP = {"_Z4gemmPf": (2, 600), "_Z8gemm_bwdPf": (2, 1000), "Memcpy HtoD (Pageable -> Device)": (1, 40)}
@@ -206,11 +210,91 @@ def test_kernels_are_in_the_timeline(runs: Runs, tmp_path: Path) -> None:
     slices = [event for event in events if event["ph"] == "X" and tracks.get(event["tid"]) == "GPU 0 stream 7"]
     assert Counter(event["name"] for event in slices) == {name: 3 * count for name, (count, _) in STEP.items()}
     assert Counter(event["cat"] for event in slices) == {"kernel": 12, "gpu_memcpy": 3}
-    assert all(event["args"] == {"device": 0, "stream": 7} for event in slices)
+    (copies,) = {event["args"].get("bytes") for event in slices} - {None}
+    assert copies == 4096
+    calls = {event["args"]["correlation"]: event for event in events if str(event.get("cat")).startswith("cuda_")}
+    assert Counter(event["name"] for event in calls.values()) == {"cuLaunchKernel": 12, "cudaMemcpyAsync": 3}
+    assert sorted(calls) == sorted(event["args"]["correlation"] for event in slices)
+    assert all(calls[event["args"]["correlation"]]["dur"] >= 0 for event in slices)
     path = tmp_path / "timeline.json"
     path.write_bytes(trace.export("chrome"))
     (gpu,) = commands.document("timeline", "stats", path)["gpus"]
     assert {row["kind"]: row["count"] for row in gpu["kinds"] if row["count"]} == {"compute": 12, "memory": 3}
+    assert commands.document("timeline", "check", path)["whole"]
+
+
+def work_in(events: list[dict[str, Any]]) -> Counter[tuple[str, str]]:
+    """Kernels, copies and fills by category and short name."""
+    work = ("kernel", "gpu_memcpy", "gpu_memset")
+    return Counter((event["cat"], short_kernel_name(event["name"])) for event in events if event.get("cat") in work)
+
+
+def bytes_in(events: list[dict[str, Any]]) -> Counter[str]:
+    moved: Counter[str] = Counter()
+    for event in events:
+        if event.get("cat") in ("gpu_memcpy", "gpu_memset"):
+            moved[event["name"]] += event["args"]["bytes"]
+    return moved
+
+
+def flows_in(events: list[dict[str, Any]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Begins and ends of flows of launches by place."""
+    found: dict[str, list[tuple[Any, ...]]] = {"s": [], "f": []}
+    for event in events:
+        if event.get("cat") == "ac2g":
+            found[event["ph"]].append((event["id"], event["pid"], event["tid"], event["ts"]))
+    return found
+
+
+@pytest.mark.parametrize("name", ["eager", "compiled", "graph"])
+def test_a_timeline_of_real_records_is_that_of_the_profiler(runs: Runs, tmp_path: Path, name: str) -> None:
+    """The records and the trace of torch.profiler are of different steps of one program, so their counts are equal."""
+    run = runs(f"{name}_timeline")
+    path = tmp_path / "timeline.json"
+    path.write_bytes(fastdispatch.load(run.out, timeline=True).export("chrome"))
+    events = json.loads(path.read_bytes())["traceEvents"]
+    profiled = json.loads(gzip.decompress((TRACES / f"{name}.kineto.json.gz").read_bytes()))["traceEvents"]
+    assert work_in(events) == work_in(profiled)
+    assert bytes_in(events) == bytes_in(profiled)
+
+    work = [event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    calls = {event["args"]["correlation"]: event for event in events if str(event.get("cat")).startswith("cuda_")}
+    assert {event["args"]["correlation"] for event in work} == set(calls)
+    launching = {event["args"]["correlation"] for event in profiled if event.get("cat") in ("kernel", "gpu_memcpy")}
+    fills = sum(event.get("cat") == "gpu_memset" for event in profiled)
+    assert len(calls) == len(launching) + fills
+    flows = flows_in(events)
+    assert len(flows["s"]) == len(calls)
+    assert len(flows["f"]) == len(work)
+    assert {flow[0] for flow in flows["f"]} == {flow[0] for flow in flows["s"]}
+    assert {flow[1:] for flow in flows["s"]} == {(event["pid"], event["tid"], event["ts"]) for event in calls.values()}
+    assert Counter(flow[1:] for flow in flows["f"]) == Counter(
+        (event["pid"], event["tid"], event["ts"]) for event in work
+    )
+    assert commands.document("timeline", "check", path)["whole"]
+
+
+@pytest.mark.parametrize("name", ["eager", "compiled", "graph"])
+def test_figures_of_a_timeline_are_those_of_the_records(runs: Runs, tmp_path: Path, name: str) -> None:
+    run = runs(f"{name}_timeline")
+    made = commands.document("timeline", "stats", run.out)
+    theirs = commands.document("timeline", "stats", TRACES / f"{name}.kineto.json.gz")
+    (gpu,), (other,) = made["gpus"], theirs["gpus"]
+    assert [(row["kind"], row["count"]) for row in gpu["kinds"]] == [
+        (row["kind"], row["count"]) for row in other["kinds"]
+    ]
+    recorded = run.kernels()
+    ns = {name: ns for name, (_, ns) in recorded.items()}
+    in_timeline = {row["name"]: row["total"] for row in made["names"] if row["kind"]}
+    # Times in the timeline are ticks of the recording: each of 2 ns at most.
+    assert in_timeline.keys() == ns.keys()
+    assert all(abs(in_timeline[name] - ns[name]) <= 2 * recorded[name][0] for name in ns)
+    (launches,), (launched,) = made["launches"], theirs["launches"]
+    assert launches["delay"]["count"] == launched["delay"]["count"]
+    assert (launches["repeated"], launches["early"]) == (0, 0)
+    assert [(row["device"], row["count"]) for row in made["streams"]] == [
+        (row["device"], row["count"]) for row in theirs["streams"]
+    ]
 
 
 def test_kernels_are_in_execution_traces(runs: Runs, tmp_path: Path) -> None:

@@ -75,4 +75,44 @@ arrows_from_jobs(void)
     EQUAL(streams.flows[1], 0);
 }
 
-RUN(TEST(tracks_and_arrows), TEST(arrows_from_jobs))
+static fd_status
+kernel(fd_trace_rank *rank, uint32_t correlation, uint64_t host,
+       uint64_t start, uint64_t bytes)
+{
+    return fd_vector_push(&rank->gpu_events,
+                          ((fd_trace_gpu_event){.host = host,
+                                                .start = start,
+                                                .duration = 4,
+                                                .bytes = bytes,
+                                                .call = 3,
+                                                .context = 4,
+                                                .launcher = 4,
+                                                .correlation = correlation,
+                                                .function = 1,
+                                                .stream = 7}));
+}
+
+/* A call of CUDA is there once, also if it launched several kernels. Its
+ * kernels have no arrow from the call around it. */
+static void
+calls_of_cuda(void)
+{
+    CLEAN(fd_trace_rank_clear) fd_trace_rank rank = {.rank = 0};
+    OK(call(&rank, 4, 10, 20));
+    OK(kernel(&rank, 9, 15, 120, 0));
+    OK(kernel(&rank, 8, 11, 100, 64));
+    OK(kernel(&rank, 9, 15, 110, 0));
+    CLEAN(fd_streams_clear) fd_streams streams;
+    OK(fd_streams_make(&streams, &rank));
+    EQUAL(streams.flow_count, 0);
+    EQUAL(streams.launches.count, 2);
+    EQUAL(streams.launches.list[0]->correlation, 8);
+    EQUAL(streams.launches.list[1]->start, 110);
+    CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
+    fd_span args = fd_stream_arguments(streams.works[0], &batch);
+    OK(batch.status);
+    CHECK(fd_span_is(args, "{\"device\":0,\"stream\":7,\"correlation\":8,"
+                           "\"bytes\":64,\"memory bandwidth (GB/s)\":16}"));
+}
+
+RUN(TEST(tracks_and_arrows), TEST(arrows_from_jobs), TEST(calls_of_cuda))

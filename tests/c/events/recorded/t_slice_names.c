@@ -20,42 +20,33 @@ modules_are_part_of_the_name(void)
     CHECK(found);
 }
 
+/* Check the slice of a job, with and without its duration. */
 static void
-name_and_duration(void)
+check_job(fd_trace *trace, fd_trace_job job, uint64_t duration,
+          const char *name, const char *args)
+{
+    CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
+    fd_timeline_event made = {.phase = 'X'};
+    OK(fixture_text(trace, "forward", &job.kind));
+    fd_job_slice(trace, &job, duration, &batch, &made);
+    OK(batch.status);
+    CHECK(fd_span_is(made.name, name));
+    CHECK(fd_span_is(made.args, args));
+}
+
+static void
+jobs_are_slices(void)
 {
     NEW_TRACE(trace);
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_trace_job job = {.micro_batch = 4, .duration = 12345499};
-    OK(fixture_text(trace, "forward", &job.kind));
-    fd_job_name(trace, &job, &to);
-    fd_job_duration(job.duration, &to);
-    WRITTEN(&to, "forward mb3 (12.345 ms)");
-    to.size = 0;
-    job = (fd_trace_job){.kind = job.kind, .duration = 999999500};
-    fd_job_name(trace, &job, &to);
-    fd_job_duration(job.duration, &to);
-    WRITTEN(&to, "forward (1000.000 ms)");
+    check_job(trace, (fd_trace_job){.step = 9, .micro_batch = 4, .peer = 3},
+              12345499, "\"forward mb3 (12.345 ms)\"",
+              "{\"step\":9,\"micro_batch\":3,\"peer\":2}");
+    check_job(trace, (fd_trace_job){.stage = 1}, 999999500,
+              "\"forward (1000.000 ms)\"", "{\"step\":0,\"stage\":0}");
+    check_job(trace,
+              (fd_trace_job){.device = 1, .gpu_duration = 77, .open = true},
+              UINT64_MAX, "\"forward\"",
+              "{\"step\":0,\"device\":0,\"gpu_ns\":77,\"open\":true}");
 }
 
-static void
-numbers_that_it_has(void)
-{
-    fd_trace_job job = {.step = 9, .stage = 1, .peer = 3};
-    fd_job_number numbers[FD_JOB_NUMBERS];
-    EQUAL(fd_job_numbers(&job, numbers), 3);
-    SAME(numbers[0].name, "step");
-    EQUAL(numbers[0].value, 9);
-    SAME(numbers[1].name, "stage");
-    EQUAL(numbers[1].value, 0);
-    SAME(numbers[2].name, "peer");
-    EQUAL(numbers[2].value, 2);
-    job = (fd_trace_job){.device = 1, .gpu_duration = 77};
-    EQUAL(fd_job_numbers(&job, numbers), 3);
-    SAME(numbers[1].name, "device");
-    EQUAL(numbers[1].value, 0);
-    SAME(numbers[2].name, "gpu_ns");
-    EQUAL(numbers[2].value, 77);
-}
-
-RUN(TEST(modules_are_part_of_the_name), TEST(name_and_duration),
-    TEST(numbers_that_it_has))
+RUN(TEST(modules_are_part_of_the_name), TEST(jobs_are_slices))
