@@ -79,7 +79,6 @@ map_nodes(fd_trace *into, const fd_trace *from, maps *m)
     for (uint32_t i = 1; i < from->nodes.count && status == FD_OK; i++) {
         fd_trace_node node = from->nodes.list[i];
         node.ambiguous = false;
-        node.line = m->lineless ? 0 : node.line;
         node.file = file_of(into, from, m, node.file, &status);
         node.class_name = m->texts[node.class_name];
         node.name = m->texts[node.name];
@@ -151,7 +150,7 @@ fd_merge_ids_clear(fd_merge_ids *ids)
     fd_free(ids->nodes);
     fd_free(ids->modules);
     fd_free(ids->contexts);
-    *ids = (fd_merge_ids){.lineless = ids->lineless};
+    *ids = (fd_merge_ids){.texts = NULL};
 }
 
 #define COPY(to, from, field) \
@@ -333,7 +332,7 @@ fd_status
 fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
              fd_error *error)
 {
-    maps m = {.lineless = false};
+    maps m = {.texts = NULL};
     fd_status status = add_shared(into, from, name, &m, error);
     fd_then(status, fd_merge_ranks(into, from, &m));
     return merge_ended(status, name, &m, error);
@@ -343,7 +342,7 @@ fd_status
 fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
               fd_error *error)
 {
-    maps m = {.lineless = false};
+    maps m = {.texts = NULL};
     fd_status status = add_shared(into, from, name, &m, error);
     fd_then(status, take_ranks(into, from, &m));
     return merge_ended(status, name, &m, error);

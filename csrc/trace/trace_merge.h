@@ -19,7 +19,6 @@ fd_status fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
 
 /* Maps from the ids of a trace to those of the trace to which it was added. */
 typedef struct fd_merge_ids {
-    bool lineless; /* merge functions that differ only in their line */
     const char *renamed[2]; /* borrowed; the name of a file, and another one;
                              * NULL: none */
     const bool *wanted; /* borrowed; contexts to add, with their dependencies;
@@ -31,7 +30,7 @@ typedef struct fd_merge_ids {
 } fd_merge_ids;
 
 /* Add everything except the ranks, which can be added afterwards. `ids` must
- * be empty except `lineless` and `wanted`; clear it also after a failure. */
+ * be empty except `renamed` and `wanted`; clear it also after a failure. */
 fd_status fd_merge_shared(fd_trace *into, const fd_trace *from,
                           fd_merge_ids *ids);
 fd_status fd_merge_ranks(fd_trace *into, const fd_trace *from,

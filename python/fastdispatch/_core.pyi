@@ -472,11 +472,6 @@ class Trace:
     def renamed(self, file: str, to: str, /) -> Trace:
         """Return a copy with another name of a file in the keys of functions."""
 
-    def joined(self, after: Self, pairs: list[tuple[int, int]], /) -> Self:
-        """Join two traces into one with two ranks per pair (of ranks, -1: all): 0 before, 1 after, 2 before, ... Paths
-        of calls are joined by key, without lines (csrc/profile/diff_joined.h). Whole runs; the slowest step of each
-        path counts like the mean of its others. ``ArgumentError`` for no pairs."""
-
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
         """Return backward time: ``autograd`` in total, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward
         call."""

@@ -252,7 +252,7 @@ fd_trace_settled(PyObject *self, PyObject *unused)
 static fd_status
 copy_shared(fd_trace **to, const fd_trace *from)
 {
-    fd_merge_ids ids = {.lineless = false};
+    fd_merge_ids ids = {.texts = NULL};
     *to = fd_trace_new();
     fd_status status =
         *to != NULL ? fd_merge_shared(*to, from, &ids) : FD_ENOMEM;
@@ -269,4 +269,22 @@ fd_trace_shared(PyObject *self, PyObject *unused)
 {
     (void)unused;
     return derived_trace(self, copy_shared);
+}
+
+PyObject *
+fd_trace_renamed(PyObject *self, PyObject *args)
+{
+    const char *file;
+    const char *to;
+    if (!PyArg_ParseTuple(args, "ss:renamed", &file, &to)) {
+        return NULL;
+    }
+    fd_trace *made;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status = fd_merge_renamed(&made, trace, file, to);
+    Py_END_ALLOW_THREADS
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
+                           : PyErr_NoMemory();
 }

@@ -284,9 +284,6 @@ static PyMethodDef methods[] = {
     {"renamed", fd_trace_renamed, METH_VARARGS,
      PyDoc_STR("renamed($self, file, to, /)\n--\n\n"
                "A copy with another name of a file.")},
-    {"joined", fd_trace_joined, METH_VARARGS,
-     PyDoc_STR("joined($self, after, pairs, /)\n--\n\n"
-               "Two traces as one, two ranks per pair of ranks.")},
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, one row per job of one rank.")},

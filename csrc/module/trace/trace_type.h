@@ -35,7 +35,6 @@ PyObject *fd_trace_renamed(PyObject *self, PyObject *args);
 PyObject *fd_trace_shared(PyObject *self, PyObject *unused);
 PyObject *fd_trace_stream(PyObject *self, PyObject *name);
 PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
-PyObject *fd_trace_joined(PyObject *self, PyObject *args);
 
 /* Convert "node", "function", ... to a grouping. Return false with ValueError
  * for other names. */

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from fastdispatch import _core
 from fastdispatch.compare.diff_measured import MeasuredDiff, measured_diff
 from fastdispatch.compare.diff_rows import CHANGES, FIGURES, DiffRequest, compared_rows
 from fastdispatch.compare.diff_verdict import DiffVerdict, verdict
@@ -238,13 +237,6 @@ class Diff:
     def collection_calls(self) -> list[DiffCall]:
         """Calls of garbage collections and below them: not compared."""
         return [call for call in self._all_calls if "collection" in call.changes]
-
-    def joined(self, ranks: Sequence[int] = ()) -> _core.Trace:
-        """Return both as one trace: rank 0 is before and 1 after, and so on in pairs for each common one of
-        ``ranks``."""
-        before, after = self.traces
-        wanted = [(self.sides[0].rank, self.sides[1].rank), *((rank, rank) for rank in ranks)]
-        return before.core.joined(after.core, [(before.index(one), after.index(other)) for one, other in wanted])
 
     def time(self, row: DiffRow) -> Pair:
         """Return the compared time: self time, for modules total time, corrected for the speed of the machine."""

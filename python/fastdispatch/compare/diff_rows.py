@@ -93,7 +93,7 @@ def compared_rows(request: DiffRequest) -> ComparedRows:
         return _Comparison(request).rows
 
 
-class _SideSums:
+class SideSums:
     """The sums of one side by group."""
 
     def __init__(self, trace: Trace, rank: int, by: str) -> None:
@@ -221,7 +221,7 @@ class _Comparison:
         import numpy as np
 
         self.request = request
-        self.sides = [_SideSums(*side, request.by) for side in zip(request.traces, request.ranks, strict=True)]
+        self.sides = [SideSums(*side, request.by) for side in zip(request.traces, request.ranks, strict=True)]
         by_step = all(side.steps for side in self.sides)
         steps = (self.sides[0].steps, self.sides[1].steps) if by_step else (0, 0)
         self.rows = ComparedRows(steps)
@@ -258,7 +258,7 @@ class _Comparison:
             self._mark(index, side, figures)
         self.rows.figures = figures
 
-    def _mark(self, index: int, side: _SideSums, figures: dict[str, Floats]) -> None:
+    def _mark(self, index: int, side: SideSums, figures: dict[str, Floats]) -> None:
         """Mark rows that may wait and rows that communicate, add spreads and the most steps of a path, and subtract
         garbage collections from the calls of modules."""
         import numpy as np

@@ -42,7 +42,7 @@ def page(trace: Trace, path: str, options: PageOptions, found: Findings | None =
     known = facts(trace, None)
     overview = block(*html_overview.block_of(trace, known, found or findings(trace)))
     pipeline = html_timeline.findings_of(trace)
-    source = block(*html_source.block_of(trace, options.source))
+    source = block(*html_source.block_of(trace.nodes, options.source, (trace,)))
     ranks = html_data.paths_by_rank(trace, kept)
     slices = html_timeline.MOST
     while True:

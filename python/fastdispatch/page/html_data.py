@@ -62,8 +62,7 @@ def package_of(kind: str, package: str, name: str, source: str) -> str:
     return _GROUPS.get(kind, kind)
 
 
-def nodes(trace: Trace) -> Columns:
-    found = trace.nodes
+def nodes(found: Columns) -> Columns:
     kept: Columns = {name: found[name] for name in ("kind", "file", "class", "name", "line", "key")}
     kept["plumbing"] = plumbing(found)
     kept["package"] = [
@@ -77,8 +76,7 @@ def identities(found: Columns) -> list[tuple[str, ...]]:
     return list(zip(*(found[name] for name in ("kind", "file", "class", "name")), strict=True))
 
 
-def modules(trace: Trace) -> Columns:
-    found = trace.modules
+def modules(found: Columns) -> Columns:
     return {
         "path": found["path"],
         "class": found["class"],
@@ -167,8 +165,8 @@ def core(
         "weights": weights(kept, found.whole, extra),
     }
     return values, {
-        "nodes": nodes(trace),
-        "modules": modules(trace),
+        "nodes": nodes(trace.nodes),
+        "modules": modules(trace.modules),
         "contexts": kept,
         "per_module": per_module(trace, -1),
         **{f"modules{rank}": per_module(trace, rank) for rank in ranks},

@@ -9,22 +9,22 @@ from typing import Any
 from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.diff_rows import CHANGES
 from fastdispatch.compare.diff_text import lines
+from fastdispatch.compare.joined_paths import JoinedPaths
 from fastdispatch.page import html_data, html_source
 from fastdispatch.page.html import PageOptions, bounded
 from fastdispatch.page.html_blocks import block
-from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.read.trace import Columns
 from fastdispatch.report.report_facts import facts
 
 _ENDS = ("before", "after")
-_MODULE = ("calls", "ops", "self", "total", "backward")
 _LINES = 40  # of changes
 
 
 def page(diff: Diff, options: PageOptions) -> bytes:
     """Return the page; equal comparisons give equal bytes. Raises Error if it is too large."""
     ranks = _common_ranks(diff)
-    joined = Trace(diff.joined(ranks))
-    kept = _contexts(joined)
+    joined = JoinedPaths(*diff.traces)
+    kept = _contexts(diff, joined)
     path = " \u2192 ".join(_named(diff))
     title = " \u2192 ".join(PurePath(name).name or name for name in _named(diff))
     blocks = {
@@ -32,7 +32,7 @@ def page(diff: Diff, options: PageOptions) -> bytes:
         "data-source": block(*_source(diff, joined, options.source)),
     }
     if ranks:
-        blocks["data-ranks"] = block({}, _by_rank(joined, kept, len(ranks)))
+        blocks["data-ranks"] = block({}, _by_rank(diff, joined, kept, ranks))
     sides = zip(diff.sides, diff.traces, strict=True)
     incomplete = [f"{side.name}: {line}" for side, trace in sides for line in trace.incomplete]
     return bounded(path, title, blocks, options, incomplete, diff.verdict.text)
@@ -51,32 +51,32 @@ def _common_ranks(diff: Diff) -> list[int]:
     return [] if alone or figures * len(common) > html_data.MOST_FIGURES else common
 
 
-def _by_rank(joined: Trace, kept: Columns, count: int) -> dict[str, Columns]:
+def _by_rank(diff: Diff, joined: JoinedPaths, kept: Columns, ranks: list[int]) -> dict[str, Columns]:
     """Return figures of each rank before and after, for non-empty weights."""
     tables: dict[str, Columns] = {}
-    for place in range(count):
+    for place, rank in enumerate(ranks):
         table = tables[f"rank{place}"] = {}
-        for index, end in enumerate(_ENDS):
-            found = joined.core.contexts(2 + 2 * place + index)
+        for side, end in enumerate(_ENDS):
+            found = joined.figures(side, diff.traces[side].index(rank))
             for weight in html_data.WEIGHTS:
                 if any(kept[f"{weight.id}.{end}"]):
                     table[f"{weight.id}.{end}"] = html_data.figure(found, weight)
     return tables
 
 
-def _source(diff: Diff, joined: Trace, with_texts: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
+def _source(diff: Diff, joined: JoinedPaths, with_texts: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return the current files of functions; removed functions have none."""
     before, after = diff.traces
-    now, named = (html_data.identities(trace.nodes) for trace in (after, joined))
+    now, named = (html_data.identities(nodes) for nodes in (after.nodes, joined.nodes))
     there = set(now)
     gone = [node for node, identity in enumerate(named) if identity not in there]
-    return html_source.block_of(joined, with_texts, recorded=(after, before), without=gone)
+    return html_source.block_of(joined.nodes, with_texts, (after, before), without=gone)
 
 
 def _core(
-    diff: Diff, joined: Trace, path: str, kept: Columns, ranks: list[int]
+    diff: Diff, joined: JoinedPaths, path: str, kept: Columns, ranks: list[int]
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
-    named = html_data.nodes(joined)
+    named = html_data.nodes(joined.nodes)
     changes = {
         (row.key, row.kind): sum(1 << CHANGES.index(word) for word in row.changes - {"communication"})
         for row in diff.rows
@@ -105,7 +105,8 @@ def _core(
             ],
         },
     }
-    tables = {"nodes": named, "modules": html_data.modules(joined), "contexts": kept, "per_module": _modules(joined)}
+    modules = joined.module_table(_indexes(diff), _ENDS)
+    tables = {"nodes": named, "modules": html_data.modules(joined.modules), "contexts": kept, "per_module": modules}
     return values, tables
 
 
@@ -127,24 +128,17 @@ def _factors(diff: Diff, steps: list[int], weight: str) -> list[float]:
     return [(diff.speed if weight in _ON_CPU else 1.0) / steps[0], 1.0 / steps[1]]
 
 
-def _contexts(joined: Trace) -> Columns:
-    kept: Columns = {}
-    for index, end in enumerate(_ENDS):
-        found = joined.core.contexts(index)
-        if not kept:
-            kept = html_data.places(found)
+def _indexes(diff: Diff) -> list[int]:
+    return [trace.index(side.rank) for trace, side in zip(diff.traces, diff.sides, strict=True)]
+
+
+def _contexts(diff: Diff, joined: JoinedPaths) -> Columns:
+    kept = html_data.places(joined.contexts)
+    for side, (end, rank) in enumerate(zip(_ENDS, _indexes(diff), strict=True)):
+        found = joined.figures(side, rank)
         for weight in html_data.WEIGHTS:
             kept[f"{weight.id}.{end}"] = html_data.figure(found, weight)
     return kept
-
-
-def _modules(joined: Trace) -> Columns:
-    table: Columns = {}
-    for index, end in enumerate(_ENDS):
-        found = joined.core.table("module", index)
-        table |= {name: found[name] for name in ("where", "instances")}
-        table |= {f"{name}.{end}": found[name] for name in _MODULE}
-    return table
 
 
 def _about(diff: Diff, path: str) -> dict[str, Any]:

@@ -15,17 +15,16 @@ _LONGEST = 400  # lines shown per function
 
 
 def block_of(
-    trace: Trace, with_texts: bool, *, recorded: Sequence[Trace] = (), without: Collection[int] = ()
+    nodes: Columns, with_texts: bool, recorded: Sequence[Trace], *, without: Collection[int] = ()
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
-    """Return values and tables of the block "data-source". ``recorded``: the recordings of a trace without own facts;
-    ``without``: nodes without a file."""
-    nodes = trace.nodes
+    """Return values and tables of the block "data-source". ``recorded``: the traces with the nodes; ``without``:
+    nodes without a file."""
     hidden = set(without)
     of_file: dict[str, list[int]] = {}
     for node, (file, line) in enumerate(zip(nodes["file"], nodes["line"], strict=True)):
         if file and line and node not in hidden:
             of_file.setdefault(file, []).append(node)
-    folders = [folder for each in recorded or (trace,) for folder in source_folders(each)]
+    folders = [folder for each in recorded for folder in source_folders(each)]
     paths: dict[str, str] = {}
     texts: Columns = {"node": [], "text": []}
     for file, members in sorted(of_file.items()):
