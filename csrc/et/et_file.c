@@ -158,8 +158,7 @@ writer_of(const char *path)
         fd_et_write *write;
     } ends[] = {{".et", fd_et_write_chakra},
                 {".json", fd_et_write_pytorch},
-                {".graphml", fd_et_write_graphml},
-                {".dot", fd_et_write_dot}};
+                {".graphml", fd_et_write_graphml}};
     size_t size = strlen(path);
     if (size > 3 && strcmp(path + size - 3, ".gz") == 0) {
         size -= 3;
@@ -180,8 +179,8 @@ fd_et_save(const fd_et *et, const char *path, fd_error *error)
     fd_status status;
     if (write == NULL) {
         return fd_fail(error, FD_EINVAL,
-                       "%s: write a name that ends in .et, .json, .graphml "
-                       "or .dot, each with .gz or without",
+                       "%s: write a name that ends in .et, .json or "
+                       ".graphml, each with .gz or without",
                        path);
     }
     fd_bytes_out *out = fd_bytes_out_open(path, &status, error);

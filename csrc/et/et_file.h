@@ -28,8 +28,8 @@ fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
  * kinds, order. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 
-/* Write a trace in the format of the suffix: .et, .json, .graphml, .dot, each
- * also with .gz. FD_EINVAL: another suffix. */
+/* Write a trace in the format of the suffix: .et, .json, .graphml, each also
+ * with .gz. FD_EINVAL: another suffix. */
 fd_status fd_et_save(const fd_et *et, const char *path, fd_error *error);
 
 #endif

@@ -21,8 +21,4 @@ fd_et_write fd_et_write_pytorch;
  * Gephi. */
 fd_et_write fd_et_write_graphml;
 
-/* Write a picture in Graphviz's language: the trace, collapsed
- * (et/tools/et_collapse.h) to a graph that Graphviz lays out in seconds. */
-fd_et_write fd_et_write_dot;
-
 #endif

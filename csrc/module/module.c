@@ -220,6 +220,10 @@ static PyMethodDef functions[] = {
     FD_KEYWORD_METHOD("et_info", fd_et_info_py,
                       "et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
                       "Summarize an execution trace."),
+    FD_KEYWORD_METHOD("et_graph", fd_et_graph_py,
+                      "et_graph($module, path, *, edges=255, rank=-1)\n--\n\n"
+                      "An execution trace as a graph that is small enough to "
+                      "draw."),
     FD_KEYWORD_METHOD(
         "et_export", fd_et_export_py,
         "et_export($module, path, pytorch, chakra, *, edges=255)\n--\n\n"

@@ -1,7 +1,7 @@
 #include "et/et_writers.h"
 
+#include "base/utf8.h"
 #include "et/et_names.h"
-#include "et/tools/markup_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,11 +45,56 @@ put_head(fd_buffer *to)
     fd_buffer_text(to, "<graph edgedefault=\"directed\">\n");
 }
 
+/* Return whether XML allows this character of `length` bytes (0: invalid
+ * UTF-8). XML has no control characters, U+FFFE or U+FFFF. */
+static bool
+is_xml(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+    bool control = first < 0x20 || first == 0x7F;
+    bool not_a_character = length == 3 && first == 0xEF
+                        && (unsigned char)text[1] == 0xBF
+                        && (unsigned char)text[2] >= 0xBE;
+    return length > 0 && !control && !not_a_character;
+}
+
+/* Return what stands for a character, or NULL. */
+static const char *
+xml_escape(char one)
+{
+    return one == '"'  ? "&quot;"
+         : one == '\n' ? " "
+         : one == '&'  ? "&amp;"
+         : one == '<'  ? "&lt;"
+         : one == '>'  ? "&gt;"
+                       : NULL;
+}
+
+/* Append a text; invalid characters of XML become U+FFFD. */
+static void
+put_escaped(fd_buffer *to, const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        const char *instead = xml_escape(text[at]);
+        size_t length = fd_utf8_length(text + at, size - at);
+        if (instead != NULL) {
+            fd_buffer_text(to, instead);
+        }
+        else if (is_xml(text + at, length)) {
+            fd_buffer_bytes(to, text + at, length);
+        }
+        else {
+            fd_buffer_text(to, "\xEF\xBF\xBD");
+        }
+        at += length > 0 ? length : 1;
+    }
+}
+
 static void
 put_bytes(fd_buffer *to, const char *key, const char *text, size_t size)
 {
     fd_buffer_format(to, "<data key=\"%s\">", key);
-    fd_text_xml(to, text, size);
+    put_escaped(to, text, size);
     fd_buffer_text(to, "</data>");
 }
 

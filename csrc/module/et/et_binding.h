@@ -11,6 +11,9 @@ PyObject *fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_info(path, *, edges, rank) -> dict */
 PyObject *fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* et_graph(path, *, edges, rank) -> dict */
+PyObject *fd_et_graph_py(PyObject *module, PyObject *args, PyObject *kwargs);
+
 /* et_link(path, kineto, output, *, edges, rank) -> dict */
 PyObject *fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs);
 

@@ -2,6 +2,7 @@
 
 #include "et/et_file.h"
 #include "et/et_summary.h"
+#include "et/tools/et_collapse.h"
 #include "et/tools/et_ranks.h"
 
 /* The invariants of a trace. */
@@ -50,7 +51,16 @@ write_and_read(const fd_et *et)
         fd_et_clear(&again);
     }
     must(fd_et_save(et, "a.graphml", NULL) == FD_OK);
-    must(fd_et_save(et, "a.dot", NULL) == FD_OK);
+}
+
+/* Collapsed, it has at most the requested number of boxes. */
+static void
+collapse(const fd_et *et)
+{
+    fd_et_collapsed collapsed;
+    must(fd_et_collapse(&collapsed, et, 120) == FD_OK);
+    must(collapsed.boxes.count <= 120);
+    fd_et_collapsed_clear(&collapsed);
 }
 
 void
@@ -61,4 +71,5 @@ fuzz_use_et(const fd_et *et)
     must(fd_et_summarize(et, &summary) == FD_OK);
     compare(et);
     write_and_read(et);
+    collapse(et);
 }

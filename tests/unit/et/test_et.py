@@ -240,6 +240,37 @@ def test_pictures(trace: Path, tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("rank*.svg"))) == 2
 
 
+def dot(path: Path) -> str:
+    """Return the source of the picture; ``.gz`` has the same."""
+    for name in ("picture.dot", "picture.dot.gz"):
+        assert cli.main(["et", "convert", str(path), "-o", str(path.with_name(name))]) == 0
+    text = path.with_name("picture.dot").read_text()
+    assert gzip.decompress(path.with_name("picture.dot.gz").read_bytes()).decode() == text
+    return text
+
+
+def test_boxes_and_lines_of_a_picture(trace: Path) -> None:
+    text = dot(trace)
+    assert text.count("style=dotted") == 4
+    assert (
+        '[fillcolor="#E6EFFA", label="aten::addmm"]' in text
+        and '[fillcolor="#FDE3C8", label="gloo:all_reduce"]' in text
+    )
+    assert r'label="say \"hi\"\n"' in text
+    assert text.count('[color="#B4BCC6", penwidth=0.80, constraint=false]') == 3
+    assert 'label=<5 nodes: each node. Dotted: calls <FONT COLOR="#B4BCC6"><B>→ order</B></FONT>>\n}\n' in text
+
+
+def test_large_pictures_are_collapsed(tmp_path: Path) -> None:
+    names = [f'say "{number:03}' for number in range(2, 402)]
+    text = dot(write(tmp_path / "large.json", document(*(node(i + 3, 2, name) for i, name in enumerate(names)))))
+    assert text.count("fillcolor=") == 120
+    assert r'label="say \"002"' in text
+    assert '[fillcolor="#F1F3F5", label="283 other names\\n\N{MULTIPLICATION SIGN} 283"]' in text
+    assert "small ones together. Dotted: calls. Order is not drawn>" in text
+    assert "→ order" not in text
+
+
 def test_pictures_that_cannot_be(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     for output, printed in (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from fastdispatch._core import Error, et_convert
+from fastdispatch._core import Error, et_convert, et_graph
 from fastdispatch.cli.et.et_files import (
+    DOT,
     ENDINGS,
     GRAPHS,
     PICTURES,
@@ -22,13 +22,15 @@ from fastdispatch.cli.et.et_files import (
     warnings,
     write_groups,
 )
+from fastdispatch.cli.export_command import write_file
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output, check_output
-from fastdispatch.files.output import new_folder, write
+from fastdispatch.files.output import new_folder
+from fastdispatch.graphs.et_picture import et_picture
 from fastdispatch.page.graphviz import drawn
 from fastdispatch.text.formats import grouped
 
-OUTPUTS = ENDINGS + GRAPHS + PICTURES
+OUTPUTS = ENDINGS + GRAPHS + DOT + PICTURES
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -71,7 +73,7 @@ def convert_one(
 
     def convert(index: int) -> dict[str, Any]:
         path, rank = files[index]
-        if outputs[index].endswith(PICTURES):
+        if outputs[index].endswith(DOT + PICTURES):
             return draw(path, outputs[index], arguments.edges, rank)
         return et_convert(path, outputs[index], edges=arguments.edges, rank=rank)
 
@@ -79,12 +81,11 @@ def convert_one(
 
 
 def draw(path: str, output: str, edges: int, rank: int) -> dict[str, Any]:
-    """Draw a trace with Graphviz."""
-    with tempfile.TemporaryDirectory() as folder:
-        text = Path(folder) / "trace.dot"
-        row = et_convert(path, str(text), edges=edges, rank=rank)
-        write(output, drawn(text.read_bytes(), output))
-    return row
+    """Draw a trace with Graphviz, or write its source."""
+    found = et_graph(path, edges=edges, rank=rank)
+    picture = et_picture(found)
+    write_file(output, picture if output.endswith(DOT) else drawn(picture, output))
+    return found
 
 
 def name_outputs(output: str, files: list[tuple[str, int]]) -> list[str]:

@@ -21,8 +21,9 @@ from fastdispatch.page.graphviz import FORMS
 KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
 ALL = (1 << len(KINDS)) - 1
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
-#: Formats for output only: the core writes the first, Graphviz the others.
-GRAPHS = (".graphml", ".graphml.gz", ".dot", ".dot.gz")
+#: Formats for output only: the core writes the first, Graphviz the last.
+GRAPHS = (".graphml", ".graphml.gz")
+DOT = (".dot", ".dot.gz")
 PICTURES = tuple(FORMS)
 #: Traces that are in memory at a time.
 MOST_AT_ONCE = 4
