@@ -36,7 +36,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/cli": 4750,
     "python/fastdispatch/compare": 1900,
     "python/fastdispatch/dataset": 1800,
-    "python/fastdispatch/detectors": 5150,
+    "python/fastdispatch/detectors": 5200,
     "python/fastdispatch/files": 650,
     "python/fastdispatch/graphs": 1000,
     "python/fastdispatch/integrations": 400,

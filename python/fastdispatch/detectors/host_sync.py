@@ -205,7 +205,7 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     )
     if where.called_from:
         found.severity = "info"  # the program cannot change a library
-    elif found.severity == "info" and (phase != OTHER or count >= 2):
+    elif found.severity == "info" and (phase != OTHER or count > limits.LOGGED):
         found.severity = "warning"
     return found
 

@@ -14,6 +14,9 @@ WARNING, CRITICAL = 0.05, 0.2
 #: host-sync: always within forward, backward or optimizer; elsewhere in every step, or from this share on.
 SYNC_SHARE = 0.01
 
+#: host-sync outside of forward, backward and optimizer: a log reads at most so many values per step.
+LOGGED = 4
+
 #: Share of the step without a CPU from which on the machine is overloaded.
 QUEUED_SHARE = 0.1
 

@@ -8,11 +8,15 @@ from dataclasses import replace
 from fastdispatch.detectors import findings
 from fastdispatch.detectors.measured_steps import percent
 from fastdispatch.detectors.model import Finding, Findings
-from fastdispatch.read.steps import step_times
+from fastdispatch.detectors.registry import DETECTORS
+from fastdispatch.read.steps import ended_steps, step_times, steps_rule
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import seconds, spans
 
 _LAST_RUN = "fastdispatch-out"
+
+#: Undecided detectors that are listed for one reason.
+_LISTED = 12
 
 #: Findings in a report and at the end of a run.
 SHOWN = 3
@@ -36,7 +40,9 @@ def lines(found: Findings) -> Iterator[str]:
     for each in found.not_decided:
         reasons.setdefault(each.reason, []).append(each.id)
     for reason, ids in reasons.items():
-        yield f"not decided: {', '.join(dict.fromkeys(ids))} ({reason})"
+        distinct = dict.fromkeys(ids)
+        listed = f"{len(distinct)} of {len(DETECTORS)} detectors" if len(distinct) > _LISTED else ", ".join(distinct)
+        yield f"not decided: {listed} ({reason})"
 
 
 def step_line(found: Findings) -> str:
@@ -76,6 +82,9 @@ def closing_lines(trace: Trace) -> Iterator[str]:
     found = findings(trace)
     if found.missing:
         yield found.missing
+    rule = next((steps_rule(rank) for rank in trace.ranks), "")
+    if rule and not any(map(ended_steps, trace.ranks)):
+        yield f"no steps found ({rule})"
     time = step_times(trace.ranks)
     if time is not None:
         yield step_line(replace(found, path=""))

@@ -12,6 +12,9 @@ from fastdispatch.text.formats import grouped
 #: Fewer comparisons do not decide the cost.
 _FEWEST = 8
 
+#: A smaller standard error of the share of the run is not printed.
+_PRECISE = 0.005
+
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
 
 
@@ -33,8 +36,9 @@ class RecordingCost:
         if self.share is None or self.error is None or self.of_recorded_step is None:
             return f"cost of recording: not decided: {self.reason}"
         step = f"{100 * self.of_recorded_step:.1f} ± {100 * self.error_of_step:.1f} % of a step"
+        doubt = f" ± {100 * self.error:.1f}" if self.error > max(self.share, _PRECISE) else ""
         return (
-            f"recorded steps cost {100 * self.share:.1f} % of the run ({step} each;"
+            f"recorded steps cost {100 * self.share:.1f}{doubt} % of the run ({step} each;"
             f" {grouped(self.steps_recorded)} of {grouped(self.steps)} steps are recorded)"
         )
 

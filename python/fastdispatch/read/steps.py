@@ -106,7 +106,13 @@ class Window:
         if self.settled and self.skipped:
             which = "the first is" if self.skipped == 1 else f"the first {self.skipped} are"
             slower = f"{self.slower:.2g}" if self.slower < 100 else f"{self.slower:.0f}"
-            why = "times vary" if self.varying else "their times differ" if slower == "1" else f"{slower} times as long"
+            why = (
+                "times vary"
+                if self.varying
+                else "their times differ"
+                if 0.9 <= self.slower < 1.1
+                else f"{slower} times as long"
+            )
             text += f" ({which} skipped: {why})"
         return text
 
@@ -234,7 +240,8 @@ def undecided(ranks: Sequence[Mapping[str, Any]]) -> str:
 
 
 def steps_rule(rank: Mapping[str, Any]) -> str:
-    """Return the rule that found the steps of a rank, in brackets of a report; ``""`` without steps."""
+    """Return the rule that found the steps of a rank, in brackets of a report; without steps, why there are none or how
+    a program with operators marks them."""
     meta = rank["meta"]
     options = meta.get("options")
     function = options.get("step_of") if isinstance(options, dict) else None
@@ -243,6 +250,8 @@ def steps_rule(rank: Mapping[str, Any]) -> str:
         return f"by Optimizer.step of {optimizers} optimizers"
     if function and rank["steps_source"] in ("explicit", "none"):
         return f"by {function}" if rank["steps"] else f"{function} did not end"
+    if rank["steps_source"] == "none" and meta.get("ops") in ("record", "dispatch"):
+        return "graph.step() or --step-of FUNCTION marks them"
     return _RULES[rank["steps_source"]]
 
 

@@ -71,6 +71,7 @@ class StepBudget:
         self.share, self._group, self._note, self._cuts, self._clock = share, group, note, cuts, clock
         self._start = self._begin = clock()
         self._steps = self._recorded = self._cut = 0  # ended steps
+        self._number = 0  # of the running step
         self._before = 0  # time before the end of the first one
         self._recording = False  # the running step
         self._after = False  # the running step follows a recorded one
@@ -88,14 +89,30 @@ class StepBudget:
     def __call__(self, number: int) -> int:
         """Return whether to record the next step."""
         now = self._clock()
-        if self._steps or self._recording:
+        if number < self._number:
+            self._restart(number, now)
+        elif self._steps or self._recording:
             self._ended(now - self._begin)
+        self._number = number
         self._begin = now
         if self._steps >= self._due:
             self._due *= 2
             self.store()
         self._after, self._recording = self._recording, self._selects(number, now)
         return RECORD if self._recording else NONE
+
+    def _restart(self, number: int, now: int) -> None:
+        """Handle steps that were parts of iterations: they are ``number`` steps together, their times are not known."""
+        self._steps, self._recorded, self._before = (
+            number,
+            min(self._recorded + self._recording, number),
+            now - self._start,
+        )
+        self._open = self._opened = self._rest = 0
+        self._spent = float(self._recorded)
+        for times in (self._beside, self._durations, self._costs, self._settled):
+            times.clear()
+        self._recording = False
 
     def _ended(self, duration: int) -> None:
         self._steps += 1

@@ -148,7 +148,10 @@ def test_times_that_vary() -> None:
 
     usual = {"settled": True, "varying": False, "slower": 5.21}
     assert text(**usual) == "steps 1 to 40 of 41 (the first is skipped: 5.2 times as long)"
-    assert text(**usual | {"slower": 1.04, "skipped": 3}).endswith("(the first 3 are skipped: their times differ)")
+    for slower in (0.94, 1.04):
+        assert text(**usual | {"slower": slower, "skipped": 3}).endswith(
+            "(the first 3 are skipped: their times differ)"
+        )
     assert text(**usual | {"varying": True, "skipped": 20}).endswith("(the first 20 are skipped: times vary)")
     assert text(**usual | {"settled": False, "last": 1}) == "step 1 of 41"
 
