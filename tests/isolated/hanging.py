@@ -55,6 +55,26 @@ def from_pipe() -> None:
     os.read(reading, 1)  # here: from_pipe
 
 
+class Rows:
+    """A data set whose second row never comes."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, row: int) -> int:
+        return row if row == 0 else reading_for_ever()
+
+
+def reading_for_ever() -> int:
+    return os.read(reading, 1)[0]  # here: batch
+
+
+def batch() -> None:
+    from torch.utils.data import DataLoader
+
+    list(DataLoader(Rows(), num_workers=1))
+
+
 def computes() -> None:
     while True:
         sum(range(1000))

@@ -21,7 +21,9 @@ from fastdispatch.text.formats import seconds, spans
 
 ID = "hang"
 
-ADVICE = "fastdispatch stacks prints the stacks of all ranks; look at the rank that is not in the collective first"
+ADVICE = "fastdispatch stacks prints the calls of all ranks; look at the rank that is not in the collective first"
+
+_ADVICE_ALONE = "fastdispatch stacks prints the calls of all threads: another thread or process has to end this wait"
 
 #: Kinds of waiting (csrc/recording/wait_kinds.h), and whether another thread or process has to end it.
 _WAITS = {
@@ -120,12 +122,20 @@ def _for_batches(
     steps: MeasuredSteps, loading: list[_Standing], workers: Iterable[Trace]
 ) -> Iterator[Finding | NotDecided]:
     """Ranks wait for a worker of a DataLoader, which stands still or is slow."""
-    still = [each for worker in workers for rank in worker.ranks for each in _standing(worker, rank) if each.still]
-    who = f"{_ranks(loading)} wait{'s' * (len(loading) == 1)} {seconds(loading[0].loading)} for a batch"
-    if still:
-        yield _finding(steps, loading, [], [f"a worker of the DataLoader has been in {still[0].text}"])
-    else:
-        yield NotDecided(ID, f"{who}: a worker of the DataLoader runs, or is not recorded")
+    longest = max(loading, key=lambda each: each.loading)
+    least = "at least " if longest.killed else ""
+    who = f"{_ranks(loading)} wait{'s' * (len(loading) == 1)} {least}{seconds(longest.loading)} for a batch"
+    for worker in map(MeasuredSteps, workers):
+        still = [each for rank in worker.trace.ranks for each in _standing(worker.trace, rank) if each.still]
+        if still:
+            found = _finding(steps, loading, [], [])
+            found.title = f"{who}: a worker of the DataLoader has been in {still[0].text}"
+            found.where = _where(worker, still[0])
+            found.proof = f"its call: {' > '.join(still[0].keys[-3:])}"
+            found.extent, found.share = steps.extent(longest.loading).values()
+            yield found
+            return
+    yield NotDecided(ID, f"{who}: a worker of the DataLoader runs, or is not recorded")
 
 
 def _alone(steps: MeasuredSteps, quiet: list[_Standing]) -> Iterator[Finding | NotDecided]:
@@ -170,10 +180,6 @@ def _minority_of(group: GroupCalls) -> list[int]:
 def _finding(steps: MeasuredSteps, guilty: list[_Standing], waiting: list[_Standing], sentences: list[str]) -> Finding:
     first = guilty[0]
     others = [each for each in waiting if each not in guilty]
-    users = [at for at, row in enumerate(first.stack) if steps.is_user(row)] or [-1]
-    node = steps.paths["node"][first.stack[users[-1]]]
-    line = first.lines[users[-1]] or steps.trace.nodes["line"][node]
-    where = Where(steps.keys[node], steps.trace.nodes["file"][node], line, first.keys)
     proof = [f"{_ranks(others)} wait{'s' * (len(others) == 1)} in {_collectives(others)}"] if others else []
     alone = f"all {len(guilty)} ranks wait" if len(guilty) > 1 else f"no call ended or began in {seconds(first.quiet)}"
     state = "have been in" if len(guilty) > 1 else "has been in"
@@ -182,10 +188,10 @@ def _finding(steps: MeasuredSteps, guilty: list[_Standing], waiting: list[_Stand
     found = steps.finding(
         ID,
         f"{_ranks(guilty)} {state} {first.text}",
-        where,
+        _where(steps, first),
         0.0,
         "; ".join([*proof, *sentences]) or alone,
-        ADVICE,
+        ADVICE if waiting else _ADVICE_ALONE,
         severity="critical",
         ranks=sorted(each.rank for each in guilty),
         evidence={
@@ -199,6 +205,14 @@ def _finding(steps: MeasuredSteps, guilty: list[_Standing], waiting: list[_Stand
     found.gain_ns = max(first.quiet, steps.typical)
     found.extent, found.share = steps.extent(first.quiet).values()
     return found
+
+
+def _where(steps: MeasuredSteps, standing: _Standing) -> Where:
+    """Return the innermost open call of the program."""
+    users = [at for at, row in enumerate(standing.stack) if steps.is_user(row)] or [-1]
+    node = steps.paths["node"][standing.stack[users[-1]]]
+    line = standing.lines[users[-1]] or steps.trace.nodes["line"][node]
+    return Where(steps.keys[node], steps.trace.nodes["file"][node], line, standing.keys)
 
 
 def _ranks(standing: Iterable[_Standing]) -> str:

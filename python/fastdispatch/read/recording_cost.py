@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastdispatch.read.steps import REDUCED, budgeted_steps, ended_steps, steps_of_run
+from fastdispatch.read.steps import REDUCED, budgeted_steps, ended_steps, recorded_steps, steps_of_run
 from fastdispatch.text.formats import grouped
 
 #: Fewer comparisons do not decide the cost.
@@ -51,9 +51,12 @@ def _cost(rank: Mapping[str, Any]) -> RecordingCost:
     run, ended = steps_of_run(rank), ended_steps(rank)
     if run is None:
         reason = "a sum of ranks: give one rank" if REDUCED in rank["meta"] else _WITHOUT_BUDGET
+        recorded = recorded_steps(rank)
         if budgeted_steps(rank) is not None:
             reason = f"all {grouped(ended)} steps were recorded" if ended else "no steps were found"
-        return RecordingCost(reason=reason, steps_recorded=ended, steps=ended)
+            if recorded < ended:
+                reason = f"{grouped(recorded)} of {grouped(ended)} steps are recorded: the others are too few to compare"
+        return RecordingCost(reason=reason, steps_recorded=recorded, steps=ended)
     steps, recorded, samples = run["steps"], run["recorded"], run["samples"]
     if samples < _FEWEST or not run["time"] or not {"step", "cost", "cost_error"} <= run.keys():
         reason = f"{samples} of {recorded} recorded steps could be compared with others, at least {_FEWEST} are needed"

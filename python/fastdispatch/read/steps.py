@@ -173,14 +173,17 @@ def budgeted_steps(rank: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def time_of_run(rank: Mapping[str, Any]) -> int:
     """Return the time from the start of the recording to its latest sign of life, ns, recorded or not."""
     found = budgeted_steps(rank) or {"time": 0}
-    return int(max(found["time"], rank["recorded"], *rank["threads"]["last"]))
+    return int(max(found["time"], rank["recorded"], rank["seen_alive"], *rank["threads"]["last"]))
 
 
 def ended_steps(rank: Mapping[str, Any]) -> int:
     """Return how many steps of a rank ended, recorded or not."""
     run = steps_of_run(rank)
-    if run is not None:
-        return int(max(run["steps"], rank["run_steps"]))
+    return int(max(recorded_steps(rank) if run is None else run["steps"], rank["run_steps"]))
+
+
+def recorded_steps(rank: Mapping[str, Any]) -> int:
+    """Return how many recorded steps of a rank ended."""
     return int(rank["steps"] if rank["window"] is None else rank["marks"]["steps"][-1])
 
 
@@ -240,7 +243,7 @@ def undecided(ranks: Sequence[Mapping[str, Any]]) -> str:
 
 
 def steps_rule(rank: Mapping[str, Any]) -> str:
-    """Return the rule that found the steps of a rank, in brackets of a report; without steps, why there are none or how
+    """Return the rule that found the steps of a rank, in brackets of a report; without steps, the reason, or how
     a program with operators marks them."""
     meta = rank["meta"]
     options = meta.get("options")

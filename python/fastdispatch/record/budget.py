@@ -84,7 +84,7 @@ class StepBudget:
         self._cost, self._rate = _ASSUMED, self._rate_of(_ASSUMED)
         self._spent = 0.0  # recorded steps, in usual ones
         self._settled: deque[int] = deque(maxlen=_BESIDE)  # the last ones that are always recorded
-        self._due = 2 * SETTLED  # steps at which the facts are noted
+        self._due = FIRST  # steps at which the facts are noted
 
     def __call__(self, number: int) -> int:
         """Return whether to record the next step."""

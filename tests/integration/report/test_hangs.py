@@ -52,8 +52,10 @@ def started(kind: str, folder: Path) -> list[warm.Program]:
 
 
 def stands(out: Path) -> bool:
-    """Whether no rank has made a call for longer than the limit and the period of the signs of life."""
-    ages = [stack.age for stack in live.stacks(str(out)) if stack.thread == "main"]
+    """Whether no rank, or worker of a rank, has made a call for longer than the limit and the period of the signs of
+    life."""
+    folders = list(out.glob("*.worker*")) if out.name == "batch" else [out]
+    ages = [stack.age for folder in folders for stack in live.stacks(str(folder)) if stack.thread == "main"]
     return min(ages, default=0) >= (LIMIT + 2) * 1e9
 
 
@@ -61,7 +63,7 @@ def stands(out: Path) -> bool:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, Findings, Path]]:
     """All programs at once: the findings while they run, those after they were killed, and the recordings."""
     folder = tmp_path_factory.mktemp("hangs")
-    kinds = [*ALONE, *RANKS, *SLOW]
+    kinds = [*ALONE, *RANKS, *SLOW, "batch"]
     programs = {kind: started(kind, folder) for kind in kinds}
     try:
         for each in programs.values():
@@ -108,12 +110,22 @@ def test_programs_that_stand_still(kind: str, runs: dict[str, tuple[Findings, Fi
         assert found.where.line == line_of(kind)
         assert found.where.path[-1].endswith(f":{function}")
         assert found.evidence["quiet_ns"] >= LIMIT * 1e9
+        assert 0 < found.share < 1, found.extent  # the run is longer than the wait
         assert not waits or found.evidence["waits"] == waits
         assert ("at least" in found.title) == (findings is dead)
         assert found.where.path[-1].startswith(PROGRAM.name) <= (text_of(found.where.line) in found.title)
     stacks = [stack for stack in live.stacks(str(out)) if stack.rank in ranks and stack.thread == "main"]
     assert [stack.state for stack in stacks] == ["killed"] * len(ranks)
     assert all(stack.age >= LIMIT * 1e9 for stack in stacks)
+
+
+def test_a_worker_of_a_loader_that_stands_still(runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
+    for findings in runs["batch"][:2]:
+        (found,) = hangs(findings)
+        assert findings.findings[0] is found
+        assert (Path(found.where.file).name, found.where.line) == (PROGRAM.name, line_of("batch"))
+        assert "for a batch: a worker of the DataLoader has been in hanging.py:[]:reading_for_ever" in found.title
+        assert 0 < found.share < 1, found.extent
 
 
 @pytest.mark.parametrize("kind", SLOW)

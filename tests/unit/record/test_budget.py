@@ -71,6 +71,23 @@ def test_a_short_run_does_not_decide_the_cost() -> None:
     assert "0 of 36 recorded steps could be compared" in cost.text
 
 
+@pytest.mark.parametrize(
+    ("ended", "reason"), [(36, "all 36 steps were recorded"), (60, "36 of 60 steps are recorded: ")]
+)
+def test_a_run_that_was_killed_before_its_figures_were_stored(ended: int, reason: str) -> None:
+    notes = {"steps_of_run": {"steps": 32, "recorded": 32, "time": MS, "samples": 0}}
+    cost = recording_cost([{"meta": notes, "steps": 36, "run_steps": ended, "window": None}])
+    assert (cost.steps_recorded, cost.steps, cost.share) == (36, ended, None)
+    assert cost.reason.startswith(reason)
+
+
+def test_a_doubtful_share_has_its_error() -> None:
+    rough, sure = (Run(share=0.01, cost=MS, steps=60, noise=noise).cost() for noise in (60 * MS, 0))
+    assert rough.error is not None and rough.error > 0.005
+    assert f" ± {100 * rough.error:.1f} % of the run" in rough.text
+    assert " ± " not in sure.text.partition(" of the run")[0]
+
+
 def test_the_first_steps_decide_the_cost() -> None:
     cost = Run(share=0.01, cost=MS, steps=60).cost()
     assert (cost.of_recorded_step, cost.method) == (pytest.approx(0.1), "measured")
