@@ -52,10 +52,11 @@ def _cost(rank: Mapping[str, Any]) -> RecordingCost:
     if run is None:
         reason = "a sum of ranks: give one rank" if REDUCED in rank["meta"] else _WITHOUT_BUDGET
         recorded = recorded_steps(rank)
+        shares = f"{grouped(recorded)} of {grouped(ended)} steps are recorded"
         if budgeted_steps(rank) is not None:
             reason = f"all {grouped(ended)} steps were recorded" if ended else "no steps were found"
             if recorded < ended:
-                reason = f"{grouped(recorded)} of {grouped(ended)} steps are recorded: the others are too few to compare"
+                reason = f"{shares}: the others are too few to compare"
         return RecordingCost(reason=reason, steps_recorded=recorded, steps=ended)
     steps, recorded, samples = run["steps"], run["recorded"], run["samples"]
     if samples < _FEWEST or not run["time"] or not {"step", "cost", "cost_error"} <= run.keys():
