@@ -42,15 +42,13 @@ test: $(VENV)/.torch $(VENV)/.tools $(VENV)/.install ## All tests
 # Two halves of about the same duration, which `make -j2` runs together.
 TRAININGS := tests/integration tests/browser
 test-integration: $(VENV)/.tools $(VENV)/.install ## Tests of the package on real training, in processes and in a browser
-	$(BIN)/python -m pytest $(TRAININGS) $(FINDINGS:%=--ignore=%)
+	$(BIN)/python -m pytest $(TRAININGS) -m 'not alone'
 
 test-unit: $(VENV)/.tools $(VENV)/.install ## All other tests of the package
 	$(BIN)/python -m pytest tests $(TRAININGS:%=--ignore=%)
 
-# Some findings are times of real programs: nothing else runs meanwhile.
-FINDINGS = tests/integration/report/test_findings.py tests/integration/report/test_gallery.py $(FIRST_USERS)
-test-findings: $(VENV)/.tools $(VENV)/.install ## Programs with a planted fault: the first finding is the fault; the gallery is built
-	$(BIN)/python -m pytest $(FINDINGS)
+test-findings: $(VENV)/.tools $(VENV)/.install ## Tests of times of real programs, alone: the first finding is the planted fault; the gallery is built
+	$(BIN)/python -m pytest tests/integration -m alone
 
 test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public tools for Chakra on our execution traces
 	CHAKRA=$(CHAKRA)/bin $(BIN)/python -m pytest tests/chakra

@@ -17,6 +17,8 @@ from tests import commands, processes
 
 torch = pytest.importorskip("torch")
 
+pytestmark = pytest.mark.alone
+
 STEPS, LAYERS = 40, 6
 
 

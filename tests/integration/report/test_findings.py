@@ -19,6 +19,8 @@ from tests import commands, processes, schemas, warm
 
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.alone
+
 PROGRAMS = processes.ROOT / "tests" / "programs"
 FILES = {path.stem: path for path in sorted(PROGRAMS.rglob("*.py")) if path.stem != "record"}
 NAMES = [name for name, path in FILES.items() if "FINDING" in path.read_text()]

@@ -14,7 +14,7 @@ from tests import processes
 
 pytest.importorskip("torch")
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.alone]
 
 GALLERY = processes.ROOT / "docs" / "gallery"
 PROGRAMS = processes.ROOT / "tests" / "programs"

@@ -14,7 +14,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.read import live
 from tests import commands, processes, warm
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.alone]
 
 #: Stands for the limit of a hang in seconds.
 LIMIT = 2.5

@@ -123,8 +123,8 @@ def test_step_time(run: Path, report: dict[str, Any]) -> None:
     """The median of the settled steps of the main thread, everywhere; step 0, which includes set-up, is not one."""
     rank = fastdispatch.load(run).ranks[0]
     steps, first = rank["latest_steps"], rank["settled"]["steps"]["first"]
-    assert steps["number"] == [0, 1, 2, 3, 4] and steps["other"][0] >= 50_000_000 > 2 * report["step"]
-    assert first in (1, 2)
+    assert steps["number"] == [0, 1, 2, 3, 4] and steps["other"][0] >= 50_000_000
+    assert first >= 1
     middle = median(sum(steps[phase["phase"]][i] for phase in report["phases"]) for i in range(first, 5))
     assert report["step"] == pytest.approx(middle, abs=1)
     assert report["step"] == sum(phase["per_step"] for phase in report["phases"])
