@@ -60,6 +60,7 @@ print(*set(sys.modules) - before)
         ("html out -o page.html", "jinja2"),
         ("top out --once", "rich"),
         ("timeline stats out", "numpy"),
+        ("diff out out", "numpy"),
         ("pipeline report jobs --json", "numpy"),
     ],
 )
@@ -78,7 +79,7 @@ def test_a_finding_without_its_package_is_not_decided(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["report --json out", "stacks out", "doctor", "diff out out", "export folded out -o out.txt", "--help"]
+    "command", ["report --json out", "stacks out", "doctor", "export folded out -o out.txt", "--help"]
 )
 def test_other_commands_need_no_package(command: str, run: Path) -> None:
     done = without_view(*command.split(), folder=run)
