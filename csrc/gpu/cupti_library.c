@@ -32,6 +32,7 @@ static const symbol symbols[] = {
     {PLACE(next_record), "cuptiActivityGetNextRecord", false},
     {PLACE(dropped), "cuptiActivityGetNumDroppedRecords", false},
     {PLACE(flush), "cuptiActivityFlushAll", false},
+    {PLACE(graph_node), "cuptiGetGraphNodeId", true},
 };
 
 /* Where the fields of a record are. 0: it has no such field. */
@@ -45,14 +46,15 @@ typedef struct layout {
     uint8_t copy; /* direction; then the kinds of memory */
     uint8_t bytes;
     uint8_t to; /* kind of memory of a fill */
+    uint8_t node;
 } layout;
 
 enum { START = 16, END = 24 }; /* in all of them */
 
 static const layout layouts[] = {
-    {FD_CUPTI_KERNEL, 112, 40, 48, 92, 104, 0, 0, 0},
-    {FD_CUPTI_COPY, 48, 32, 40, 44, 0, 4, 8, 0},
-    {FD_CUPTI_FILL, 52, 32, 40, 44, 0, 0, 8, 50},
+    {FD_CUPTI_KERNEL, 152, 40, 48, 92, 104, 0, 0, 0, 144},
+    {FD_CUPTI_COPY, 72, 32, 40, 44, 0, 4, 8, 0, 64},
+    {FD_CUPTI_FILL, 72, 32, 40, 44, 0, 0, 8, 50, 64},
 };
 
 /* Offsets in the data of a callback. */
@@ -145,6 +147,12 @@ fd_cupti_listen(const fd_cupti *cupti, void *subscriber)
             1, subscriber, (int)(function >> 16), function & 0xffff);
         count += result == FD_CUPTI_SUCCESS;
     }
+    if (cupti->graph_node != NULL) {
+        cupti->enable_callback(1, subscriber, FD_CUPTI_RESOURCE,
+                               FD_CUPTI_NEW_NODE);
+        cupti->enable_callback(1, subscriber, FD_CUPTI_RESOURCE,
+                               FD_CUPTI_COPIED);
+    }
     return count;
 }
 
@@ -171,6 +179,25 @@ fd_cupti_launched(const void *call, bool *begins)
     return read_u32(call, CORRELATION);
 }
 
+uint64_t
+fd_cupti_node(const fd_cupti *cupti, const void *resource, bool original)
+{
+    enum { DESCRIPTION = 16, NODE = 16, ORIGINAL = 24 };
+    uint64_t id = 0;
+    const void *description;
+    const void *node;
+    memcpy(&description, (const char *)resource + DESCRIPTION,
+           sizeof description);
+    if (description == NULL || cupti->graph_node == NULL) {
+        return 0;
+    }
+    memcpy(&node, (const char *)description + (original ? ORIGINAL : NODE),
+           sizeof node);
+    return node != NULL && cupti->graph_node(node, &id) == FD_CUPTI_SUCCESS
+             ? id
+             : 0;
+}
+
 static void
 decode_with(const layout *at, const void *record, fd_cupti_record *to)
 {
@@ -181,6 +208,7 @@ decode_with(const layout *at, const void *record, fd_cupti_record *to)
         .correlation = read_u32(record, at->correlation),
         .start = read_u64(record, START),
         .end = read_u64(record, END),
+        .node = read_u64(record, at->node),
     };
     const uint8_t *bytes = record;
     if (at->name != 0) {

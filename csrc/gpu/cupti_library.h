@@ -44,8 +44,9 @@ typedef struct fd_cupti {
     int (*next_record)(uint8_t *buffer, size_t valid, void **record);
     int (*dropped)(void *context, uint32_t stream, size_t *count);
     int (*flush)(uint32_t forced);
-    const char *library; /* file name */
-    uint32_t number;     /* version of the interface */
+    int (*graph_node)(const void *node, uint64_t *id); /* may be NULL */
+    const char *library;                               /* file name */
+    uint32_t number; /* version of the interface */
 } fd_cupti;
 
 /* A record of a kernel, a copy or a fill. */
@@ -57,6 +58,7 @@ typedef struct fd_cupti_record {
     uint64_t start; /* ns of CLOCK_REALTIME; 0: not measured */
     uint64_t end;
     uint64_t bytes;   /* of a copy or fill */
+    uint64_t node;    /* of a CUDA graph; 0: none */
     const char *name; /* of a kernel; memory of CUPTI */
     uint8_t copy;     /* direction of a copy */
     uint8_t from;     /* kind of memory */
@@ -72,12 +74,21 @@ fd_status fd_cupti_find(fd_cupti *cupti, fd_error *error);
 int fd_cupti_subscribe(const fd_cupti *cupti, void **subscriber,
                        fd_cupti_called *called, char holder[64]);
 
-/* Enable the callbacks of functions that launch (fd_launch_function). Return the
+/* Enable the callbacks of functions that launch (fd_launch_function), and of
+ * nodes of CUDA graphs. Return the
  * number of functions whose callback is enabled. */
 uint32_t fd_cupti_listen(const fd_cupti *cupti, void *subscriber);
 
 /* Return the correlation id of a call, at its begin or its end. */
 uint32_t fd_cupti_launched(const void *call, bool *begins);
+
+/* Callbacks of nodes of CUDA graphs: the domain, a new node, a copied one. */
+enum { FD_CUPTI_RESOURCE = 3, FD_CUPTI_NEW_NODE = 13, FD_CUPTI_COPIED = 20 };
+
+/* Return the id of the node of a callback of this domain, or of the node that
+ * it is a copy of; 0: not known. */
+uint64_t fd_cupti_node(const fd_cupti *cupti, const void *resource,
+                       bool original);
 
 /* Decode a record, of which `room` bytes can be read. Return false if it is of
  * another kind or too short. */

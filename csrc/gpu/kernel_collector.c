@@ -22,10 +22,32 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* CUPTI passes no pointer to the functions for buffers. */
 static fd_kernel_collector of_process;
 
+/* Note which call launched a node into a CUDA graph that is captured; a copy
+ * of a node belongs to the same call. */
+static void
+note_node(fd_kernel_collector *collector, uint32_t event, const void *resource)
+{
+    uint64_t id = fd_cupti_node(&collector->cupti, resource, false);
+    uint32_t context = event == FD_CUPTI_NEW_NODE
+                         ? collector->running(fd_clock_ticks()).context
+                         : fd_graph_nodes_get(
+                             &collector->nodes,
+                             fd_cupti_node(&collector->cupti, resource, true));
+    if (context != 0) {
+        fd_graph_nodes_put(&collector->nodes, id, context);
+    }
+}
+
 static void
 note_launch(void *user, int domain, uint32_t function, const void *call)
 {
     fd_kernel_collector *collector = &of_process;
+    if (domain == FD_CUPTI_RESOURCE) {
+        if (collector->state == FD_KERNELS_ON) {
+            note_node(collector, function, call);
+        }
+        return;
+    }
     bool begins;
     uint32_t id = fd_cupti_launched(call, &begins);
     uint32_t which = fd_launch_function((uint32_t)domain, function);
@@ -78,6 +100,7 @@ add_kernel(fd_kernel_collector *collector, const fd_cupti_record *record)
                          &kernel.launcher, &kernel.launched);
     if (state != FD_LAUNCH_OUTSIDE) {
         collector->unknown += state == FD_LAUNCH_UNKNOWN;
+        kernel.captured = fd_graph_nodes_get(&collector->nodes, record->node);
         fd_kernel_figures_add(collector->figures, &kernel);
     }
 }
@@ -225,6 +248,7 @@ fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
     }
     fd_kernel_figures_init(collector->figures, recording);
     collector->cupti = cupti;
+    fd_graph_nodes_clear(&collector->nodes);
     collector->running = running;
     collector->times_calls = recording->timeline.on;
     collector->unknown = 0;

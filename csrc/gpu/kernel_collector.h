@@ -19,6 +19,7 @@
 
 #include "gpu/cupti_buffers.h"
 #include "gpu/cupti_library.h"
+#include "gpu/graph_nodes.h"
 #include "gpu/kernel_figures.h"
 #include "gpu/launch_ring.h"
 
@@ -44,6 +45,7 @@ typedef struct fd_kernel_collector {
     _Atomic int state; /* fd_kernels_state */
     uint64_t paused;   /* tick of the end of the window */
     fd_launch_ring launches;
+    fd_graph_nodes nodes;
     fd_cupti_buffers buffers;
     fd_kernel_figures *figures; /* owned; NULL between recordings */
     char problem[FD_PROBLEM];   /* why there are no kernels; "": none */

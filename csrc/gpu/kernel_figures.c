@@ -297,9 +297,11 @@ fd_kernel_figures_add(fd_kernel_figures *figures,
 {
     const fd_cupti_record *from = &kernel->record;
     bool timed = from->start != 0 && from->end >= from->start;
+    uint32_t context =
+        kernel->captured != 0 ? kernel->captured : kernel->launcher.context;
     pthread_mutex_lock(&figures->lock);
     fd_kernel_record *record =
-        timed ? kernel_record(figures, from, kernel->launcher.context) : NULL;
+        timed ? kernel_record(figures, from, context) : NULL;
     if (record != NULL) {
         record->count++;
         record->ns += from->end - from->start;

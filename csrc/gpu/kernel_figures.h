@@ -65,6 +65,8 @@ void fd_kernel_figures_finish(fd_kernel_figures *figures);
 typedef struct fd_kernel_sample {
     fd_cupti_record record;
     fd_launcher launcher; /* context 0: a thread without a call path */
+    uint32_t captured;    /* context that launched it into a CUDA graph; 0: it
+                             is of the launcher */
     uint64_t launched;    /* tick; 0: unknown */
 } fd_kernel_sample;
 

@@ -21,7 +21,7 @@ typedef struct fd_gpu_record {
 /* Kernels, copies or fills of one name, launched in one context, on a stream;
  * or idle time. */
 typedef struct fd_kernel_record {
-    uint32_t context; /* 0: launched by a thread without a call path */
+    uint32_t context; /* 0: not known */
     uint32_t name;    /* string: symbol of a kernel, "Memset (Device)", ... */
     uint32_t device;
     uint32_t stream; /* number of CUPTI */

@@ -26,6 +26,8 @@ cupti = ctypes.CDLL(f"{folder}/libcupti.so.13", mode=ctypes.RTLD_GLOBAL)
 cupti.standin_cupti_name.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
 cupti.standin_cupti_records.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 cupti.standin_cupti_launch.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
+cupti.standin_cupti_thread.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64]
+cupti.standin_cupti_node.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
 cupti.standin_cupti_calls.restype = ctypes.c_uint64
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 1
@@ -103,6 +105,34 @@ def replay(name: str, *, today: bool = False) -> Callable[[fastdispatch.CallGrap
     return run
 
 
+def product(node: int) -> None:
+    cupti.standin_cupti_node(node, 0)
+
+
+def activation(node: int) -> None:
+    cupti.standin_cupti_node(node, 0)
+
+
+def captured(graph: fastdispatch.CallGraph) -> None:
+    """Capture a CUDA graph of three products and three tanh, and replay it: the replays are real ones. The numbers of
+    the nodes at the capture are made up: those of the records are of the copy that runs."""
+    first, copy = 1 << 32, 2 << 32
+    for node in range(0, 6, 2):
+        product(first + node)
+        activation(first + node + 1)
+    for node in range(6):
+        cupti.standin_cupti_node(copy + node, first + node)
+    replay("graph", today=True)(graph)
+
+
+def threads(graph: fastdispatch.CallGraph) -> None:
+    """Launch kernels on threads without Python code."""
+    train(graph, 1)
+    for number in (b"pt_nccl_17", b"pt_nccl_18"):
+        cupti.standin_cupti_thread(number, b"ncclDevKernel_AllReduce", 700)
+    graph.step()
+
+
 def profile(graph: fastdispatch.CallGraph) -> None:
     """Use torch.profiler in the middle."""
     train(graph, 3)
@@ -138,6 +168,8 @@ RUNS = {
     "timeline": (lambda graph: train(graph, 3), {"steps": "all", "timeline": True}),
     "traces": (lambda graph: train(graph, 3), {"steps": "all", "et": True}),
     "profile": (profile, {"steps": "all"}),
+    "captured": (captured, {"steps": "all", "timeline": True}),
+    "threads": (threads, {"steps": "all"}),
     "fork": (fork, {"steps": "all"}),
     **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", "denied")},
     **{name: (replay(name), {"steps": "all"}) for name in PROGRAMS},

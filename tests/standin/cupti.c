@@ -23,7 +23,7 @@ enum {
     KERNEL = 10,
     NAMES = 4096,
     FUNCTIONS = 16,
-    CALLBACKS = 64
+    CALLBACKS = 128
 };
 
 typedef void callback(void *user, int domain, uint32_t function,
@@ -213,11 +213,10 @@ intern(const char *text)
     return made->text;
 }
 
-void
-standin_cupti_call(int domain, uint32_t function, uint32_t correlation)
+/* The callback of a function, or NULL if it is not enabled. */
+static callback *
+callback_of(int domain, uint32_t function)
 {
-    uint8_t data[72] = {0};
-    memcpy(data + 64, &correlation, sizeof correlation);
     callback *called = NULL;
     pthread_mutex_lock(&state.lock);
     for (int i = 0; i < state.callbacks; i++) {
@@ -227,6 +226,34 @@ standin_cupti_call(int domain, uint32_t function, uint32_t correlation)
         }
     }
     pthread_mutex_unlock(&state.lock);
+    return called;
+}
+
+void
+standin_cupti_node(uint64_t node, uint64_t original)
+{
+    uint64_t description[7] = {0, 0, node, original};
+    const void *resource[3] = {NULL, NULL, description};
+    uint32_t event = original == 0 ? 13 : 20;
+    callback *called = callback_of(3, event);
+    if (called != NULL) {
+        called(NULL, 3, event, resource);
+    }
+}
+
+int
+cuptiGetGraphNodeId(const void *node, uint64_t *id)
+{
+    *id = (uintptr_t)node;
+    return SUCCESS;
+}
+
+void
+standin_cupti_call(int domain, uint32_t function, uint32_t correlation)
+{
+    uint8_t data[72] = {0};
+    memcpy(data + 64, &correlation, sizeof correlation);
+    callback *called = callback_of(domain, function);
     if (called != NULL) {
         called(NULL, domain, function, data);
         data[0] = 1; /* the end of the call */
@@ -324,6 +351,31 @@ standin_cupti_launch(const char *name, uint64_t ns, uint64_t bytes)
     pthread_mutex_unlock(&state.lock);
     memcpy(record + 104, &pointer, sizeof pointer);
     launch(record, ns, 48, 92, 1, 307);
+}
+
+typedef struct thread_launch {
+    const char *thread;
+    const char *name;
+    uint64_t ns;
+} thread_launch;
+
+static void *
+launch_on_thread(void *argument)
+{
+    const thread_launch *what = argument;
+    pthread_setname_np(pthread_self(), what->thread);
+    standin_cupti_launch(what->name, what->ns, 0);
+    return NULL;
+}
+
+void
+standin_cupti_thread(const char *thread, const char *name, uint64_t ns)
+{
+    thread_launch what = {thread, name, ns};
+    pthread_t started;
+    if (pthread_create(&started, NULL, launch_on_thread, &what) == 0) {
+        pthread_join(started, NULL);
+    }
 }
 
 void

@@ -28,6 +28,13 @@ void standin_cupti_tear(void);
 /* A call of the program: the callback of this function, if it is enabled. */
 void standin_cupti_call(int domain, uint32_t function, uint32_t correlation);
 
+/* A new node of a CUDA graph, or a copy of `original`, if that is not 0. The
+ * ids are those of the nodes. */
+void standin_cupti_node(uint64_t node, uint64_t original);
+
+/* Launch a kernel on a thread of this name that has no Python code. */
+void standin_cupti_thread(const char *thread, const char *name, uint64_t ns);
+
 /* Records as CUPTI has stored them in a buffer, for the next flush, of the
  * kinds that are enabled. */
 void standin_cupti_records(const uint8_t *bytes, size_t size);

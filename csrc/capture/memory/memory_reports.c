@@ -1,7 +1,7 @@
 #include "capture/memory/memory_reports.h"
 
 #include "base/alloc.h"
-#include "capture/operators/native_thread.h"
+#include "capture/state/native_thread.h"
 #include "capture/torch/import_slots.h"
 #include "capture/torch/libtorch.h"
 #include "recording/measures/memory_use.h"

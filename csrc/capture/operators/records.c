@@ -3,7 +3,7 @@
 #include "base/hidden_result.h"
 #include "capture/operators/backward.h"
 #include "capture/operators/comm_calls.h"
-#include "capture/operators/native_thread.h"
+#include "capture/state/native_thread.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/operator_calls.h"
 #include "capture/operators/ranges.h"

@@ -1,5 +1,6 @@
 #include "capture/timers/kernel_windows.h"
 
+#include "capture/state/native_thread.h"
 #include "json/json_writer.h"
 
 #include <stdio.h>
@@ -42,6 +43,20 @@ call_of_tree(fd_tree *tree, uint64_t now)
     return found;
 }
 
+/* Return what a thread runs that had no event yet in this window, such as one
+ * of NCCL: its root, which has its role. */
+static fd_launcher
+call_of_new_thread(uint64_t now)
+{
+    fd_launcher found = {.context = 0};
+    fd_thread *thread = fd_native_enter();
+    if (thread != NULL) {
+        found = call_of_tree(thread->tree, now);
+        fd_native_leave(thread);
+    }
+    return found;
+}
+
 /* Return what this thread runs, on which CUPTI calls. Any thread may call it,
  * with or without the GIL. */
 static fd_launcher
@@ -49,20 +64,19 @@ running_call(uint64_t now)
 {
     fd_launcher found = {.context = 0};
     fd_thread *thread = fd_thread_self;
-    if (thread == NULL) {
-        return found;
-    }
-    bool inside = thread->section.inside;
-    if (!inside) {
+    bool inside = thread != NULL && thread->section.inside;
+    if (thread != NULL && !inside) {
         fd_section_enter(&thread->section);
     }
-    if (thread->tree != NULL && thread->synced == fd_process_generation()) {
+    bool ready = thread != NULL && thread->tree != NULL
+              && thread->synced == fd_process_generation();
+    if (ready) {
         found = call_of_tree(thread->tree, now);
     }
-    if (!inside) {
+    if (thread != NULL && !inside) {
         fd_section_leave(&thread->section);
     }
-    return found;
+    return ready || inside ? found : call_of_new_thread(now);
 }
 
 /* Let the log of this thread be that of the one that runs the steps. */

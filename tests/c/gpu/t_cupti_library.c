@@ -88,7 +88,8 @@ decodes_records(void)
     record[32] = 1;
     record[40] = 7;
     record[44] = 200;
-    CHECK(fd_cupti_decode(record, 48, &made));
+    record[64] = 11;
+    CHECK(fd_cupti_decode(record, 72, &made));
     EQUAL(made.kind, FD_CUPTI_COPY);
     EQUAL(made.bytes, 99);
     EQUAL(made.copy, 2);
@@ -98,15 +99,18 @@ decodes_records(void)
     EQUAL(made.device, 1);
     EQUAL(made.stream, 7);
     EQUAL(made.correlation, 200);
-    CHECK(!fd_cupti_decode(record, 47, &made));
+    EQUAL(made.node, 11);
+    CHECK(!fd_cupti_decode(record, 71, &made));
     CHECK(!fd_cupti_decode(record, 3, &made));
     record[0] = FD_CUPTI_KERNEL;
     const char *name = "kernel";
     memcpy(record + 104, &name, sizeof name);
-    CHECK(fd_cupti_decode(record, 112, &made));
+    record[145] = 1;
+    CHECK(fd_cupti_decode(record, 152, &made));
+    EQUAL(made.node, 256);
     SAME(made.name, "kernel");
     EQUAL(made.bytes, 0);
-    CHECK(!fd_cupti_decode(record, 111, &made));
+    CHECK(!fd_cupti_decode(record, 151, &made));
     record[0] = 5; /* a call of the runtime */
     CHECK(!fd_cupti_decode(record, sizeof record, &made));
 }

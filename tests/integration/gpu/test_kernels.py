@@ -124,6 +124,41 @@ def test_sums_of_real_records_are_exact(runs: Runs, name: str, count: int, ns: i
     assert "<unnamed>" not in kernels
 
 
+def test_threads_without_a_call_path_are_rows_by_role(runs: Runs) -> None:
+    run = runs("threads")
+    rows = [row for row, name in enumerate(run.names) if name == "ncclDevKernel_AllReduce"]
+    above = {run.contexts["parent"][row] for row in rows}
+    assert {(run.kinds[row], run.names[row]) for row in above} == {("thread", "pt_nccl_*")}
+    assert sum(run.contexts["gpu_self"][row] for row in rows) == 1400
+    assert sum(run.contexts["gpu_calls"][row] for row in rows) == 2
+    assert run.meta["gpu_kernels"]["unknown"] == 0
+    assert "<no call path>" not in run.names
+    tree = " ".join(commands.out("report", run.out, "--tree").split())
+    assert "pt_nccl_*" in tree
+
+
+def test_kernels_of_a_graph_are_those_of_the_lines_that_captured_it(runs: Runs) -> None:
+    """Three products and three tanh in each of three replays of an H100."""
+    run = runs("captured")
+    plain = runs("graph").kernels()
+    assert run.kernels() == plain
+    found = {}
+    for row, kind in enumerate(run.kinds):
+        if kind == "kernel":
+            caller = run.names[run.contexts["parent"][row]].rpartition(":")[2]
+            found[short_kernel_name(run.names[row]), caller] = run.contexts["gpu_calls"][row]
+    assert found == {
+        (short_kernel_name(next(name for name in plain if "gemm" in name)), "product"): 9,
+        (short_kernel_name(next(name for name in plain if "tanh" in name)), "activation"): 9,
+        (short_kernel_name(next(name for name in plain if "reduce" in name)), "run"): 3,
+        ("Memcpy DtoH (Device -> Pinned)", "run"): 3,
+    }
+    assert run.total(":product") == plain[next(name for name in plain if "gemm" in name)][1]
+    trace = fastdispatch.load(run.out, timeline=True)
+    events = json.loads(trace.export("chrome"))["traceEvents"]
+    assert sum(event["name"] == "cudaGraphLaunch" for event in events) == 3
+
+
 def test_a_profiler_gets_its_records(runs: Runs) -> None:
     """The step that was running and the next one are torch.profiler's: launches that were noted are counted."""
     run = runs("profile")

@@ -1,4 +1,4 @@
-#include "capture/operators/native_thread.h"
+#include "capture/state/native_thread.h"
 
 #include "recording/open_entries.h"
 
