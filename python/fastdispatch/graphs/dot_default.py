@@ -127,7 +127,7 @@ def _label(graph: BoxGraph, box: Box) -> str:
     if box.instances > 1:
         label += _small_line(_GREY, _modules(box))
     share = f"{percent_text(box.figures.total, tree.whole)} · " if tree.timed else ""
-    return label + _small_line(_DARK, share + calls_text(box.figures.calls))
+    return label + _small_line(_DARK, share + calls_text(box.figures))
 
 
 def _modules(box: Box) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.graphs.box_graph import Box, BoxEdge, BoxGraph
+from fastdispatch.graphs.call_tree import CallFigures
 from fastdispatch.graphs.dot_text import count_text, percent_text, time_text, tooltip_text
 
 #: Characters of a name. Names may have any length; a long tooltip is not readable.
@@ -31,14 +32,15 @@ def placed(box: Box, above: dict[int, Box]) -> Iterator[str]:
         yield f"n{above[box.number].number} -> n{box.number} [style=invis, weight=0]\n"
 
 
-def calls_text(count: int) -> str:
-    """Format a number of calls; 0: the function was called before the recording began."""
-    return f"{count_text(count)} call{'s' * (count != 1)}" if count else "already running"
+def calls_text(figures: CallFigures) -> str:
+    """Format the number of calls; without any, that of resumes; without both, it ran when the recording began."""
+    count, what = (figures.calls, "call") if figures.calls else (figures.resumes, "resume")
+    return f"{count_text(count)} {what}{'s' * (count != 1)}" if count else "already running"
 
 
 def box_tooltip(graph: BoxGraph, box: Box) -> str:
     found = box.figures
-    text = f"{_name(graph, box)}\\n{calls_text(found.calls)}{_further(found.resumes, 'resume', '')}"
+    text = f"{_name(graph, box)}\\n{calls_text(found)}{_further(found.resumes * (found.calls > 0), 'resume', '')}"
     text += _further(found.ops, "operator", " below")
     if graph.tree.timed:
         durations = {"total": found.total, "self": found.self, "self and what is folded into it": box.own}
@@ -49,8 +51,8 @@ def box_tooltip(graph: BoxGraph, box: Box) -> str:
 
 
 def edge_tooltip(graph: BoxGraph, edge: BoxEdge) -> str:
-    text = f"{_name(graph, edge.caller)} -&gt; {_name(graph, edge.callee)}\\n{calls_text(edge.figures.calls)}"
-    text += _further(edge.figures.resumes, "resume", "")
+    text = f"{_name(graph, edge.caller)} -&gt; {_name(graph, edge.callee)}\\n{calls_text(edge.figures)}"
+    text += _further(edge.figures.resumes * (edge.figures.calls > 0), "resume", "")
     return text + _duration(graph, "total", edge.figures.total) * graph.tree.timed
 
 

@@ -13,6 +13,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
+from fastdispatch.graphs.call_tree import CallFigures
+from fastdispatch.graphs.dot_parts import calls_text
 from fastdispatch.page.graphviz import layout
 from tests import commands, processes
 from tests.unit.report.call_trees import Dump
@@ -232,6 +234,15 @@ def test_without_times_calls_decide(tmp_path: Path) -> None:
     picture = draw(fastdispatch.load(Dump(counted, timing=False).write(tmp_path / "dump.json")))
     assert set(picture.boxes) == {"a.py:[]:main", "a.py:[]:often"}
     assert " ns" not in picture.text and "Width of lines: calls." in picture.text
+
+
+@pytest.mark.parametrize(
+    ("calls", "resumes", "text"),
+    [(2, 3, "2 calls"), (0, 3, "3 resumes"), (0, 1, "1 resume"), (0, 0, "already running")],
+)
+def test_text_of_calls(calls: int, resumes: int, text: str) -> None:
+    """A generator that was called before the first step of the figures has resumes only."""
+    assert calls_text(CallFigures(calls, resumes)) == text
 
 
 def test_recursion_is_a_loop(tmp_path: Path) -> None:
