@@ -102,7 +102,7 @@ class SideSums:
         core, nodes, contexts = trace.core, trace.nodes, trace.contexts
         self.by, self.nodes = by, nodes
         self.steps: int = sum(one["steps"] for at, one in enumerate(trace.ranks) if rank in (-1, at))
-        self.selected = all(one["window"] is not None for one in trace.ranks)
+        self.selected = trace.window is not None
         self.totals = {name: np.asarray(view) for name, view in core.totals(rank, True).items()}
         self.groups: Ints = np.array(core.groups(by), np.int64)
         self.parents: Ints = np.array(contexts["parent"], np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from fastdispatch.compare.diff_rows import (
     DiffRequest,
     compared_rows,
 )
+from fastdispatch.read.steps import Window
 from fastdispatch.read.trace import Trace
 from tests.unit.report.call_trees import Call, Dump
 
@@ -79,7 +80,9 @@ def trace(
             figures[column][row] = value
     path.write_text(json.dumps(document))
     loaded = fastdispatch.load(path)
-    loaded.ranks[0]["window"] = {} if selected else None
+    if selected:  # as of a sum of ranks
+        window = Window(0, steps - 1, steps, 0, steps, settled=True, varying=False, slower=0.0)
+        loaded.ranks[0]["meta"]["reduced"] = {"window": asdict(window)}
     return loaded
 
 
