@@ -59,19 +59,6 @@ map_texts(fd_trace *into, const fd_trace *from, maps *m)
     return status;
 }
 
-static uint32_t
-file_of(fd_trace *into, const fd_trace *from, const maps *m, uint32_t file,
-        fd_status *status)
-{
-    uint32_t to = m->texts[file];
-    if (m->renamed[0] != NULL
-        && strcmp(fd_trace_text(from, file), m->renamed[0]) == 0) {
-        *status = fd_text_pool_add(&into->texts, m->renamed[1],
-                                   strlen(m->renamed[1]), &to);
-    }
-    return to;
-}
-
 static fd_status
 map_nodes(fd_trace *into, const fd_trace *from, maps *m)
 {
@@ -79,7 +66,7 @@ map_nodes(fd_trace *into, const fd_trace *from, maps *m)
     for (uint32_t i = 1; i < from->nodes.count && status == FD_OK; i++) {
         fd_trace_node node = from->nodes.list[i];
         node.ambiguous = false;
-        node.file = file_of(into, from, m, node.file, &status);
+        node.file = m->texts[node.file];
         node.class_name = m->texts[node.class_name];
         node.name = m->texts[node.name];
         node.qualified = m->texts[node.qualified];
@@ -409,25 +396,5 @@ fd_contexts_merge(fd_trace *trace, const fd_trace_context *contexts,
     }
     fd_vector_clear(&g.todo);
     fd_free(g.open);
-    return status;
-}
-
-fd_status
-fd_merge_renamed(fd_trace **made, const fd_trace *trace, const char *file,
-                 const char *to)
-{
-    fd_merge_ids ids = {.renamed = {file, to}};
-    *made = fd_trace_new();
-    fd_status status =
-        *made != NULL ? fd_merge_shared(*made, trace, &ids) : FD_ENOMEM;
-    if (status == FD_OK) {
-        status = fd_merge_ranks(*made, trace, &ids);
-    }
-    fd_then(status, fd_trace_sort(*made));
-    fd_merge_ids_clear(&ids);
-    if (status != FD_OK) {
-        fd_trace_free(*made);
-        *made = NULL;
-    }
     return status;
 }

@@ -19,8 +19,6 @@ fd_status fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
 
 /* Maps from the ids of a trace to those of the trace to which it was added. */
 typedef struct fd_merge_ids {
-    const char *renamed[2]; /* borrowed; the name of a file, and another one;
-                             * NULL: none */
     const bool *wanted; /* borrowed; contexts to add, with their dependencies;
                          * NULL: all */
     uint32_t *texts;    /* owned, like the next */
@@ -30,16 +28,12 @@ typedef struct fd_merge_ids {
 } fd_merge_ids;
 
 /* Add everything except the ranks, which can be added afterwards. `ids` must
- * be empty except `renamed` and `wanted`; clear it also after a failure. */
+ * be empty except `wanted`; clear it also after a failure. */
 fd_status fd_merge_shared(fd_trace *into, const fd_trace *from,
                           fd_merge_ids *ids);
 fd_status fd_merge_ranks(fd_trace *into, const fd_trace *from,
                          const fd_merge_ids *ids);
 void fd_merge_ids_clear(fd_merge_ids *ids);
-
-/* Make a sorted copy in which a file has another name. */
-fd_status fd_merge_renamed(fd_trace **made, const fd_trace *trace,
-                           const char *file, const char *to);
 
 /* Return the id of the run of a rank, as JSON, or "" if it is unknown. */
 const char *fd_merge_run_id(const fd_trace *trace, const fd_trace_rank *rank);

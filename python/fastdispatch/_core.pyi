@@ -477,9 +477,6 @@ class Trace:
     def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
 
-    def renamed(self, file: str, to: str, /) -> Trace:
-        """Return a copy with another name of a file in the keys of functions."""
-
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
         """Return backward time: ``autograd`` in total, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward
         call."""

@@ -23,7 +23,7 @@ BUDGET: dict[str, int] = {
     "csrc/export": 300,
     "csrc/gpu": 4100,
     "csrc/json": 1450,
-    "csrc/module": 6200,
+    "csrc/module": 6150,
     "csrc/pipeline": 6900,
     "csrc/profile": 1250,
     "csrc/recording": 7050,

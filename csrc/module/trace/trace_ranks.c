@@ -270,21 +270,3 @@ fd_trace_shared(PyObject *self, PyObject *unused)
     (void)unused;
     return derived_trace(self, copy_shared);
 }
-
-PyObject *
-fd_trace_renamed(PyObject *self, PyObject *args)
-{
-    const char *file;
-    const char *to;
-    if (!PyArg_ParseTuple(args, "ss:renamed", &file, &to)) {
-        return NULL;
-    }
-    fd_trace *made;
-    const fd_trace *trace = fd_trace_of(self);
-    fd_status status;
-    Py_BEGIN_ALLOW_THREADS
-        status = fd_merge_renamed(&made, trace, file, to);
-    Py_END_ALLOW_THREADS
-    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
-                           : PyErr_NoMemory();
-}

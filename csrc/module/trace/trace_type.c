@@ -281,9 +281,6 @@ static PyMethodDef methods[] = {
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and its attributed part.")},
-    {"renamed", fd_trace_renamed, METH_VARARGS,
-     PyDoc_STR("renamed($self, file, to, /)\n--\n\n"
-               "A copy with another name of a file.")},
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, one row per job of one rank.")},

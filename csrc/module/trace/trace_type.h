@@ -31,7 +31,6 @@ PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
 PyObject *fd_trace_timeline_rows(PyObject *self, PyObject *args);
 PyObject *fd_trace_clocks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_settled(PyObject *self, PyObject *unused);
-PyObject *fd_trace_renamed(PyObject *self, PyObject *args);
 PyObject *fd_trace_shared(PyObject *self, PyObject *unused);
 PyObject *fd_trace_stream(PyObject *self, PyObject *name);
 PyObject *fd_trace_streams(PyObject *self, PyObject *unused);

@@ -37,9 +37,19 @@ def same_script(before: Trace, after: Trace) -> tuple[Trace, Scripts]:
     is_alike = len(names[0] & names[1]) >= _ALIKE * fewest if fewest else names[0] == names[1]
     if not is_alike or now in before.nodes["file"] or was in after.nodes["file"]:
         return before, Scripts(was, now, same=False)
-    renamed = Trace(before.core.renamed(was, now))
-    renamed.sources, renamed.rank_rows = before.sources, before.rank_rows
-    return renamed, Scripts(was, now)
+    return _renamed(before, was, now), Scripts(was, now)
+
+
+def _renamed(trace: Trace, was: str, now: str) -> Trace:
+    """Return the trace with another name of a file."""
+    renamed, nodes = Trace(trace.core), trace.nodes
+    renamed.sources, renamed.rank_rows = trace.sources, trace.rank_rows
+    keys = zip(nodes["file"], nodes["key"], strict=True)
+    renamed.nodes = nodes | {
+        "file": [now if file == was else file for file in nodes["file"]],
+        "key": [now + key.removeprefix(was) if file == was else key for file, key in keys],
+    }
+    return renamed
 
 
 def _started(trace: Trace) -> str:
