@@ -136,6 +136,31 @@ fd_cupti_subscribe(const fd_cupti *cupti, void **subscriber,
     return result;
 }
 
+const char *
+fd_cupti_refusal(int result)
+{
+    static const struct {
+        int result;
+        const char *text;
+    } refusals[] = {
+        {8, "out of memory"},
+        {15, "it cannot connect to the CUDA driver"},
+        {27, "not supported on this system or device"},
+        {33, "virtual GPUs are not supported"},
+        {FD_CUPTI_REFUSED, "no permission to trace the GPU"},
+        {40, "the hypervisor does not permit to trace the GPU"},
+        {41, "confidential computing is not supported"},
+        {43, "Multi-Instance GPU (MIG) is not supported"},
+        {45, "WSL is not supported"},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        if (refusals[i].result == result) {
+            return refusals[i].text;
+        }
+    }
+    return NULL;
+}
+
 uint32_t
 fd_cupti_listen(const fd_cupti *cupti, void *subscriber)
 {

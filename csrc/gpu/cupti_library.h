@@ -74,6 +74,9 @@ fd_status fd_cupti_find(fd_cupti *cupti, fd_error *error);
 int fd_cupti_subscribe(const fd_cupti *cupti, void **subscriber,
                        fd_cupti_called *called, char holder[64]);
 
+/* Return why CUPTI refuses; NULL for other errors. */
+const char *fd_cupti_refusal(int result);
+
 /* Enable the callbacks of functions that launch (fd_launch_function), and of
  * nodes of CUDA graphs. Return the
  * number of functions whose callback is enabled. */

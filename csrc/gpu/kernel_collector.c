@@ -274,9 +274,9 @@ describe_refusal(char problem[FD_PROBLEM], const char *library, int result,
         snprintf(problem, FD_PROBLEM, "%s is in use by %s", library,
                  holder[0] != '\0' ? holder : "another tool");
     }
-    else if (result == FD_CUPTI_REFUSED) {
-        snprintf(problem, FD_PROBLEM, "%s: no permission to trace the GPU",
-                 library);
+    else if (fd_cupti_refusal(result) != NULL) {
+        snprintf(problem, FD_PROBLEM, "%s: %s", library,
+                 fd_cupti_refusal(result));
     }
     else {
         snprintf(problem, FD_PROBLEM, "%s: error %d", library, result);
@@ -294,11 +294,18 @@ fd_kernels_probe(fd_cupti *cupti, fd_error *error)
         return status;
     }
     int result = fd_cupti_subscribe(cupti, &subscriber, note_launch, holder);
+    if (result == FD_CUPTI_SUCCESS) {
+        /* Some devices are refused here only. */
+        result = cupti->enable(FD_CUPTI_KERNEL);
+        if (result == FD_CUPTI_SUCCESS) {
+            cupti->disable(FD_CUPTI_KERNEL);
+        }
+        cupti->unsubscribe(subscriber);
+    }
     if (result != FD_CUPTI_SUCCESS) {
         describe_refusal(problem, cupti->library, result, holder);
         return fd_fail(error, FD_ECONFLICT, "%s", problem);
     }
-    cupti->unsubscribe(subscriber);
     return FD_OK;
 }
 

@@ -31,6 +31,13 @@ cupti.standin_cupti_node.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
 cupti.standin_cupti_calls.restype = ctypes.c_uint64
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 1
+#: Functions of CUPTI that fail in a run, and their errors.
+REFUSALS = {
+    "denied": (b"cuptiSubscribe_v2", 35),
+    "no_driver": (b"cuptiSubscribe_v2", 15),
+    "mig": (b"cuptiActivityEnable", 43),
+    "no_buffers": (b"cuptiActivityRegisterCallbacks", 7),
+}
 PROGRAMS = ("eager", "compiled", "graph")
 RECORDS = Path(__file__).parent.parent / "standin" / "records"
 
@@ -135,6 +142,7 @@ def threads(graph: fastdispatch.CallGraph) -> None:
 
 def profile(graph: fastdispatch.CallGraph) -> None:
     """Use torch.profiler in the middle."""
+    disabled = cupti.standin_cupti_calls(b"cuptiActivityDisable")
     train(graph, 3)
     while sum(fastdispatch.load(graph.path).ranks[0]["gpu"]["calls"]) < 15:
         time.sleep(0.01)  # records that are not delivered are the profiler's
@@ -143,7 +151,7 @@ def profile(graph: fastdispatch.CallGraph) -> None:
         cupti.standin_cupti_take_over()
         train(graph, 2)
         assert cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks") == registered
-    assert cupti.standin_cupti_calls(b"cuptiActivityDisable") == 0
+    assert cupti.standin_cupti_calls(b"cuptiActivityDisable") == disabled
     train(graph, 3)
 
 
@@ -171,7 +179,7 @@ RUNS = {
     "captured": (captured, {"steps": "all", "timeline": True}),
     "threads": (threads, {"steps": "all"}),
     "fork": (fork, {"steps": "all"}),
-    **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", "denied")},
+    **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", *REFUSALS)},
     **{name: (replay(name), {"steps": "all"}) for name in PROGRAMS},
     **{f"{name}_timeline": (replay(name, today=True), {"steps": "all", "timeline": True}) for name in PROGRAMS},
 }
@@ -184,8 +192,8 @@ def record(name: str) -> dict[str, object]:
         cupti.standin_cupti_hold(b"Nsight Systems")
     elif name == "old":
         cupti.standin_cupti_version(21)
-    elif name == "denied":
-        cupti.standin_cupti_fail(b"cuptiSubscribe_v2", 35)
+    elif name in REFUSALS:
+        cupti.standin_cupti_fail(*REFUSALS[name])
     (check,) = [each for each in doctor.checks(Path(out)) if each.id == "gpu"]
     with fastdispatch.CallGraph(f"{out}/{name}", **options) as graph:
         run(graph)

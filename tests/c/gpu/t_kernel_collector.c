@@ -226,9 +226,9 @@ static void
 errors_are_described(void)
 {
     COLLECTOR(collector, f);
-    standin_cupti_fail("cuptiSubscribe_v2", 15);
+    standin_cupti_fail("cuptiSubscribe_v2", 9);
     CHECK(!fd_kernels_start(collector, false, -1));
-    SAME(collector->problem, "libcupti.so.13: error 15");
+    SAME(collector->problem, "libcupti.so.13: error 9");
     standin_cupti_fail("cuptiSubscribe_v2", 0);
     standin_cupti_fail("cuptiActivityEnable", FD_CUPTI_REFUSED);
     CHECK(!fd_kernels_start(collector, false, -1));

@@ -181,12 +181,18 @@ def test_another_tool_holds_cupti(runs: Runs) -> None:
         ("profile", "libcupti.so.13 is in use by torch.profiler: kernels of some steps are missing"),
         ("old", "libcupti.so.13: the records of version 21 are not known: GPU times are those of modules"),
         ("denied", "libcupti.so.13: no permission to trace the GPU: GPU times are those of modules"),
+        ("no_driver", "libcupti.so.13: it cannot connect to the CUDA driver: GPU times are those of modules"),
+        ("mig", "libcupti.so.13: Multi-Instance GPU (MIG) is not supported: GPU times are those of modules"),
+        ("no_buffers", "libcupti.so.13: error 7: GPU times are those of modules"),
     ],
 )
 def test_the_report_says_why_kernels_are_missing(runs: Runs, name: str, line: str) -> None:
     run = runs(name)
     assert line in " ".join(commands.out("report", run.out).split())
     assert commands.document("report", run.out)["gpu_missing"] == line
+    assert line.startswith(run.meta["gpu_kernels"]["problem"] + ": ")
+    assert name == "profile" or run.contexts["calls"][run.names.index("gpu_kernels.py:[]:train_step")] == 3
+    assert run.printed["kinds"] == 0
 
 
 def test_the_report_says_how_busy_the_gpu_was(runs: Runs) -> None:
@@ -216,6 +222,13 @@ def test_doctor_names_the_library(runs: Runs) -> None:
     assert (
         runs("held").printed["doctor"] == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels"
     )
+
+
+@pytest.mark.parametrize("name", ["held", "old", "denied", "no_driver", "mig"])
+def test_doctor_and_recording_give_the_same_reason(runs: Runs, name: str) -> None:
+    run = runs(name)
+    problem = run.meta["gpu_kernels"]["problem"]
+    assert run.printed["doctor"] == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels"
 
 
 def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
