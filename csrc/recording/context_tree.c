@@ -430,7 +430,7 @@ static fd_tree *
 free_tree(const fd_recording *recording, const char *role)
 {
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
-        if (tree->record->running == 0
+        if (tree->record->running == FD_THREAD_NONE
             && strcmp(fd_strings_text(&recording->file, tree->record->role),
                       role)
                    == 0) {
@@ -449,7 +449,7 @@ fd_tree_attach(fd_recording *recording, const char *role, uint32_t system_id)
         tree = new_tree(recording, role);
     }
     if (tree != NULL) {
-        tree->record->running = 1;
+        tree->record->running = FD_THREAD_RUNS;
         tree->record->system_id = system_id;
         tree->record->served++;
         tree->root->calls++;
@@ -511,6 +511,7 @@ fd_tree_start(fd_tree *tree)
     tree->ops.open.count = 0;
     start_cpu(tree);
     start_queued(tree);
+    tree->record->running = FD_THREAD_RUNS;
     tree->record->attached = fd_clock_ticks();
     tree->record->last = tree->record->attached;
 }
@@ -540,7 +541,7 @@ fd_tree_release(fd_tree *tree)
     pthread_mutex_unlock(&recording->lock);
     fd_tree_close(tree, 0); /* may need the lock for its timeline */
     pthread_mutex_lock(&recording->lock);
-    tree->record->running = 0;
+    tree->record->running = FD_THREAD_NONE;
     pthread_mutex_unlock(&recording->lock);
 }
 
@@ -548,7 +549,7 @@ void
 fd_tree_leave(fd_tree *tree)
 {
     pthread_mutex_lock(&tree->recording->lock);
-    tree->record->running = 0;
+    tree->record->running = FD_THREAD_NONE;
     pthread_mutex_unlock(&tree->recording->lock);
 }
 

@@ -1,5 +1,6 @@
 /* Entries of calls in unrecorded steps, with the flags FRAME, CONTRACTED and
- * FOLLOWED, and without PENDING. They have no context: the code object, the
+ * FOLLOWED, and without PENDING: on the stack of a thread, or found by the
+ * watch. They have no context: the code object, the
  * class and the parent identify it. */
 #ifndef FD_FOLLOWED_CALL_H
 #define FD_FOLLOWED_CALL_H

@@ -185,6 +185,18 @@ settle_all(fd_recording *recording, uint64_t now)
 }
 
 void
+fd_recording_watch(fd_recording *recording)
+{
+    pthread_mutex_lock(&recording->lock);
+    for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
+        if (tree->record->running == FD_THREAD_RUNS) {
+            tree->record->running = FD_THREAD_WATCHED;
+        }
+    }
+    pthread_mutex_unlock(&recording->lock);
+}
+
+void
 fd_recording_pause(fd_recording *recording, bool settle)
 {
     fd_header *header = fd_file_header(&recording->file);

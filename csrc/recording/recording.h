@@ -30,6 +30,10 @@ void fd_recording_plan(fd_recording *recording, const fd_timeline *timeline);
 /* Start or resume recording now; the file stores the time. */
 void fd_recording_resume(fd_recording *recording);
 
+/* Leave the open calls of all threads to the watch, until each of them starts
+ * its clock again or follows calls. */
+void fd_recording_watch(fd_recording *recording);
+
 /* Pause recording now. With `settle`, every running thread is charged the time
  * up to now; no thread may write meanwhile. Without it, the time since the
  * last event of each thread is lost, as when the process is killed. */

@@ -61,7 +61,9 @@ enum {
     FD_CHUNK_MEASURES = 20,         /* cold: measured figures of contexts */
     FD_CHUNK_KERNELS = 21,          /* cold: kernels of contexts */
     FD_CHUNK_KERNEL_EVENTS = 22,    /* fd_kernel_event, in the same way */
-    FD_CHUNK_LINES = 23             /* of threads that stand still */
+    FD_CHUNK_LINES = 23,            /* of threads that stand still */
+    FD_CHUNK_WATCHED = 24           /* calls that the watch has found, one
+                                       owner each */
 };
 
 /* Kinds of nodes. */
@@ -132,6 +134,14 @@ enum {
     FD_STATE_STOPPED = 3,
     FD_STATE_KILLED = 4,   /* never in a file: determined by readers */
     FD_STATE_FOLLOWING = 5 /* in an unrecorded step of a budget */
+};
+
+/* Whether a thread is attached to a record. */
+enum {
+    FD_THREAD_NONE = 0,
+    FD_THREAD_RUNS = 1,
+    FD_THREAD_WATCHED = 2 /* its stack is old: the watch finds its open calls
+                             (FD_CHUNK_WATCHED) */
 };
 
 /* How readers detect a live writer. */
@@ -223,8 +233,10 @@ typedef struct fd_chunk {
     uint32_t capacity;      /* records that fit */
     _Atomic uint32_t used;  /* written last, by release store */
     uint32_t owner;         /* id of the thread record, 0 if shared */
-    uint32_t partner;       /* contexts: id of the spreads chunk */
-    _Atomic uint64_t first; /* events: earlier events of their owner */
+    uint32_t partner;       /* contexts: id of the spreads chunk; watched
+                               calls: kernel's id of their thread */
+    _Atomic uint64_t first; /* events: earlier events of their owner; watched
+                               calls: tick of the look */
     uint8_t unused[8];
 } fd_chunk;
 
@@ -302,7 +314,7 @@ typedef struct fd_thread_record {
     uint32_t capacity;      /* capacity of the stack chunk, in entries */
     uint64_t stack;         /* offset of its first entry */
     uint32_t root;          /* root context */
-    uint32_t running;       /* 1 while a thread is attached */
+    uint32_t running;       /* FD_THREAD_* */
     uint32_t role;          /* string of the role */
     uint32_t system_id;     /* kernel's thread id of the latest thread */
     uint64_t attached;      /* tick at which the current thread started */

@@ -1,5 +1,6 @@
 #include "recording/thread_watch.h"
 
+#include "recording/followed_call.h"
 #include "recording/thread_clock.h"
 
 #include <fcntl.h>
@@ -18,7 +19,12 @@
 #define READS_RUNNING_RECORDS
 #endif
 
-enum { PERIOD_S = 1, STACK_BYTES = 128 * 1024, LINES_BYTES = 16 * 1024 };
+enum {
+    PERIOD_S = 1,
+    STACK_BYTES = 128 * 1024,
+    LINES_BYTES = 16 * 1024,
+    MOST_CALLS = 512
+};
 
 /* Read a file of /proc into `text`; empty on failure. */
 static void
@@ -117,27 +123,127 @@ look_at_thread(fd_watched *at, uint64_t now)
     return at->still != before;
 }
 
-/* Add the lines of the open calls of a thread that stands still. */
-static READS_RUNNING_RECORDS void
-add_lines(const fd_thread_watch *watch, const fd_thread_record *record,
-          uint32_t *used)
+/* Create the chunk for the calls of a thread. Return false if there is no
+ * space. */
+static bool
+calls_have_room(fd_thread_watch *watch, fd_watched *at)
+{
+    fd_recording *recording = watch->recording;
+    if (at->calls == NULL) {
+        pthread_mutex_lock(&recording->lock);
+        fd_status status = fd_file_chunk(
+            &recording->file, FD_CHUNK_WATCHED, sizeof(fd_entry),
+            sizeof(fd_chunk) + MOST_CALLS * sizeof(fd_entry),
+            fd_file_id(&recording->file, at->record), &at->calls);
+        pthread_mutex_unlock(&recording->lock);
+        if (status != FD_OK) {
+            watch->calls_of = NULL;
+        }
+    }
+    return watch->calls_of != NULL;
+}
+
+/* Return whether an entry of a stack is for this frame, and for the code whose
+ * number is in `start`. */
+static bool
+is_entry_of(const fd_file *file, const fd_entry *old, const fd_entry *entry)
+{
+    uint64_t code = old->start >> FD_FOLLOWED_TICK_BITS;
+    if (old->owner != entry->owner || (old->flags & FD_ENTRY_FRAME) == 0) {
+        return false;
+    }
+    if ((old->flags & FD_ENTRY_FOLLOWED) == 0) {
+        const fd_context *context = fd_file_record(file, old->context);
+        code = context->callee;
+    }
+    return FD_FOLLOWED(code, 0) == entry->start;
+}
+
+/* Return the tick since which the call of an entry is known to be open. If its
+ * function has not returned, it is the one on the stack that its thread had
+ * before the watched steps. */
+static READS_RUNNING_RECORDS uint64_t
+known_since(const fd_file *file, const fd_watched *at, const fd_entry *entry,
+            uint64_t now)
+{
+    const fd_header *header = fd_file_header(file);
+    const fd_entry *old =
+        (const fd_entry *)((const char *)header + at->record->stack);
+    uint32_t depth =
+        (entry->flags & FD_ENTRY_UNHOOKED) != 0 ? 0 : at->record->depth;
+    for (uint32_t i = 0; i < depth; i++, old++) {
+        if (is_entry_of(file, old, entry)) {
+            return (old->flags & FD_ENTRY_FOLLOWED) != 0
+                     ? fd_followed_tick(old->start, header->start.ticks)
+                     : old->start;
+        }
+    }
+    return at->still ? at->looked : now;
+}
+
+/* Write the open calls of a thread. Return whether they changed. */
+static bool
+write_calls(fd_thread_watch *watch, fd_watched *at, uint64_t now)
 {
     const fd_file *file = &watch->recording->file;
+    fd_entry entries[MOST_CALLS];
+    uint32_t count = watch->calls_of(at->system_id, entries, MOST_CALLS);
+    if (!calls_have_room(watch, at)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i].context = at->record->root;
+        entries[i].start |=
+            FD_FOLLOWED(0, known_since(file, at, &entries[i], now));
+        entries[i].flags &= ~(uint32_t)FD_ENTRY_UNHOOKED;
+    }
+    size_t size = count * sizeof *entries;
+    fd_entry *written = fd_chunk_records(at->calls);
+    bool changed =
+        at->calls->used != count || memcmp(written, entries, size) != 0;
+    atomic_store_explicit(&at->calls->used, 0, memory_order_release);
+    atomic_store_explicit(&at->calls->first, now, memory_order_release);
+    at->calls->partner = at->system_id;
+    memcpy(written, entries, size);
+    atomic_store_explicit(&at->calls->used, count, memory_order_release);
+    return changed;
+}
+
+/* Find the open calls of a thread if its stack is old. Return whether lines
+ * have to be found again. */
+static bool
+look_at_calls(fd_thread_watch *watch, fd_watched *at, uint64_t now)
+{
+    bool before = at->watched;
+    bool changed = false;
+    at->watched = at->record->running == FD_THREAD_WATCHED;
+    if (at->watched && watch->calls_of != NULL) {
+        changed = write_calls(watch, at, now);
+    }
+    return at->still && (changed || before != at->watched);
+}
+
+/* Add the lines of the open calls of a thread that stands still. */
+static READS_RUNNING_RECORDS void
+add_lines(const fd_thread_watch *watch, const fd_watched *at, uint32_t *used)
+{
+    const fd_file *file = &watch->recording->file;
+    const fd_thread_record *record = at->record;
+    bool found = at->watched && at->calls != NULL;
     const fd_entry *entries =
-        (const fd_entry *)((const char *)fd_file_header(file) + record->stack);
+        found ? fd_chunk_records(at->calls)
+              : (const fd_entry *)((const char *)fd_file_header(file)
+                                   + record->stack);
     fd_open_line *lines = fd_chunk_records(watch->lines);
-    uint32_t depth = record->depth;
+    uint32_t depth = found ? at->calls->used : record->depth;
     for (uint32_t i = 0; i < depth && *used < watch->lines->capacity; i++) {
         fd_entry entry = entries[i];
         uint32_t line = (entry.flags & FD_ENTRY_FRAME) != 0
                           ? watch->line_of(entry.owner)
                           : 0;
         if (line != 0) {
-            uint32_t thread =
-                (uint32_t)((size_t)((const char *)record - file->base)
-                           / FD_ID_UNIT);
-            lines[(*used)++] =
-                (fd_open_line){thread, i, line, FD_OPEN_LINE_CHECK(&entry)};
+            lines[(*used)++] = (fd_open_line){
+                fd_file_id(file, record), i, line, FD_OPEN_LINE_CHECK(&entry)};
         }
     }
 }
@@ -162,7 +268,7 @@ write_lines(fd_thread_watch *watch)
     atomic_store_explicit(&watch->lines->used, 0, memory_order_release);
     for (uint32_t i = 0; i < watch->threads.count; i++) {
         if (watch->threads.list[i].still) {
-            add_lines(watch, watch->threads.list[i].record, &used);
+            add_lines(watch, &watch->threads.list[i], &used);
         }
     }
     atomic_store_explicit(&watch->lines->used, used, memory_order_release);
@@ -185,10 +291,15 @@ list_threads(fd_thread_watch *watch)
     uint32_t to = status == FD_OK ? count : 0;
     for (fd_tree *at = recording->trees; at != NULL && to > 0; at = at->next) {
         fd_watched *watched = &watch->threads.list[--to];
-        uint32_t id = at->record->running != 0 ? at->record->system_id : 0;
-        if (to >= known || watched->record != at->record
-            || watched->system_id != id) {
+        uint32_t id =
+            at->record->running != FD_THREAD_NONE ? at->record->system_id : 0;
+        if (to >= known) {
             *watched = (fd_watched){.record = at->record, .system_id = id};
+        }
+        else if (watched->system_id != id) {
+            *watched = (fd_watched){.record = at->record,
+                                    .system_id = id,
+                                    .calls = watched->calls};
         }
     }
     watch->threads.count = status == FD_OK ? count : 0;
@@ -203,7 +314,10 @@ fd_thread_watch_look(fd_thread_watch *watch)
     bool changed = false;
     for (uint32_t i = 0; i < watch->threads.count; i++) {
         fd_watched *at = &watch->threads.list[i];
-        changed |= at->system_id != 0 && look_at_thread(at, now);
+        if (at->system_id != 0) {
+            changed |= look_at_thread(at, now);
+            changed |= look_at_calls(watch, at, now);
+        }
     }
     if (changed && watch->line_of != NULL) {
         write_lines(watch);

@@ -3,8 +3,9 @@
  * it has not run, and what it waits for. Readers find out with it how long a
  * process has stood still, even after it was killed.
  *
- * It reads /proc, and the lines of frames of threads that stand still, through
- * `line_of`. It blocks all signals. It does not exist in a forked child, and
+ * It reads /proc, the lines of frames of threads that stand still, through
+ * `line_of`, and the open calls of threads whose stack is old
+ * (FD_THREAD_WATCHED), through `calls_of`. It blocks all signals. It does not exist in a forked child, and
  * not during a fork. */
 #ifndef FD_THREAD_WATCH_H
 #define FD_THREAD_WATCH_H
@@ -19,6 +20,8 @@ typedef struct fd_watched {
     uint64_t slices; /* number of times that it had been scheduled */
     uint64_t looked; /* tick of the look at which that number was new */
     bool still;
+    bool watched;    /* whether its stack was old at the latest look */
+    fd_chunk *calls; /* FD_CHUNK_WATCHED of the record, or NULL */
 } fd_watched;
 
 typedef struct fd_thread_watch {
@@ -32,6 +35,9 @@ typedef struct fd_thread_watch {
     /* Return the line that a frame executes, from the owner of an entry; 0:
      * unknown. NULL: all are. */
     uint32_t (*line_of)(uint64_t owner);
+    /* Write the open calls of a thread: fd_frame_walk. NULL: not known. */
+    uint32_t (*calls_of)(uint32_t system_id, fd_entry *entries,
+                         uint32_t capacity);
     fd_chunk *lines; /* of fd_open_line; NULL: none yet */
     FD_VECTOR(fd_watched) threads;
 } fd_thread_watch;

@@ -1,4 +1,8 @@
-"""Stand still in an unrecorded step of a budget: one thread in a method, another in a generator."""
+"""Stand still in an unrecorded step of a budget: one thread in a method, another in a generator.
+
+``standing_still.py OUT SOURCE CALLS``: each step makes this number of calls besides. No function runs for the first
+time in the last steps.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +14,30 @@ from collections.abc import Iterator
 import fastdispatch
 
 STEPS = 200
-ready = threading.Barrier(3, action=lambda: print("under way", flush=True))
 
 
 class Block:
     def forward(self, number: int) -> None:
+        self.block(number)
+
+    def block(self, number: int) -> None:
         wait(number)
 
 
 class Layer(Block):
-    pass
+    def block(self, number: int) -> None:
+        wait(number)
 
 
 def wait(number: int) -> None:
     if number == STEPS:
-        ready.wait()
+        waiting.append(number)
         time.sleep(1000)
 
 
 def numbers() -> Iterator[int]:
     for number in range(10**9):
-        wait(STEPS if busy.is_set() else 0)
+        wait(STEPS if last else 0)
         yield number
 
 
@@ -43,18 +50,28 @@ def produce() -> None:
 def train() -> None:
     blocks = [Block(), Layer()]
     for number in range(STEPS + 1):
+        for _ in range(calls):
+            wait(0)
         for block in blocks:
             block.forward(number if block is blocks[1] else 0)
         graph.step()
         if number == STEPS - 1:
-            busy.set()
-            while not ready.n_waiting:
+            last.append(number)
+            while not waiting:
                 time.sleep(0.001)
 
 
+def announce() -> None:
+    while len(waiting) < 2:
+        time.sleep(0.001)
+    print("under way", flush=True)
+
+
+calls = int(sys.argv[3])
 produced: list[int] = []
-busy = threading.Event()
-threading.Thread(target=lambda: ready.wait() and None, daemon=True).start()
+last: list[int] = []
+waiting: list[int] = []
+threading.Thread(target=announce, daemon=True).start()
 with fastdispatch.CallGraph(sys.argv[1], ops="off", budget=1e-9, calls=sys.argv[2]) as graph:
     threading.Thread(target=produce, name="producer", daemon=True).start()
     train()

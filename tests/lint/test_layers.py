@@ -35,6 +35,7 @@ MUTABLE = {
     "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
     "csrc/capture/hooks/profiler_start.c": {"skipped"},
     "csrc/capture/hooks/unstarted_generators.c": {"previous", "count_call"},
+    "csrc/capture/hooks/watched_steps.c": {"tool", "watching", "was_watching", "events"},
     "csrc/capture/python/monitoring.c": {"fd_monitored_type"},  # a static type: CPython fills it in
     "csrc/capture/memory/memory_reports.c": {"hooks"},
     "csrc/capture/operands/operands.c": {"fd_operand_layout"},

@@ -28,6 +28,8 @@ typedef struct fd_code {
     uint32_t seen;      /* serial of the latest session that recorded it */
     uint32_t class_id;  /* class of its latest recorded call, and */
     uint32_t changes;   /* number of times that it changed */
+    uint32_t returned;  /* serial of the session in which it has returned since
+                           its first watched step */
     PyCodeObject *code; /* borrowed; the code object owns this struct */
     struct fd_job_site *jobs; /* owned; set with FD_CODE_JOB */
     struct fd_code *next;     /* next in the list of all known code */
@@ -53,6 +55,16 @@ fd_code_saw(const PyCodeObject *code, uint32_t serial, uint32_t class_id)
         known->seen = serial;
         known->changes += known->class_id != 0 && known->class_id != class_id;
         known->class_id = class_id;
+    }
+}
+
+/* Note that a known code object has returned. */
+static inline void
+fd_code_returned(const PyCodeObject *code)
+{
+    fd_code *known = fd_frame_code_extra(code, fd_process.code_index);
+    if (known != NULL) {
+        known->returned = fd_process_serial();
     }
 }
 

@@ -1,8 +1,6 @@
 #include "capture/frames/frame_lines.h"
 
-#include <stddef.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include "capture/frames/memory_copies.h"
 
 enum { MOST_TABLE = 16 * 1024 };
 
@@ -85,16 +83,6 @@ fd_frame_line_in(const uint8_t *bytes, size_t size, int first_line,
     return 0;
 }
 
-/* Copy memory of this process, which may not exist. */
-static bool
-copy_memory(uint64_t address, void *to, size_t size)
-{
-    struct iovec local = {to, size};
-    struct iovec remote = {(void *)(uintptr_t)address, size};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0)
-        == (ssize_t)size;
-}
-
 uint32_t
 fd_frame_line_at(uint64_t address)
 {
@@ -102,16 +90,16 @@ fd_frame_line_at(uint64_t address)
     PyCodeObject code;
     PyVarObject head;
     uint8_t table[MOST_TABLE];
-    if (!copy_memory(address, &frame, sizeof frame)) {
+    if (!fd_copy_memory(address, &frame, sizeof frame)) {
         return 0;
     }
     uint64_t at = (uintptr_t)fd_frame_code(&frame);
-    if (!copy_memory(at, &code, sizeof code)
-        || !copy_memory((uintptr_t)code.co_linetable, &head, sizeof head)
+    if (!fd_copy_memory(at, &code, sizeof code)
+        || !fd_copy_memory((uintptr_t)code.co_linetable, &head, sizeof head)
         || head.ob_size <= 0 || head.ob_size > MOST_TABLE
-        || !copy_memory((uintptr_t)code.co_linetable
-                            + offsetof(PyBytesObject, ob_sval),
-                        table, (size_t)head.ob_size)) {
+        || !fd_copy_memory((uintptr_t)code.co_linetable
+                               + offsetof(PyBytesObject, ob_sval),
+                           table, (size_t)head.ob_size)) {
         return 0;
     }
     return fd_frame_line_in(table, (size_t)head.ob_size, code.co_firstlineno,

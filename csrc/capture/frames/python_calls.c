@@ -3,13 +3,12 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "capture/frames/notebook_calls.h"
+#include "capture/frames/thread_names.h"
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Number of frames that a match can add without an allocation. */
 enum { SHORT_WALK = 64 };
@@ -214,7 +213,9 @@ is_uncounted(const fd_thread *thread, const fd_frame *frame)
 }
 
 /* Return the tick at which a call began, by the stack before it is rebuilt, or
- * 0. Its entry was at the same depth or above. */
+ * 0. Its entry was at the same depth or above. A watched step does not update
+ * the stack: another call of a function that has returned may have the same
+ * frame. */
 static uint64_t
 start_before(const fd_thread *thread, const fd_code *known,
              const fd_frame *frame)
@@ -224,7 +225,8 @@ start_before(const fd_thread *thread, const fd_code *known,
     while (at < thread->earlier && tree->stack[at].owner != (uintptr_t)frame) {
         at++;
     }
-    if (at >= thread->earlier || tree->events.chunk != NULL) {
+    if (at >= thread->earlier || tree->events.chunk != NULL
+        || known->returned == thread->serial) {
         return 0; /* events of a timeline begin with the window */
     }
     const fd_entry *entry = &tree->stack[at];
@@ -403,51 +405,13 @@ match_frames(fd_thread *thread, fd_frame *current)
     }
 }
 
-/* Return a new reference to the name of the threading.Thread whose bootstrap
- * is the outermost frame, or NULL. It is read from the dict of the thread
- * object, without running code of the program. */
-static PyObject *
-python_name(fd_thread *thread, fd_frame *caller, fd_frame *frame)
-{
-    fd_frame *outermost = frame; /* not linked yet: `previous` is invalid */
-    for (fd_frame *at = caller; at != NULL;
-         at = fd_frame_python(at->previous)) {
-        outermost = at;
-    }
-    const PyCodeObject *code =
-        outermost != NULL ? fd_frame_code(outermost) : NULL;
-    if (code == NULL
-        || PyUnicode_CompareWithASCIIString(code->co_name, "_bootstrap") != 0
-        || fd_frame_local(outermost, 0) == NULL) {
-        return NULL;
-    }
-    fd_guard guard = fd_guard_enter(thread);
-    PyObject *self = fd_unboxed(fd_frame_local(outermost, 0));
-    PyObject *attributes =
-        self != NULL ? PyObject_GenericGetDict(self, NULL) : NULL;
-    PyObject *name =
-        fd_utf8_text_of(attributes != NULL && PyDict_Check(attributes)
-                            ? PyDict_GetItemString(attributes, "_name")
-                            : NULL);
-    PyErr_Clear();
-    Py_XDECREF(attributes); /* the thread object keeps a reference */
-    fd_guard_leave(&guard);
-    return name;
-}
-
-static bool
-thread_is_main(void)
-{
-    return syscall(SYS_gettid) == getpid();
-}
-
 static bool
 attach_thread(fd_thread *thread, fd_session *session, PyThreadState *state,
               fd_frame *caller, fd_frame *frame)
 {
-    PyObject *name = python_name(thread, caller, frame);
+    PyObject *name = fd_thread_name(thread, caller, frame);
     bool attached = fd_thread_attach(thread, session, fd_utf8(name, NULL));
-    thread->state = name != NULL || thread_is_main() ? state : NULL;
+    thread->state = name != NULL || fd_thread_is_main() ? state : NULL;
     Py_XDECREF(name);
     thread->frame = NULL;
     thread->unhooked = NULL;
@@ -523,6 +487,34 @@ fd_calls_prepare(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     return ready;
 }
 
+/* attach_thread for a thread whose stack is not used further. */
+static bool
+attach_unrecorded(fd_thread *thread, fd_session *session, PyThreadState *state,
+                  fd_frame *caller, fd_frame *frame)
+{
+    if (!attach_thread(thread, session, state, caller, frame)) {
+        return false;
+    }
+    thread->earlier = fd_tree_depth(thread->tree);
+    fd_tree_close(thread->tree, 0);
+    thread->tree->pending = 0;
+    thread->tree->record->running = FD_THREAD_RUNS;
+    return true;
+}
+
+void
+fd_calls_watch_thread(fd_thread *thread, PyThreadState *state, fd_frame *frame)
+{
+    fd_session *session = fd_process_active();
+    int error = errno;
+    if ((thread->tree == NULL || thread->serial != session->serial)
+        && attach_unrecorded(thread, session, state, NULL, frame)) {
+        thread->tree->record->running = FD_THREAD_WATCHED;
+        thread->earlier = 0;
+    }
+    errno = error;
+}
+
 static bool
 follow_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
               fd_frame *frame)
@@ -532,12 +524,9 @@ follow_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
         return false;
     }
     if (!fd_calls_is_following(thread)) {
-        if (!attach_thread(thread, session, state, caller, frame)) {
+        if (!attach_unrecorded(thread, session, state, caller, frame)) {
             return false;
         }
-        thread->earlier = fd_tree_depth(thread->tree);
-        fd_tree_close(thread->tree, 0);
-        thread->tree->pending = 0;
         thread->followed = fd_process_generation();
     }
     if (caller != thread->frame

@@ -63,6 +63,10 @@ fd_calls_following(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     return fd_calls_follow_from(state, caller, frame);
 }
 
+/* Attach a thread that begins in a watched step, with its outermost frame. */
+void fd_calls_watch_thread(fd_thread *thread, PyThreadState *state,
+                           fd_frame *frame);
+
 /* Return the id of the class of a call. Most methods have one. The class of
  * those with many (Module.__call__) follows from the calls inside them. */
 static inline uint32_t
@@ -87,6 +91,7 @@ fd_calls_follow(fd_thread *thread, const fd_code *known, const fd_frame *frame)
         thread->followed = 0; /* the next call handles it */
     }
     thread->frame = frame;
+    thread->follows++;
     if (depth < tree->record->capacity || fd_stack_make_room(tree)) {
         tree->stack[depth] = (fd_entry){
             .start = FD_FOLLOWED(known->id, now),

@@ -41,8 +41,8 @@ count_as_call(fd_tree *tree, uint32_t depth)
     }
 }
 
-static void
-mute_frame(fd_thread *thread, const fd_frame *frame)
+void
+fd_monitor_mute(fd_thread *thread, const fd_frame *frame)
 {
     thread->muted = frame;
     thread->busy = true;
@@ -59,7 +59,7 @@ enter_frame(fd_thread *thread, PyCodeObject *code, fd_frame *frame,
     }
     uint16_t special = known->special;
     if ((special & FD_CODE_MUTED) != 0) {
-        mute_frame(thread, frame);
+        fd_monitor_mute(thread, frame);
         return;
     }
     if ((special & FD_CODE_PLUMBING) == 0) {
@@ -134,10 +134,8 @@ handle_nvtx(fd_thread *thread, const fd_frame *frame, PyObject *result)
     Py_XDECREF(call.argument);
 }
 
-/* End the muted state if this is the end of the muted frame. Return whether it
- * is. */
-static bool
-unmute_frame(const fd_frame *frame)
+bool
+fd_monitor_unmute(const fd_frame *frame)
 {
     fd_thread *thread = fd_thread_self;
     if (thread == NULL || thread->muted != frame) {
@@ -148,10 +146,8 @@ unmute_frame(const fd_frame *frame)
     return true;
 }
 
-/* Handle the end of a call with FD_CODE_EVENTS, after its entry was closed,
- * because this may end the recording. */
-static void
-handle_return(uint16_t special)
+void
+fd_monitor_returned(uint16_t special)
 {
     fd_thread *thread = fd_thread_get();
     if (thread != NULL && !thread->busy) {
@@ -202,14 +198,14 @@ call_ended(PyObject *code, PyObject *result)
     const fd_code *known = fd_code_known((const PyCodeObject *)code);
     uint16_t special = known != NULL ? known->special : 0;
     if (purpose == FD_HOOK_FOLLOWING) {
-        unmute_frame(frame);
+        fd_monitor_unmute(frame);
         followed_left(frame, special);
     }
-    else if (!unmute_frame(frame)) {
+    else if (!fd_monitor_unmute(frame)) {
         frame_left(state, frame, special, result);
     }
     if ((special & FD_CODE_EVENTS) != 0) {
-        handle_return(special);
+        fd_monitor_returned(special);
     }
 }
 
@@ -228,7 +224,7 @@ follow_call(PyThreadState *state, PyCodeObject *code)
         return true;
     }
     if ((known->special & FD_CODE_MUTED) != 0) {
-        mute_frame(thread, frame);
+        fd_monitor_mute(thread, frame);
         return true;
     }
     if ((known->special & FD_CODE_PLUMBING) != 0) {
@@ -246,8 +242,8 @@ follow_call(PyThreadState *state, PyCodeObject *code)
     return true;
 }
 
-static void
-call_entered(PyObject *code, bool starts)
+void
+fd_monitor_entered(PyObject *code, bool starts)
 {
     PyThreadState *state = PyThreadState_Get();
     if (purpose == FD_HOOK_FOLLOWING
@@ -268,7 +264,7 @@ on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)self;
     (void)count;
     (void)names;
-    call_entered(args[0], true);
+    fd_monitor_entered(args[0], true);
     Py_RETURN_NONE;
 }
 
@@ -278,7 +274,7 @@ on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)self;
     (void)count;
     (void)names;
-    call_entered(args[0], false);
+    fd_monitor_entered(args[0], false);
     Py_RETURN_NONE;
 }
 
@@ -290,8 +286,8 @@ on_throw(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     (void)self;
     (void)count;
     (void)names;
-    call_entered(args[0],
-                 !fd_frame_has_started(fd_frame_current(PyThreadState_Get())));
+    fd_monitor_entered(
+        args[0], !fd_frame_has_started(fd_frame_current(PyThreadState_Get())));
     Py_RETURN_NONE;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "capture/hooks/frame_hook.h"
+#include "capture/process/thread.h"
 
 /* Register the callbacks, or change their work to `hook`. Return FD_ECONFLICT
  * if no tool id is free; the message names the tools that use them. Sets no
@@ -18,5 +19,21 @@ fd_status fd_monitor_install(fd_hook hook, fd_error *error);
 void fd_monitor_pause(void);
 
 void fd_monitor_remove(void);
+
+/* Parts of the callbacks, for watched_steps.c (Python 3.12 and later). */
+
+/* Handle the start of a call, or a resume. */
+void fd_monitor_entered(PyObject *code, bool starts);
+
+/* Record nothing until the end of the frame. */
+void fd_monitor_mute(fd_thread *thread, const fd_frame *frame);
+
+/* End the muted state if this is the end of the muted frame. Return whether it
+ * is. */
+bool fd_monitor_unmute(const fd_frame *frame);
+
+/* Handle the end of a call with FD_CODE_EVENTS, after its entry was closed,
+ * because this may end the recording. */
+void fd_monitor_returned(uint16_t special);
 
 #endif

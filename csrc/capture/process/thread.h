@@ -37,6 +37,7 @@ typedef struct fd_thread {
     const fd_frame *muted;    /* see FD_CODE_MUTED; used by the monitor only */
     uint32_t earlier; /* number of entries before the stack was rebuilt for a
                          new generation; 0: it is not being rebuilt */
+    uint32_t follows; /* calls followed since it began a window */
     uint32_t beyond;  /* open calls without an entry: the stack is full */
     uint32_t pins;    /* open guards of this thread */
     bool busy;        /* inside a slow path of the hooks, or muted */

@@ -198,6 +198,17 @@ fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
 }
 
 void
+fd_monitoring_restart(void)
+{
+    PyObject *pending = fd_take_exception();
+    PyObject *module = sys_monitoring();
+    if (module != NULL) {
+        call_done(PyObject_CallMethod(module, "restart_events", NULL));
+    }
+    fd_put_exception(pending);
+}
+
+void
 fd_monitoring_close(int *tool, const fd_monitored *events, size_t count)
 {
     if (*tool < 0) {

@@ -42,6 +42,10 @@ PyObject *fd_monitoring_constant(const char *name);
 bool fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
                           bool on);
 
+/* Report disabled locations again, of all tools of the process: locations that
+ * a tool has disabled stay so for the next tool with its id. */
+void fd_monitoring_restart(void);
+
 /* Release the id, if there is one, and set it to -1. Local events must have
  * been removed. */
 void fd_monitoring_close(int *tool, const fd_monitored *events, size_t count);

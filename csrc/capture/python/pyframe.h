@@ -31,6 +31,8 @@
 #endif
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x03100000
 #error "fastdispatch supports CPython 3.11 to 3.15"
@@ -187,6 +189,69 @@ fd_frame_current(const PyThreadState *thread)
 #else
     return thread->cframe->current_frame;
 #endif
+}
+
+/* Frames of other threads, in copies of their memory that was read without the
+ * GIL: nothing that they refer to may be read directly. */
+
+/* Return the address of the latest Python thread of the process; the others
+ * follow by `next`. */
+static inline uint64_t
+fd_frame_first_thread(void)
+{
+    return (uintptr_t)PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+}
+
+/* Return the address that has the address of the current frame. */
+static inline uint64_t
+fd_frame_place_of_current(uint64_t thread, const PyThreadState *copy)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    (void)copy;
+    return thread + offsetof(PyThreadState, current_frame);
+#else
+    (void)thread;
+    return (uintptr_t)copy->cframe + offsetof(_PyCFrame, current_frame);
+#endif
+}
+
+/* Return the address of a local variable of a frame, and the value that is
+ * stored there as the address of an object. */
+static inline uint64_t
+fd_frame_place_of_local(uint64_t frame, int at)
+{
+    return frame + offsetof(fd_frame, localsplus)
+         + (uint64_t)at * sizeof((fd_frame *)NULL)->localsplus[0];
+}
+
+static inline uint64_t
+fd_frame_untagged(uint64_t value)
+{
+    return PY_VERSION_HEX >= 0x030E0000 ? value & ~UINT64_C(3) : value;
+}
+
+/* Return whether a frame may belong to a Python function, by its own memory:
+ * the condition on its code is separate. */
+static inline bool
+fd_frame_may_be_python(const fd_frame *copy)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return copy->owner != FD_FRAME_OF_INTERPRETER;
+#else
+    (void)copy;
+    return true;
+#endif
+}
+
+/* Return whether a copy of the code of such a frame is code of a function that
+ * has started and executes one of its instructions. */
+static inline bool
+fd_frame_runs_code(fd_frame *copy, const PyCodeObject *code)
+{
+    int at = _PyInterpreterFrame_LASTI(copy);
+    return Py_IS_TYPE((const PyObject *)code, &PyCode_Type)
+        && code->co_filename != code->co_name && at >= code->_co_firsttraceable
+        && at < Py_SIZE(code);
 }
 
 /* Evaluate a frame without consuming c_recursion_remaining. Otherwise a hooked

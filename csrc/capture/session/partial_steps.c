@@ -2,16 +2,20 @@
 
 #include "capture/frames/code_nodes.h"
 #include "capture/frames/frame_lines.h"
+#include "capture/frames/frame_walk.h"
 #include "recording/recording.h"
 
 enum {
     /* Programs that create code all the time would record every step. */
     FIRST_RESTS = 64,
     STEPS_PER_REST = 64,
-    LONG_STEP = 8,    /* times the mean: longer ones are cut */
-    WINDOWS = 100,    /* windows in the time of the patience */
-    CALL_NS = 100,    /* assumed cost of a call, to choose the windows */
-    MOST_SKIPPED = 64 /* one window in this many is recorded at least */
+    LONG_STEP = 8,     /* times the mean: longer ones are cut */
+    WINDOWS = 100,     /* windows in the time of the patience */
+    CALL_NS = 100,     /* assumed cost of a call, to choose the windows */
+    MOST_SKIPPED = 64, /* one window in this many is recorded at least */
+    /* To follow this many calls costs as much as to switch events of
+     * sys.monitoring off and on. */
+    CALLS_PER_SWITCH = PY_VERSION_HEX >= 0x030E0000 ? 20000 : 5000
 };
 
 /* Return the patience in ticks. */
@@ -34,13 +38,29 @@ start_watch(fd_session *session)
 {
     if (session->hold != NULL) {
         session->watch.line_of = fd_frame_line_at;
+        session->watch.calls_of = fd_frame_walk;
         fd_thread_watch_start(&session->watch, session->recording);
     }
+}
+
+/* A pending call: follow calls again, because the watch has ended. */
+static int
+follow_again(void *unused)
+{
+    (void)unused;
+    fd_session *session = fd_process_active();
+    if (session != NULL && !session->running && session->partial.watched) {
+        fd_window_follow(session);
+    }
+    return 0;
 }
 
 void
 fd_partial_forked(const fd_session *session)
 {
+    if (session->partial.watched) {
+        Py_AddPendingCall(follow_again, NULL);
+    }
     uint64_t soon = fd_clock_ticks() + (uint64_t)fd_clock_hertz();
     uint64_t deadline = session->partial.deadline;
     atomic_store_explicit(&fd_process.deadline,
@@ -80,11 +100,29 @@ longest_step(const fd_session *session, uint64_t now)
     return longest > patience_ticks(plan) ? longest : patience_ticks(plan);
 }
 
+/* Follow the calls of an unrecorded step, or leave them to the watch. */
+static void
+choose_followers(fd_session *session)
+{
+    bool watch = session->partial.budget > 0 && !session->on_hold
+              && (session->partial.watched
+                  || fd_thread_self->follows >= CALLS_PER_SWITCH);
+    if (watch && !session->partial.watched) {
+        fd_window_watch(session);
+    }
+    else if (!watch && session->partial.watched) {
+        fd_window_follow(session);
+    }
+}
+
 void
 fd_partial_step(fd_session *session)
 {
     uint64_t now = fd_clock_ticks();
     start_watch(session);
+    if (!session->running && fd_thread_self != NULL) {
+        choose_followers(session);
+    }
     set_deadline(session, session->partial.budget > 0 && session->running
                               ? now + longest_step(session, now)
                               : UINT64_MAX);

@@ -2,11 +2,13 @@
 
 #include "capture/engines/engine_pipeline.h"
 #include "capture/frames/constructors.h"
+#include "capture/frames/frame_walk.h"
 #include "capture/frames/python_calls.h"
 #include "capture/hooks/c_calls.h"
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
+#include "capture/hooks/watched_steps.h"
 #include "capture/operators/records.h"
 #include "capture/timers/call_timers.h"
 #include "recording/recording.h"
@@ -23,6 +25,7 @@ fd_window_hook(const fd_session *session, bool following)
         fd_frame_hook_install(hook);
     }
     else if (session->calls == FD_CALLS_MONITOR) {
+        fd_watched_steps_end();
         if (fd_monitor_install(hook, NULL) != FD_OK) {
             fd_file_count(&session->recording->file, FD_COUNT_HOOK_LOST);
         }
@@ -37,6 +40,7 @@ fd_window_remove_hook(const fd_session *session)
     }
     else if (session->calls == FD_CALLS_MONITOR) {
         fd_monitor_remove();
+        fd_watched_steps_close();
     }
 }
 
@@ -45,6 +49,7 @@ fd_window_unhook(const fd_session *session)
 {
     if (session->calls == FD_CALLS_MONITOR) {
         fd_monitor_pause();
+        fd_watched_steps_end();
     }
     else {
         fd_window_remove_hook(session);
@@ -62,6 +67,10 @@ fd_window_begin(fd_session *session)
     fd_steps_begin(&session->steps, session->step, session->measures.began);
     session->running = true;
     session->unhooked = false;
+    session->partial.watched = false;
+    if (fd_thread_self != NULL) {
+        fd_thread_self->follows = 0;
+    }
     fd_process_next_generation();
     fd_timers_window(session, fd_thread_self);
     if (fd_process_active() != session) {
@@ -86,9 +95,23 @@ fd_window_mark(const fd_session *session)
                                                          : FD_STATE_PAUSED;
 }
 
-void
-fd_window_follow(const fd_session *session)
+bool
+fd_window_watch(fd_session *session)
 {
+    if (session->calls != FD_CALLS_MONITOR || !session->watch.running
+        || !fd_frame_walk_is_possible() || !fd_watched_steps_begin()) {
+        return false;
+    }
+    fd_process_next_generation();
+    session->partial.watched = true;
+    fd_recording_watch(session->recording);
+    return true;
+}
+
+void
+fd_window_follow(fd_session *session)
+{
+    session->partial.watched = false;
     PyThreadState *state = PyThreadState_Get();
     fd_process_next_generation();
     fd_window_hook(session, true);

@@ -22,7 +22,11 @@ void fd_window_begin(fd_session *session);
 void fd_window_end(fd_session *session);
 
 /* Keep the stacks of open calls while nothing is recorded. */
-void fd_window_follow(const fd_session *session);
+void fd_window_follow(fd_session *session);
+
+/* Leave the stacks of open calls to the watch, which finds them once a second.
+ * Return false if this is not possible. */
+bool fd_window_watch(fd_session *session);
 
 /* Store the state between windows: an unrecorded step of a budget is part of
  * a running recording. */

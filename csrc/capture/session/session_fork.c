@@ -3,6 +3,7 @@
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
+#include "capture/hooks/watched_steps.h"
 #include "capture/memory/memory_reports.h"
 #include "capture/session/partial_steps.h"
 #include "capture/session/session.h"
@@ -66,6 +67,7 @@ fd_session_forked(void)
 {
     fd_frame_hook_remove();
     fd_monitor_remove();
+    fd_watched_steps_close();
     fd_c_calls_close();
     fd_collections_ignore();
     fd_constructors_release();

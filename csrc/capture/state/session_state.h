@@ -74,6 +74,7 @@ typedef struct fd_partial_plan {
     bool rest;         /* only the rest of this step is recorded, and the step
                           is not a recorded one */
     uint32_t rests;    /* number of times that it was */
+    bool watched;      /* the watch looks for the open calls of this step */
     uint32_t cuts;     /* number of recorded steps that were too long */
     uint32_t windows;  /* number of windows of time so far */
     uint64_t opened;   /* tick at which the latest one began to be recorded, */

@@ -59,6 +59,7 @@ static const uint32_t record_bytes[] = {
     [FD_CHUNK_KERNELS] = sizeof(fd_kernel_record),
     [FD_CHUNK_KERNEL_EVENTS] = sizeof(fd_kernel_event),
     [FD_CHUNK_LINES] = sizeof(fd_open_line),
+    [FD_CHUNK_WATCHED] = sizeof(fd_entry),
 };
 
 /* Return the size of the records of a kind, 0 for unknown kinds. */
@@ -143,6 +144,17 @@ add_view(fd_chunks *chunks, fd_chunk_view *view, size_t end)
     return status;
 }
 
+/* Return whether the records of a chunk that is filled again and again have
+ * not changed since its header was read. */
+static bool
+is_unchanged(const fd_chunks *chunks, const fd_chunk_view *view)
+{
+    fd_chunk now;
+    atomic_thread_fence(memory_order_acquire);
+    return take_header(chunks, view->header.offset, &now)
+        && now.used >= view->used && now.first == view->header.first;
+}
+
 /* Copy a chunk in its current state. Offset and layout are those of the header
  * that was checked before. */
 static fd_status
@@ -176,6 +188,10 @@ add_chunk(fd_chunks *chunks, const fd_chunk *found)
                                                  : view.used;
         }
         view.records = to;
+    }
+    if (found->kind == FD_CHUNK_WATCHED) {
+        view.header.partner = now.partner;
+        view.used = is_unchanged(chunks, &view) ? view.used : 0;
     }
     return add_view(chunks, &view, end);
 }
@@ -268,7 +284,6 @@ fd_status
 fd_chunks_events(fd_chunks *chunks, const fd_chunk_view *view,
                  const void **records)
 {
-    fd_chunk now;
     size_t at = view->header.offset;
     size_t size = (size_t)view->used * view->header.record_bytes;
     *records = NULL;
@@ -280,10 +295,9 @@ fd_chunks_events(fd_chunks *chunks, const fd_chunk_view *view,
             return FD_ENOMEM;
         }
     }
-    size_t got = fd_chunks_take(chunks, chunks->events, size, at + sizeof now);
-    atomic_thread_fence(memory_order_acquire);
-    if (got == size && take_header(chunks, at, &now) && now.used >= view->used
-        && now.first == view->header.first) {
+    size_t got =
+        fd_chunks_take(chunks, chunks->events, size, at + sizeof(fd_chunk));
+    if (got == size && is_unchanged(chunks, view)) {
         *records = chunks->events;
     }
     return FD_OK;

@@ -1,3 +1,4 @@
+#include "recording/followed_call.h"
 #include "recording/wait_kinds.h"
 #include "trace/reader/recording_reading.h"
 
@@ -25,13 +26,35 @@ sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
     return FD_OK;
 }
 
+/* Return the calls of a thread that the latest look has found. */
+static const fd_entry *
+watched_calls(const fd_reading *r, const fd_thread_record *record,
+              uint32_t *depth)
+{
+    uint64_t look = fd_chunks_header(&r->file)->seen_alive;
+    FOR_EACH_CHUNK(r, FD_CHUNK_WATCHED, view)
+    {
+        if (view->header.owner == fd_reading_id(r, record)
+            && view->header.partner == record->system_id
+            && view->header.first >= look) {
+            *depth = view->used;
+            return view->records;
+        }
+    }
+    *depth = 0;
+    return NULL;
+}
+
 const fd_entry *
 fd_reading_stack(const fd_reading *r, const fd_thread_record *record,
                  uint32_t *depth)
 {
+    if (record->running == FD_THREAD_WATCHED) {
+        return watched_calls(r, record, depth);
+    }
     *depth = record->depth;
     uint64_t end = record->stack + (uint64_t)*depth * sizeof(fd_entry);
-    if (record->running == 0 || *depth > record->capacity
+    if (record->running == FD_THREAD_NONE || *depth > record->capacity
         || record->stack < FD_PAGE || record->stack % sizeof(uint64_t) != 0
         || end > r->file.size || end < record->stack) {
         *depth = 0;
@@ -59,6 +82,21 @@ line_of_entry(const fd_reading *r, const fd_thread_record *record,
     return 0;
 }
 
+/* Return the tick up to which the ages of followed calls count. Of a watched
+ * thread it is the latest look, in the units of a start, because a call may
+ * have ended since. `last` is the start of the innermost one. */
+static uint64_t
+end_of_followed(const fd_reading *r, const fd_thread_record *record,
+                uint64_t last)
+{
+    const fd_header *header = fd_chunks_header(&r->file);
+    if (record->running == FD_THREAD_WATCHED) {
+        return fd_followed_tick(FD_FOLLOWED(0, header->seen_alive),
+                                header->start.ticks);
+    }
+    return last > r->alive ? last : r->alive;
+}
+
 static fd_status
 read_followed_calls(fd_reading *r, const fd_thread_record *record)
 {
@@ -67,16 +105,17 @@ read_followed_calls(fd_reading *r, const fd_thread_record *record)
     uint64_t last = found.count > 0
                       ? fd_reading_followed_start(r, found.list[0].entry)
                       : 0;
-    uint64_t until = last > r->alive ? last : r->alive;
+    uint64_t until = end_of_followed(r, record, last);
     uint32_t depth;
     const fd_entry *entries = fd_reading_stack(r, record, &depth);
     while (found.count > 0 && status == FD_OK) {
         const fd_followed_call *at = &found.list[--found.count];
         uint64_t start = fd_reading_followed_start(r, at->entry);
-        fd_open_call call = {r->rank->threads.count - 1, r->map[at->raw],
-                             fd_reading_ns(r, until - start),
-                             line_of_entry(r, record, at->entry,
-                                           (uint32_t)(at->entry - entries))};
+        fd_open_call call = {
+            r->rank->threads.count - 1, r->map[at->raw],
+            fd_reading_ns(r, until > start ? until - start : 0),
+            line_of_entry(r, record, at->entry,
+                          (uint32_t)(at->entry - entries))};
         if (call.context != 0) {
             status = fd_vector_push(&r->rank->open, call);
         }
@@ -117,7 +156,7 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
     fd_trace_thread thread = {
         .system_id = record->system_id,
         .root = fd_reading_context(r, record->root),
-        .running = record->running != 0,
+        .running = record->running != FD_THREAD_NONE,
         .served = record->served,
         .covered = fd_reading_ns(r, record->covered + running),
         .self = fd_reading_ns(r, self),

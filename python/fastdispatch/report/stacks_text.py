@@ -23,7 +23,7 @@ def lines(groups: list[StackGroup], incomplete: Sequence[str] = (), *, everythin
 
 def head(group: StackGroup, threads: int) -> str:
     first = group.first
-    where = _since(sorted(stack.age for stack in group.stacks), first.state == "killed") + f"in {first.calls[-1]}"
+    where = _since(sorted(stack.age for stack in group.stacks)) + f"in {first.calls[-1]}"
     steps = sorted({stack.step for stack in group.stacks})
     step = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
     state = "" if first.state == "running" else f", {first.state}"
@@ -39,13 +39,13 @@ def head(group: StackGroup, threads: int) -> str:
     return f"rank{plural} {ranks}{of}{thread}{state}: {step}, {where}"
 
 
-def _since(ages: Sequence[int], killed: bool) -> str:
-    """Return for how long the innermost calls have run: nothing is known of one that began after the last sign of life
-    of a killed process."""
-    if killed and not ages[-1]:
+def _since(ages: Sequence[int]) -> str:
+    """Return for how long the innermost calls have run at least: the process may have been killed after its last sign
+    of life, or looks for its open calls only once a second. Nothing is known of one that began after that."""
+    if not ages[-1]:
         return ""
     long = seconds(ages[0]) if len(ages) == 1 else f"{seconds(ages[0])} to {seconds(ages[-1])}"
-    return f"for at least {long} " if killed else f"for {long} "
+    return f"for at least {long} "
 
 
 def _placed(call: str, line: int) -> str:

@@ -1,6 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
+#include "recording/followed_call.h"
 #include "recording/thread_watch.h"
 
 #include <pthread.h>
@@ -97,6 +98,53 @@ a_thread_that_stands_still(void)
     EQUAL(rank->open.list[0].line, 5);
 }
 
+/* Two calls of functions with these numbers of code. */
+static uint32_t
+calls_of(uint32_t system_id, fd_entry *entries, uint32_t capacity)
+{
+    uint32_t count = system_id != 0 && capacity > 2 ? 2 : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i] = (fd_entry){.start = FD_FOLLOWED(5 + i, 0),
+                                .owner = 77 + i,
+                                .flags = FD_ENTRY_FRAME | FD_ENTRY_CONTRACTED
+                                       | FD_ENTRY_FOLLOWED};
+    }
+    return count;
+}
+
+/* The stack in the file has other calls, which ended. */
+static void
+calls_that_the_watch_finds(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    fd_thread_watch watch = {.recording = f.recording, .calls_of = calls_of};
+    const char *names[] = {"f", "g"};
+    for (uint32_t i = 0; i < 2; i++) {
+        fixture_enter_node(f.main, fixture_function(&f, names[i], 0))->callee =
+            5 + i;
+    }
+    fixture_enter_node(f.main, fixture_function(&f, "ended", 0));
+    f.main->stack[0].owner = 77;
+    f.main->record->system_id = (uint32_t)syscall(SYS_gettid);
+    fd_recording_watch(f.recording);
+    EQUAL(f.main->record->running, FD_THREAD_WATCHED);
+    OK(fixture_reload(&f, &trace));
+    EQUAL(trace->ranks.list[0].open.count, 0); /* before the first look */
+    fd_trace_free(trace);
+    trace = NULL;
+    fixture_work(1 << (FD_FOLLOWED_UNIT_SHIFT + 1));
+    fd_thread_watch_look(&watch);
+    OK(fixture_reload(&f, &trace));
+    fd_vector_clear(&watch.threads);
+    EQUAL(trace->ranks.list[0].open.count, 2);
+    const fd_open_call *calls = trace->ranks.list[0].open.list;
+    EQUAL(calls[0].context, fixture_find(trace, "f"));
+    EQUAL(calls[1].context, fixture_find(trace, "g"));
+    CHECK(calls[0].age > 0 && calls[1].age == 0); /* known, and new */
+    fd_tree_start(f.main);
+    EQUAL(f.main->record->running, FD_THREAD_RUNS);
+}
+
 static void
 a_thread_that_runs(void)
 {
@@ -126,5 +174,5 @@ starts_and_ends(void)
     fd_thread_watch_clear(&watch);
 }
 
-RUN(ABSORBS(a_thread_that_stands_still), ABSORBS(a_thread_that_runs),
-    TEST(starts_and_ends))
+RUN(ABSORBS(a_thread_that_stands_still), ABSORBS(calls_that_the_watch_finds),
+    ABSORBS(a_thread_that_runs), TEST(starts_and_ends))

@@ -1,11 +1,13 @@
 """Steps that a budget skips: where the program is, and code that runs for the first time."""
 
 import os
+import struct
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -17,32 +19,50 @@ from tests.oracle.counting import CallCounter
 
 SOURCES = ["frame"] if sys.version_info < (3, 12) else ["frame", "monitor"]
 
+MAGIC = b"\0fdchunk"
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_where_every_thread_is(source: str, tmp_path: Path) -> None:
+#: Calls of a step after which ``monitor`` leaves the open calls to the watch.
+MANY = 4000
+
+#: With few calls, all sources follow each of them.
+WAYS = [(source, 0) for source in SOURCES] + [("monitor", MANY)] * ("monitor" in SOURCES)
+
+
+def is_watched(folder: Path) -> bool:
+    """Return whether the watch has found calls: docs/formats/recording.md."""
+    data = (folder / "rank00000.fd").read_bytes()
+    chunks = (at for at in range(4096, len(data), 4096) if data[at : at + 8] == MAGIC)
+    return 24 in [struct.unpack_from("I", data, at + 24)[0] for at in chunks]
+
+
+@pytest.mark.parametrize(("source", "calls"), WAYS)
+def test_where_every_thread_is(source: str, calls: int, tmp_path: Path) -> None:
     def stand_still() -> bool:
         return [stack.calls[-1] for stack in live.stacks(str(tmp_path))].count("standing_still.py:[]:wait") == 2
 
     def lines_are_known() -> bool:
         return all(all(stack.lines) for stack in live.stacks(str(tmp_path)))
 
-    with processes.killed("standing_still.py", tmp_path, source):
+    with processes.killed("standing_still.py", tmp_path, source, str(calls)):
         processes.wait_for(stand_still)
         processes.wait_for(lines_are_known)
         running = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     killed = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
     file = "standing_still.py"
+    assert is_watched(tmp_path) == (calls > 0)
     assert [{stack.state for stack in of.values()} for of in (running, killed)] == [{"running"}, {"killed"}]
     for found in (running, killed):
         main = found["main"]
         assert main.step == 200
-        expected = [f"{file}:[]:<module>", f"{file}:[]:train", f"{file}:[Layer]:forward", f"{file}:[]:wait"]
+        calls_of_main = ("[]:<module>", "[]:train", "[Layer]:forward", "[Layer]:block", "[]:wait")
+        expected = [f"{file}:{call}" for call in calls_of_main]
         assert [call for call in main.calls if call.startswith(file)] == expected
         (producer,) = (stack for role, stack in found.items() if role.startswith("producer"))
         expected = [f"{file}:[]:produce", f"{file}:[]:numbers", f"{file}:[]:wait"]
         assert [call for call in producer.calls if call.startswith(file)] == expected
     source_lines = (processes.ISOLATED / file).read_text(encoding="utf-8").splitlines()
-    at = ("train()", "block.forward(number if block is blocks[1] else 0)", "wait(number)", "time.sleep(1000)")
+    forward = "block.forward(number if block is blocks[1] else 0)"
+    at = ("train()", forward, "self.block(number)", "wait(number)", "time.sleep(1000)")
     for found in (running, killed):
         lines = [line for call, line in zip(found["main"].calls, found["main"].lines, strict=True) if file in call]
         assert [source_lines[line - 1].strip() for line in lines] == list(at)
@@ -55,10 +75,17 @@ class Run:
 
     STEPS = 300
 
+    def __init__(self, calls: int) -> None:
+        self.calls = calls  # besides
+
     def leaf(self, number: int) -> int:
         return number + 1
 
+    def more(self) -> None: ...
+
     def step(self, number: int) -> int:
+        for _ in range(self.calls):
+            self.more()
         return self.leaf(number) + sum(self.leaf(each) for each in self.each())
 
     def each(self) -> Iterator[int]:
@@ -85,20 +112,20 @@ class Run:
         return found
 
 
-def recorded(tmp_path: Path, source: str, **options: object) -> tuple[int, fastdispatch.Trace]:
-    with fastdispatch.CallGraph(tmp_path, ops="off", calls=source, **options) as graph:  # type: ignore[arg-type]
-        found = Run().train(graph.step)
-    return found, fastdispatch.load(tmp_path)
+def recorded(folder: Path, source: str, calls: int, **options: object) -> tuple[int, fastdispatch.Trace]:
+    with fastdispatch.CallGraph(folder, ops="off", calls=source, **options) as graph:  # type: ignore[arg-type]
+        found = Run(calls).train(graph.step)
+    return found, fastdispatch.load(folder)
 
 
 def own(calls: Counter[str]) -> Counter[str]:
     return Counter({key.rpartition(":")[2]: count for key, count in calls.items() if "test_unrecorded_steps" in key})
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_the_call_graph_is_complete_and_counts_are_of_recorded_steps(source: str, tmp_path: Path) -> None:
-    whole, every = recorded(tmp_path / "all", source, steps="all")
-    found, some = recorded(tmp_path / "some", source, budget=1e-9)
+@pytest.mark.parametrize(("source", "calls"), WAYS)
+def test_the_call_graph_is_complete_and_counts_are_of_recorded_steps(source: str, calls: int, tmp_path: Path) -> None:
+    whole, every = recorded(tmp_path / "all", source, calls, steps="all")
+    found, some = recorded(tmp_path / "some", source, calls, budget=1e-9)
     assert found == whole
     assert {edge for edge in traces.edges(some) if "step" not in edge} == {
         edge for edge in traces.edges(every) if "step" not in edge
@@ -106,18 +133,60 @@ def test_the_call_graph_is_complete_and_counts_are_of_recorded_steps(source: str
     (rank,) = some.ranks
     assert (rank["steps"], rank["run_steps"], rank["state"]) == (FIRST + SETTLED, Run.STEPS, "stopped")
     counter = CallCounter()
-    counter.run(lambda: [Run().step(number) for number in range(rank["steps"])])
-    exact, calls = own(counter.calls), own(traces.calls(some, "key"))
-    assert calls["step"] == exact["step"]
+    counter.run(lambda: [Run(calls).step(number) for number in range(rank["steps"])])
+    exact, counts = own(counter.calls), own(traces.calls(some, "key"))
+    assert (counts["step"], counts["more"]) == (exact["step"], exact["more"])
     # New functions count from their first call on, and so do calls from new places.
-    assert {name: calls[name] for name in ("evaluate", "score", "last")} == {"evaluate": 1, "score": 1, "last": 1}
-    assert calls["leaf"] == exact["leaf"] + 3
+    assert {name: counts[name] for name in ("evaluate", "score", "last")} == {"evaluate": 1, "score": 1, "last": 1}
+    assert counts["leaf"] == exact["leaf"] + 3
     assert own(traces.calls(every, "key"))["step"] == Run.STEPS
+
+
+@pytest.mark.skipif("monitor" not in SOURCES, reason="sys.monitoring is new in 3.12")
+def test_counts_of_recorded_steps_between_watched_ones(tmp_path: Path) -> None:
+    _, trace = recorded(tmp_path, "monitor", MANY, budget=0.4)
+    steps, counts = trace.ranks[0]["steps"], own(traces.calls(trace, "key"))
+    assert (counts["step"], counts["more"]) == (steps, steps * MANY)
+
+
+@pytest.mark.skipif("monitor" not in SOURCES, reason="sys.monitoring is new in 3.12")
+def test_other_tools_in_watched_steps(tmp_path: Path) -> None:
+    """What another tool disables stays so, and a profile function gets all events."""
+    run, monitoring = Run(MANY), sys.monitoring
+    starts: Counter[str] = Counter()
+    profiled: Counter[tuple[str, str]] = Counter()
+
+    def started(code: CodeType, offset: int) -> object:
+        starts[code.co_qualname] += 1
+        return monitoring.DISABLE
+
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="monitor", budget=1e-9) as graph:
+        monitoring.use_tool_id(0, "another tool")
+        try:
+            for number in range(100):
+                run.step(number)
+                if number == 60:
+                    monitoring.register_callback(0, monitoring.events.PY_START, started)
+                    monitoring.set_events(0, monitoring.events.PY_START)
+                if number == 90:
+                    sys.setprofile(lambda frame, event, arg: profiled.update([(frame.f_code.co_name, event)]))
+                    run.step(number)
+                    sys.setprofile(None)
+                    run.evaluate()
+                graph.step()
+        finally:
+            monitoring.set_events(0, 0)
+            monitoring.register_callback(0, monitoring.events.PY_START, None)
+            monitoring.free_tool_id(0)
+    assert {starts[f"Run.{name}"] for name in ("step", "more", "leaf", "evaluate", "score")} == {1}
+    assert profiled["more", "call"] == profiled["more", "return"] == MANY
+    counts = own(traces.calls(fastdispatch.load(tmp_path), "key"))
+    assert (counts["step"], counts["evaluate"]) == (FIRST + SETTLED, 1)
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_times_add_up(source: str, tmp_path: Path) -> None:
-    _, trace = recorded(tmp_path, source, budget=1e-9)
+    _, trace = recorded(tmp_path, source, 0, budget=1e-9)
     (rank,) = trace.ranks
     threads = rank["threads"]
     assert all(abs(a - b) <= 1000 for a, b in zip(threads["covered"], threads["self"], strict=True))
