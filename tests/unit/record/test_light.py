@@ -79,7 +79,8 @@ def test_a_finding_without_its_package_is_not_decided(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["report --json out", "stacks out", "doctor", "export folded out -o out.txt", "--help"]
+    "command",
+    ["report --json out", "stacks out", "doctor", "export folded out -o out.txt", "svg out -o x.dot", "--help"],
 )
 def test_other_commands_need_no_package(command: str, run: Path) -> None:
     done = without_view(*command.split(), folder=run)
