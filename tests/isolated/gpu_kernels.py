@@ -19,6 +19,27 @@ import torch
 import fastdispatch
 from fastdispatch.record import doctor
 
+_calls: list[Callable[[], None]] = []
+
+
+@torch.library.custom_op("standin::launch", mutates_args=())
+def _launch(x: torch.Tensor) -> torch.Tensor:
+    _calls.pop()()
+    return x.clone()
+
+
+_launch.register_fake(lambda x: torch.empty_like(x))
+
+
+@torch.compile(backend="eager")
+def region(x: torch.Tensor) -> torch.Tensor:
+    return torch.ops.standin.launch(2 * x)
+
+
+# Compiled before PyTorch seems to have a GPU.
+_calls.append(lambda: None)
+region(torch.ones(4))
+
 folder, out = sys.argv[1:3]
 ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
 ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
@@ -91,16 +112,26 @@ def moved(records: bytes, offset: int) -> bytes:
     return bytes(made)
 
 
-def replay(name: str, *, today: bool = False) -> Callable[[fastdispatch.CallGraph], None]:
+def in_region(make_calls: Callable[[], None]) -> None:
+    _calls.append(make_calls)
+    region(torch.ones(4))
+
+
+def replay(
+    name: str, *, today: bool = False, around: Callable[[Callable[[], None]], None] = lambda make_calls: make_calls()
+) -> Callable[[fastdispatch.CallGraph], None]:
     """Make the calls of a real program, and return its records, unchanged or with times after the calls."""
     calls = json.loads(gzip.decompress((RECORDS / f"{name}.json.gz").read_bytes()))
     raw = gzip.decompress((RECORDS / f"{name}.bin.gz").read_bytes())
 
+    def make_calls() -> None:
+        for launch in calls["launches"]:
+            cupti.standin_cupti_call(*launch)
+
     def run(graph: fastdispatch.CallGraph) -> None:
         for pointer, text in calls["names"]:
             cupti.standin_cupti_name(pointer, text.encode())
-        for launch in calls["launches"]:
-            cupti.standin_cupti_call(*launch)
+        around(make_calls)
         at = 0
         offset = time.time_ns() + 1_000_000 - struct.unpack_from("<Q", raw, 8 + 16)[0] if today else 0
         while at < len(raw):
@@ -177,6 +208,7 @@ RUNS = {
     "traces": (lambda graph: train(graph, 3), {"steps": "all", "et": True}),
     "profile": (profile, {"steps": "all"}),
     "captured": (captured, {"steps": "all", "timeline": True}),
+    "region": (replay("compiled", around=in_region), {"steps": "all"}),
     "threads": (threads, {"steps": "all"}),
     "fork": (fork, {"steps": "all"}),
     **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", *REFUSALS)},

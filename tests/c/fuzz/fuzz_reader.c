@@ -4,6 +4,7 @@
 #include "et/readers/from_recording.h"
 #include "events/tools/timeline_check.h"
 #include "events/tools/timeline_merge.h"
+#include "gpu/kernel_figures.h"
 #include "pipeline/iteration_plans.h"
 #include "recording/operator_log.h"
 #include "trace/reader/recording_reader.h"
@@ -95,6 +96,31 @@ operate(fixture *f, const char *schema)
     return status;
 }
 
+/* Add kernels, copies and fills, in the timeline, too. */
+static void
+add_kernels(fixture *f)
+{
+    static const int kinds[] = {FD_CUPTI_KERNEL, FD_CUPTI_COPY, FD_CUPTI_FILL};
+    fd_kernel_figures figures;
+    fd_kernel_figures_init(&figures, f->recording);
+    for (uint32_t i = 0; i < 6; i++) {
+        fd_kernel_sample sample = {
+            .record = {.kind = kinds[i % 3],
+                       .name = "gemm",
+                       .stream = i,
+                       .correlation = i + 1,
+                       .bytes = 64,
+                       .start = figures.anchor.realtime_ns + 1000 * i,
+                       .end = figures.anchor.realtime_ns + 1000 * i + 500},
+            .launcher = {.context = fd_tree_id(f->main, f->main->current),
+                         .function = fd_launch_function(FD_CUDA_DRIVER, 307)},
+            .launched = fd_clock_ticks(),
+        };
+        fd_kernel_figures_add(&figures, &sample);
+    }
+    fd_kernel_figures_clear(&figures);
+}
+
 fd_status
 fuzz_seed(fd_buffer *to)
 {
@@ -108,6 +134,7 @@ fuzz_seed(fd_buffer *to)
         status = operate(&f, "aten::mm.out");
     }
     if (status == FD_OK) {
+        add_kernels(&f);
         fixture_stop(&f);
         fd_buffer_bytes(to, f.recording->file.base, fixture_bytes(&f));
         status = to->status;

@@ -124,6 +124,17 @@ def test_sums_of_real_records_are_exact(runs: Runs, name: str, count: int, ns: i
     assert "<unnamed>" not in kernels
 
 
+def test_kernels_of_compiled_code_are_below_the_compiled_region(runs: Runs) -> None:
+    """The launches of a program that Inductor compiled for an H100, made by an operator in a compiled function."""
+    run = runs("region")
+    assert run.kernels() == runs("compiled").kernels()
+    assert run.total(":region") == sum(run.contexts["gpu_self"]) == run.meta["gpu_kernels"]["ns"]
+    lines = commands.out("report", run.out, "--by", "kernel", "--top", "100")
+    names = {name for name in run.kernels() if name.startswith("triton_")}
+    assert len(names) > 20
+    assert all(name in lines or short_kernel_name(name) in lines for name in names)
+
+
 def test_threads_without_a_call_path_are_rows_by_role(runs: Runs) -> None:
     run = runs("threads")
     rows = [row for row, name in enumerate(run.names) if name == "ncclDevKernel_AllReduce"]
@@ -150,8 +161,8 @@ def test_kernels_of_a_graph_are_those_of_the_lines_that_captured_it(runs: Runs) 
     assert found == {
         (short_kernel_name(next(name for name in plain if "gemm" in name)), "product"): 9,
         (short_kernel_name(next(name for name in plain if "tanh" in name)), "activation"): 9,
-        (short_kernel_name(next(name for name in plain if "reduce" in name)), "run"): 3,
-        ("Memcpy DtoH (Device -> Pinned)", "run"): 3,
+        (short_kernel_name(next(name for name in plain if "reduce" in name)), "make_calls"): 3,
+        ("Memcpy DtoH (Device -> Pinned)", "make_calls"): 3,
     }
     assert run.total(":product") == plain[next(name for name in plain if "gemm" in name)][1]
     trace = fastdispatch.load(run.out, timeline=True)
