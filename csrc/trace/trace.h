@@ -137,7 +137,8 @@ typedef struct fd_trace_gpu_event {
     uint32_t context;     /* of the call of an interval, or of the kernel */
     uint32_t launcher;    /* context that ran at the launch */
     uint32_t correlation; /* number of the call of CUDA */
-    uint32_t function; /* see fd_launch_function; 0: an interval, or not known */
+    uint32_t
+        function; /* see fd_launch_function; 0: an interval, or not known */
     uint32_t stream;
     uint16_t thread; /* thread that launched it */
     uint16_t device;

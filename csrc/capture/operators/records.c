@@ -3,12 +3,12 @@
 #include "base/hidden_result.h"
 #include "capture/operators/backward.h"
 #include "capture/operators/comm_calls.h"
-#include "capture/state/native_thread.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/operator_calls.h"
 #include "capture/operators/ranges.h"
 #include "capture/operators/shape_calls.h"
 #include "capture/operators/text_nodes.h"
+#include "capture/state/native_thread.h"
 #include "capture/torch/record_layout.h"
 
 /* Handle of the registered callbacks; 0: none. Changed under the lock of the

@@ -134,8 +134,8 @@ calls_that_the_watch_finds(void)
     trace = NULL;
     fixture_work(1 << (FD_FOLLOWED_UNIT_SHIFT + 1));
     fd_thread_watch_look(&watch);
-    OK(fixture_reload(&f, &trace));
     fd_vector_clear(&watch.threads);
+    OK(fixture_reload(&f, &trace));
     EQUAL(trace->ranks.list[0].open.count, 2);
     const fd_open_call *calls = trace->ranks.list[0].open.list;
     EQUAL(calls[0].context, fixture_find(trace, "f"));
