@@ -309,19 +309,19 @@ typedef struct fd_spread {
 } fd_spread;
 
 typedef struct fd_thread_record {
-    uint64_t last;          /* tick of the thread's latest event */
-    _Atomic uint32_t depth; /* open entries */
-    uint32_t capacity;      /* capacity of the stack chunk, in entries */
-    uint64_t stack;         /* offset of its first entry */
-    uint32_t root;          /* root context */
-    uint32_t running;       /* FD_THREAD_* */
-    uint32_t role;          /* string of the role */
-    uint32_t system_id;     /* kernel's thread id of the latest thread */
-    uint64_t attached;      /* tick at which the current thread started */
-    uint64_t covered;       /* ticks of the earlier threads */
-    uint64_t served;        /* number of threads so far */
-    uint64_t events;        /* events of the timeline, written or lost */
-    uint64_t events_lost;   /* events that did not fit or were overwritten */
+    uint64_t last;            /* tick of the thread's latest event */
+    _Atomic uint32_t depth;   /* open entries */
+    uint32_t capacity;        /* capacity of the stack chunk, in entries */
+    uint64_t stack;           /* offset of its first entry */
+    uint32_t root;            /* root context */
+    _Atomic uint32_t running; /* FD_THREAD_* */
+    uint32_t role;            /* string of the role */
+    uint32_t system_id;       /* kernel's thread id of the latest thread */
+    uint64_t attached;        /* tick at which the current thread started */
+    uint64_t covered;         /* ticks of the earlier threads */
+    uint64_t served;          /* number of threads so far */
+    uint64_t events;          /* events of the timeline, written or lost */
+    uint64_t events_lost;     /* events that did not fit or were overwritten */
     uint64_t cpu;           /* CPU time of the threads in ns, latest reading */
     uint64_t step_last;     /* at the last step end: `last`, */
     uint64_t step_covered;  /* the time covered up to it, */
