@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -53,11 +56,21 @@ def started(kind: str, folder: Path) -> list[warm.Program]:
 
 
 def stands(out: Path) -> bool:
-    """Whether no rank, or worker of a rank, has made a call for longer than the limit and the period of the signs of
-    life."""
-    folders = list(out.glob("rank*.worker*")) if out.name == "batch" else [out]
-    ages = [stack.age for folder in folders for stack in live.stacks(str(folder)) if stack.thread == "main"]
+    """Whether no rank has made a call for longer than the limit and the period of the signs of life."""
+    ages = [stack.age for stack in live.stacks(str(out)) if stack.thread == "main"]
     return min(ages, default=0) >= (LIMIT + 2) * 1e9
+
+
+def waits_for_its_worker(out: Path) -> bool:
+    """The same of a worker and of the rank that waits for its batch. The recorder's thread, which gives signs of life,
+    is gone after a fork, until the next call: that is after ``MP_STATUS_CHECK_INTERVAL``, 5 s."""
+    workers = [stack for folder in out.glob("rank*.worker*") for stack in live.stacks(str(folder))]
+    return _is_open("reading_for_ever", workers) and _is_open("_next_data", live.stacks(str(out)))
+
+
+def _is_open(function: str, stacks: list[live.Stack]) -> bool:
+    calls = [call for stack in stacks for call in zip(stack.calls, stack.ages, strict=True)]
+    return any(key.endswith(f":{function}") and age >= (5 + 2 + LIMIT) * 1e9 for key, age in calls)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +83,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, 
         for each in programs.values():
             assert [process.stdout.readline() for process in each] == ["under way\n"] * len(each)
         for kind in set(kinds) - {"evaluates"}:
-            processes.wait_for(lambda kind=kind: stands(folder / kind))
+            check = waits_for_its_worker if kind == "batch" else stands
+            processes.wait_for(partial(check, folder / kind))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(limits, "HANG_S", LIMIT)
             patch.syspath_prepend(processes.ISOLATED)  # the command of the recordings is that of tests/warm.py
@@ -78,6 +92,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, 
     finally:
         for process in chain(*programs.values()):
             process.kill()
+        for worker in folder.glob("batch/rank*.worker*"):
+            os.kill(int(worker.name.rpartition("-")[2]), signal.SIGKILL)
         for process in chain(*programs.values()):
             process.wait(60)
     with pytest.MonkeyPatch.context() as patch:
