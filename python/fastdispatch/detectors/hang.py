@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastdispatch.detectors import limits
@@ -122,17 +122,16 @@ def _for_batches(
     steps: MeasuredSteps, loading: list[_Standing], workers: Iterable[Trace]
 ) -> Iterator[Finding | NotDecided]:
     """Ranks wait for a worker of a DataLoader, which stands still or is slow."""
-    longest = max(loading, key=lambda each: each.loading)
-    least = "at least " if longest.killed else ""
-    who = f"{_ranks(loading)} wait{'s' * (len(loading) == 1)} {least}{seconds(longest.loading)} for a batch"
+    waits = sorted((replace(each, quiet=each.loading) for each in loading), key=lambda each: -each.quiet)
+    least = "at least " if waits[0].killed else ""
+    who = f"{_ranks(waits)} wait{'s' * (len(waits) == 1)} {least}{seconds(waits[0].quiet)} for a batch"
     for worker in map(MeasuredSteps, workers):
         still = [each for rank in worker.trace.ranks for each in _standing(worker.trace, rank) if each.still]
         if still:
-            found = _finding(steps, loading, [], [])
+            found = _finding(steps, waits, [], [])
             found.title = f"{who}: a worker of the DataLoader has been in {still[0].text}"
             found.where = _where(worker, still[0])
             found.proof = f"its call: {' > '.join(still[0].keys[-3:])}"
-            found.extent, found.share = steps.extent(longest.loading).values()
             yield found
             return
     yield NotDecided(ID, f"{who}: a worker of the DataLoader runs, or is not recorded")

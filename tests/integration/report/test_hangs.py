@@ -148,6 +148,7 @@ def test_a_worker_of_a_loader_that_stands_still(runs: dict[str, tuple[Findings, 
         (found,) = hangs(findings)
         assert findings.findings[0] is found
         assert (Path(found.where.file).name, found.where.line) == (PROGRAM.name, line_of("batch"))
+        assert found.evidence["quiet_ns"] == found.gain_ns >= LIMIT * 1e9  # of the batch, not of the innermost call
         assert "for a batch: a worker of the DataLoader has been in hanging.py:[]:reading_for_ever" in found.title
         check_extent(found)
 
