@@ -12,7 +12,7 @@ from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import whole
 from fastdispatch.cli.paths import Output, add_input, add_output
-from fastdispatch.cli.step_options import add_steps
+from fastdispatch.cli.step_options import add_steps, check_gpu
 from fastdispatch.files.output import make_folder, write
 from fastdispatch.read import tables
 
@@ -94,10 +94,8 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def export_one(arguments: argparse.Namespace) -> None:
     weight: Literal["time", "calls", "gpu"] | None = getattr(arguments, "weight", None)
     trace = load(arguments.path, steps=arguments.steps)
-    if weight is None:
-        weight = "gpu" if "kernel" in trace.nodes["kind"] else "time"
-    if weight == "gpu" and not any(trace.contexts["gpu_calls"]):
-        raise Error(f"--weight gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
+    if weight == "gpu":
+        check_gpu(trace, arguments.path, "--weight")
     write_file(arguments.output, trace.export(arguments.format, rank=arguments.rank, weight=weight))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import count, peak, percent, whole
 from fastdispatch.cli.paths import add_input
-from fastdispatch.cli.step_options import add_steps
+from fastdispatch.cli.step_options import add_steps, check_gpu
 
 if TYPE_CHECKING:
     from fastdispatch.report.run_summary import Summary
@@ -101,8 +101,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.summary:
         print_summary(trace.summary(peak=arguments.peak), arguments.json)
         return
-    if arguments.sort == "gpu" and not any(trace.contexts["gpu_calls"]):
-        raise Error(f"--sort gpu: {arguments.path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
+    if arguments.sort == "gpu":
+        check_gpu(trace, arguments.path, "--sort")
     everything = arguments.all or arguments.json
     options = ReportOptions(
         by=arguments.by or ("node" if neighbours else "function"),

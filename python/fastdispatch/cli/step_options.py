@@ -1,11 +1,12 @@
-"""The option that selects steps of a recording."""
+"""The option that selects steps of a recording, and a check of others."""
 
 from __future__ import annotations
 
 import argparse
 import re
 
-from fastdispatch.read.trace import Steps
+from fastdispatch._core import Error
+from fastdispatch.read.trace import Steps, Trace
 
 #: No recording has so many steps.
 _NO_END = 2**63
@@ -20,6 +21,12 @@ def add_steps(parser: argparse.ArgumentParser) -> None:
         help="use the figures of steps A to B-1, or of the nearest recorded range; all: of the whole recording "
         "(default: the steps after times have settled)",
     )
+
+
+def check_gpu(trace: Trace, path: str, option: str) -> None:
+    """Raise Error for an option that needs GPU times if the recording has none."""
+    if not any(trace.contexts["gpu_calls"]):
+        raise Error(f"{option} gpu: {path} has no GPU figures: record with --gpu (docs/guides/gpu.md)")
 
 
 def _steps(text: str) -> Steps:

@@ -8,7 +8,7 @@ from fastdispatch import Trace
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import percent, whole
 from fastdispatch.cli.paths import PictureFile, add_input, add_output
-from fastdispatch.cli.step_options import add_steps
+from fastdispatch.cli.step_options import add_steps, check_gpu
 from fastdispatch.files.output import write
 from fastdispatch.text.globs import matches
 
@@ -25,9 +25,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--weight",
-        choices=("time", "calls"),
-        default="time",
-        help="quantity that determines the width of lines (default: time)",
+        choices=("time", "calls", "gpu"),
+        help="quantity that determines the width of lines (default: gpu if kernels were recorded, else time)",
     )
     parser.add_argument(
         "--ops",
@@ -82,6 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
     check_globs(trace, arguments)
+    if arguments.weight == "gpu":
+        check_gpu(trace, arguments.path, "--weight")
     options = PictureOptions(
         rank=arguments.rank,
         style=arguments.style,

@@ -83,7 +83,7 @@ class BoxGraph:
 
     def _share_self(self) -> None:
         """Add self times to the nearest box above."""
-        for node, own in zip(self.tree.nearest(self.boxes), self.tree.contexts["self"], strict=True):
+        for node, own in zip(self.tree.nearest(self.boxes), self.tree.contexts[self.tree.times[0]], strict=True):
             if node >= 0:
                 self.boxes[node].own += own
 

@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fastdispatch.graphs.picture_options import PictureOptions
+from fastdispatch.read.folded_stacks import default_weight
 from fastdispatch.read.plumbing import FUNCTIONS
 from fastdispatch.read.steps import optimizing_thread
 from fastdispatch.read.trace import Columns, Trace
 
 OPERATORS = ("op", "autograd")
 
+#: Columns with the self time, total and backward time on the host and on GPUs.
+_HOST, _GPU = ("self", "total", "backward"), ("gpu_self", "gpu_total", "gpu_backward")
+
 _Key = TypeVar("_Key", int, tuple[int, int])
 
 
 @dataclass
 class CallFigures:
-    """Figures of a function or an edge. Of a recursion the outermost call counts in ops, total and backward."""
+    """Figures of a function or an edge. Of a recursion the outermost call counts in ops and all times except self.
+    Times are on GPUs if these are the weight; ``host`` is then the total on the host."""
 
     calls: int = 0
     resumes: int = 0
@@ -26,6 +31,7 @@ class CallFigures:
     ops: int = 0
     total: int = 0
     backward: int = 0
+    host: int = 0
 
 
 class CallTree:
@@ -38,6 +44,9 @@ class CallTree:
         self.parents: list[int] = self.contexts["parent"]
         self.drawn: list[int] = list(self.contexts["node"])
         self.kinds: list[str] = [self.nodes["kind"][node] for node in self.drawn]
+        weight = options.weight or default_weight(trace.core, trace.index(options.rank))
+        self.of_gpus = weight == "gpu" and any(self.contexts["gpu_self"])  #: whether times are those of GPUs
+        self.times = _GPU if self.of_gpus else _HOST  #: columns
         self.whole = self._whole()  #: ns of which shares are computed; without times, calls replace them
         self.timed = self.whole > 0
         if not self.timed:
@@ -54,7 +63,10 @@ class CallTree:
         self.figures = self.sums([node if node >= 0 else None for node in self.drawn])
 
     def _whole(self) -> int:
-        """Return the time of the threads that run the optimizer, else of the main threads, else of all threads."""
+        """Return the time of all GPUs; of the host that of the threads that run the optimizer, else of the main
+        threads, else of all threads."""
+        if self.of_gpus:
+            return sum(self.contexts["gpu_self"])
         total = self.contexts["total"]
         thread = optimizing_thread(self.contexts, self.nodes["key"])
         if thread >= 0:
@@ -67,7 +79,7 @@ class CallTree:
 
     def _leave_out_absent(self) -> None:
         """Exclude contexts that this rank does not have."""
-        columns = [self.contexts[name] for name in ("calls", "resumes", "self", "async")]
+        columns = [self.contexts[name] for name in ("calls", "resumes", "self", "async", "gpu_self")]
         present = [any(row) for row in zip(*columns, strict=True)]
         for row in range(len(present) - 1, -1, -1):
             if not present[row]:
@@ -88,7 +100,8 @@ class CallTree:
         idle = [False] * len(self.parents)
         busy, waiting = {-1}, set[int]()
         for row, parent in enumerate(self.parents):
-            idle[row] = idle[parent] if parent >= 0 else row in roots and not self._is_main(row)
+            launches = self.of_gpus and self.contexts["gpu_total"][row] > 0
+            idle[row] = idle[parent] if parent >= 0 else row in roots and not (self._is_main(row) or launches)
             (waiting if idle[row] else busy).add(self.drawn[row])
             if idle[row]:
                 self.drawn[row] = -1
@@ -105,8 +118,8 @@ class CallTree:
         """Return the figures by key, in the order of the first contexts with them."""
         outermost = self._outermost(keys)
         made: dict[_Key, CallFigures] = {}
-        columns = [self.contexts[name] for name in ("calls", "resumes", "self", "ops", "total", "backward")]
-        for key, first, calls, resumes, own, ops, total, backward in zip(keys, outermost, *columns, strict=True):
+        columns = [self.contexts[name] for name in ("calls", "resumes", "ops", "total", *self.times)]
+        for key, first, calls, resumes, ops, host, own, total, backward in zip(keys, outermost, *columns, strict=True):
             if key is not None:
                 sums = made.get(key) or made.setdefault(key, CallFigures())
                 sums.calls += calls
@@ -116,6 +129,7 @@ class CallTree:
                     sums.ops += ops
                     sums.total += total
                     sums.backward += backward
+                    sums.host += host
         return made
 
     def _outermost(self, keys: Sequence[Any]) -> list[bool]:

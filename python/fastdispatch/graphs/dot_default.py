@@ -63,9 +63,17 @@ def default_lines(graph: BoxGraph, leaves: int) -> Iterator[str]:
 def _facts(graph: BoxGraph) -> str:
     rank, ranks, tree = graph.options.rank, len(graph.trace.ranks), graph.tree
     facts = f"{ranks} rank{'s' * (ranks != 1)}" if rank is None else f"rank {rank}"
+    time = "GPU time" if tree.of_gpus else "time"
     if tree.timed:
-        facts += f", {time_text(tree.whole)} in main threads. Colour: time in the function and what is folded into it."
-    return f"{facts} Width of lines: {'time' if tree.timed and graph.options.weight == 'time' else 'calls'}."
+        where = f"on GPUs{_elsewhere(graph)}" if tree.of_gpus else "in main threads"
+        facts += f", {time_text(tree.whole)} {where}. Colour: {time} in the function and what is folded into it."
+    return f"{facts} Width of lines: {time if tree.timed and graph.options.weight != 'calls' else 'calls'}."
+
+
+def _elsewhere(graph: BoxGraph) -> str:
+    """Return the share of the GPU time that no box has: that of threads without boxes, such as those of autograd."""
+    rest = graph.tree.whole - sum(box.own for box in graph.boxes.values())
+    return f", {percent_text(rest, graph.tree.whole)} of it outside of these functions" if rest else ""
 
 
 def _hidden(graph: BoxGraph) -> str:

@@ -46,14 +46,14 @@ def box_tooltip(graph: BoxGraph, box: Box) -> str:
         durations = {"total": found.total, "self": found.self, "self and what is folded into it": box.own}
         if found.backward > 0:
             durations["backward of what it made"] = found.backward
-        text += "".join(_duration(graph, *each) for each in durations.items())
+        text += "".join(_duration(graph, *each) for each in durations.items()) + _on_host(graph, found)
     return text
 
 
 def edge_tooltip(graph: BoxGraph, edge: BoxEdge) -> str:
     text = f"{_name(graph, edge.caller)} -&gt; {_name(graph, edge.callee)}\\n{calls_text(edge.figures)}"
     text += _further(edge.figures.resumes * (edge.figures.calls > 0), "resume", "")
-    return text + _duration(graph, "total", edge.figures.total) * graph.tree.timed
+    return text + (_duration(graph, "total", edge.figures.total) + _on_host(graph, edge.figures)) * graph.tree.timed
 
 
 def _name(graph: BoxGraph, box: Box) -> str:
@@ -65,4 +65,10 @@ def _further(count: int, noun: str, rest: str) -> str:
 
 
 def _duration(graph: BoxGraph, title: str, time: int) -> str:
-    return f"\\n{title} {time_text(time)} ({count_text(time)} ns, {percent_text(time, graph.tree.whole)})"
+    of_gpus = "GPU " * graph.tree.of_gpus
+    return f"\\n{of_gpus}{title} {time_text(time)} ({count_text(time)} ns, {percent_text(time, graph.tree.whole)})"
+
+
+def _on_host(graph: BoxGraph, figures: CallFigures) -> str:
+    """Return the time on the host, if the others are those of GPUs."""
+    return f"\\ntotal on the host {time_text(figures.host)}" * graph.tree.of_gpus

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args, get_type_hints
+from typing import Literal
 
 from fastdispatch._core import ArgumentError
+
+_WORDS = {"style": ("default", "classic"), "weight": ("time", "calls", "gpu", None), "ops": ("none", "top", "all")}
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class PictureOptions:
 
     rank: int | None = None  #: number of a rank; None: the sum over all
     style: Literal["default", "classic"] = "default"
-    weight: Literal["time", "calls"] = "time"
+    weight: Literal["time", "calls", "gpu"] | None = None  #: None: gpu if kernels were recorded, else time
     ops: Literal["none", "top", "all"] = "none"
     hide: Sequence[str] = ()  #: globs of functions to delete, with their edges
     contract: Sequence[str] = ()  #: globs of functions to contract: their callees become callees of their callers
@@ -23,10 +25,11 @@ class PictureOptions:
     all: bool = False  #: no function is folded
 
     def __post_init__(self) -> None:
-        for name in ("style", "weight", "ops"):
-            value, known = getattr(self, name), get_args(get_type_hints(PictureOptions)[name])
-            if value not in known:
-                raise ArgumentError(f"{name}={value}: a picture has {name}={' or '.join(known)}")
+        for name, words in _WORDS.items():
+            value = getattr(self, name)
+            if value not in words:
+                known = " or ".join(filter(None, words))
+                raise ArgumentError(f"{name}={value}: a picture has {name}={known}")
 
     @property
     def folds(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import Literal
 
 from fastdispatch import _core
 
@@ -12,9 +13,17 @@ _FIGURES = {"time": "self", "calls": "calls", "gpu": "gpu_self"}
 _REPLACED = {**dict.fromkeys(chain(range(32), (127,)), " "), ord(";"): ":"}
 
 
-def folded_stacks(core: _core.Trace, rank: int, weight: str) -> str:
+def default_weight(core: _core.Trace, rank: int) -> Literal["time", "gpu"]:
+    """Return the weight of call paths: ``gpu`` if kernels of the rank with this index were recorded, else ``time``."""
+    contexts, kinds = core.contexts(rank), core.nodes()["kind"]
+    launched = zip(contexts["gpu_self"], contexts["node"], strict=True)
+    return "gpu" if any(time and kinds[node] == "kernel" for time, node in launched) else "time"
+
+
+def folded_stacks(core: _core.Trace, rank: int, weight: str | None) -> str:
     """Return a line per call path that has a weight: self time, or calls if the figure was not recorded."""
     contexts = core.contexts(rank)
+    weight = weight or default_weight(core, rank)
     if weight not in _FIGURES:
         raise _core.ArgumentError(f"weight={weight} is unknown")
     own = contexts[_FIGURES[weight]]

@@ -208,7 +208,7 @@ class Trace(Views):
         *,
         rank: int | None = None,
         style: Literal["default", "classic"] = "default",
-        weight: Literal["time", "calls", "gpu"] = "time",
+        weight: Literal["time", "calls", "gpu"] | None = None,
         ops: Literal["none", "top", "all"] = "none",
         hide: Iterable[str] = (),
         contract: Iterable[str] = (),
@@ -230,7 +230,7 @@ class Trace(Views):
         intervals, from sends of a pipeline to their receives.
         ``align``: how to align the clocks of ranks on several hosts in a timeline (docs/concepts/clocks.md);
         ``strict`` rejects ranks with an unknown error.
-        ``weight``: ``time`` or ``calls``; of ``folded`` also ``gpu``.
+        ``weight``: ``time``, ``calls`` or ``gpu``; None: ``gpu`` if kernels were recorded, else ``time``.
         The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
         ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default. ``leaves``: the
         number of boxes without callees on a line of a picture, 0 the default.

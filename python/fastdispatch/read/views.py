@@ -125,7 +125,7 @@ class Views(ABC):
         *,
         rank: int | None = None,
         style: Literal["default", "classic"] = "default",
-        weight: Literal["time", "calls"] = "time",
+        weight: Literal["time", "calls", "gpu"] | None = None,
         ops: Literal["none", "top", "all"] = "none",
         hide: Iterable[str] = (),
         contract: Iterable[str] = (),

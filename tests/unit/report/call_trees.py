@@ -7,10 +7,10 @@ from typing import Any
 MILLISECOND = 1_000_000
 
 #: key, calls, self time in milliseconds, callees, key of the origin of backward, further values (resumes, module: a
-#: path, flags, qualified, line); the key is file:[Class]:name, or kind:name for other kinds
+#: path, flags, qualified, line, gpu: ns of a kernel); the key is file:[Class]:name, or kind:name for other kinds
 Call = tuple[Any, ...]
 
-KINDS = {"op": 2, "autograd": 3, "range": 4, "thread": 7}
+KINDS = {"op": 2, "autograd": 3, "range": 4, "thread": 7, "kernel": 10}
 STDLIB, SITE = 2, 1
 STEP_COLUMNS = ("number", "begin", "end", "other", "forward", "backward", "optimizer", "data")
 
@@ -25,10 +25,12 @@ class Dump:
         self.origins: dict[int, str] = {}
         self.resumes: dict[int, int] = {}
         self.flags: dict[int, int] = {}
+        self.gpu: list[dict[int, int]] = []
         self.timing = timing
         self.figures: list[dict[int, tuple[int, int]]] = []
         for tree in trees:
             self.figures.append({})
+            self.gpu.append({})
             root = self.add(-1, ("thread:main", 0, 0, tree))
             self.root = root
 
@@ -58,6 +60,8 @@ class Dump:
             self.origins[context] = origin
         for name in more.keys() & {"resumes", "flags"}:
             getattr(self, name)[context] = more[name]
+        if "gpu" in more:
+            self.gpu[-1][context] = more["gpu"]
         before = self.figures[-1].get(context, (0, 0))
         self.figures[-1][context] = (before[0] + calls, before[1] + int(own * MILLISECOND))
         for child in children:
@@ -83,6 +87,10 @@ class Dump:
             "self": [own for _, (_, own) in figures],
         } | {column: zeros for column in columns}
         everything = sum(table["self"])
+        on_gpus = self.gpu[number]
+        no_idle = dict.fromkeys(("starved", "drained", "launch_bound", "bytes", "device"), [0] * len(on_gpus))
+        gpu = {"context": [*on_gpus], "calls": [1] * len(on_gpus), "total": [*on_gpus.values()]}
+        gpu |= {"self": gpu["total"], "stream": [7] * len(on_gpus), **no_idle}
         return {
             "rank": number, "world": len(self.figures), "pid": 1, "id": f"{number:032x}", "boot_id": "0" * 32,
             "state": "stopped", "timing": self.timing, "steps_source": "none", "steps": 0, "recorded": everything,
@@ -95,7 +103,7 @@ class Dump:
             "open": {"thread": [], "context": [], "age": []},
             "latest_steps": {c: [] for c in STEP_COLUMNS},
             "step_tops": {"step": [], "context": [], "self": []},
-            "figures": table,
+            "figures": table, **({"gpu": gpu} if on_gpus else {}),
         }  # fmt: skip
 
     def write(self, path: Path) -> Path:

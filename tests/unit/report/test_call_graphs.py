@@ -304,6 +304,30 @@ def test_lines_by_weight(load: Any) -> None:
     assert "n1 -> n4 [penwidth=1.13, weight=1, " in calls and "n3 -> n4 [penwidth=1.13, weight=20, " in calls
 
 
+def test_times_are_those_of_gpus_if_there_are_kernels(load: Any) -> None:
+    """The host spends most of its time in ``slow``, the GPU in ``fast``; a kernel of autograd is in no box."""
+    fast = ("a.py:[]:fast", 1, 1, [("op:aten::mm", 1, 1, [("kernel:gemm", 0, 0, [], "", {"gpu": 6000})])])
+    slow = ("a.py:[]:slow", 1, 90, [("kernel:copy", 0, 0, [], "", {"gpu": 1000})])
+    backward = ("thread:autograd:0", 0, 0, [("kernel:gemm", 0, 0, [], "", {"gpu": 3000})])
+    trace = load(("a.py:[]:main", 1, 1, [fast, slow]), threads=[backward])
+    text = dot(trace)
+    assert "1 rank, 10.0 µs on GPUs, 30.0 % of it outside of these functions. Colour: GPU time in the" in text
+    assert "Width of lines: GPU time." in text and text == dot(trace, weight="gpu")
+    total = "\\nGPU total 6.00 µs (6 000 ns, 60.0 %)\\n"
+    assert f"{total}GPU self 0 ns (0 ns, 0 %)" in text
+    assert f"-&gt; a.py:[]:fast\\n1 call{total}total on the host 2.00 ms" in text
+    assert {key: box.own for key, box in boxes_of(graph_of(trace)).items()} == {
+        "a.py:[]:main": 0, "a.py:[]:fast": 6000, "a.py:[]:slow": 1000
+    }  # fmt: skip
+    assert edges_of(graph_of(trace, weight="time"))["a.py:[]:main", "a.py:[]:slow"] == (1, 90)
+    assert "GPU" not in dot(trace, weight="time") and "Width of lines: calls." in dot(trace, weight="calls")
+    assert sorted(trace.export("folded").decode().splitlines()) == [
+        "autograd:0;gemm 3000",
+        "main;a.py:[]:main;a.py:[]:fast;aten::mm;gemm 6000",
+        "main;a.py:[]:main;a.py:[]:slow;copy 1000",
+    ]
+
+
 def test_tooltips_have_exact_figures(load: Any) -> None:
     product = ("op:aten::mm", 3, 5000)
     gpt = (GPT, 2, 4000, [("torch/a.py:[]:_x", 1, 1000), product], "", {"resumes": 1500})

@@ -201,8 +201,9 @@ def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
     ):
         assert printed in commands.complaint("export", *arguments)
     trace = fastdispatch.load(dump)
-    with pytest.raises(fastdispatch.Error, match="weight=gpu: a picture has weight=time or calls"):
-        trace.export("dot", weight="gpu")
+    with pytest.raises(fastdispatch.Error, match="weight=heavy: a picture has weight=time or calls or gpu"):
+        trace.export("dot", weight="heavy")  # type: ignore[arg-type]
+    assert "--weight gpu: " in commands.complaint("svg", dump, "--weight", "gpu", "-o", tmp_path / "x.dot")
 
 
 def test_equal_content_is_equal_bytes(dump: Path) -> None:
