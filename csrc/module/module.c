@@ -16,6 +16,7 @@
 #include "module/et/et_binding.h"
 #include "module/events/timeline_binding.h"
 #include "module/pipeline/engine_binding.h"
+#include "module/pipeline/optimize_binding.h"
 #include "module/pipeline/partition_binding.h"
 #include "module/pipeline/pipeline_jobs_binding.h"
 #include "module/recording/folder_type.h"
@@ -180,6 +181,12 @@ static PyMethodDef functions[] = {
     {"partition", fd_partition_py, METH_VARARGS,
      PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"
                "Cut layers into stages.")},
+    FD_KEYWORD_METHOD("optimize", fd_optimize_py,
+                      "optimize($module, ids, costs, edges, machines,\n"
+                      "         bandwidths, *, ratio=0, straight=False,\n"
+                      "         fewer=False, true_cut=False, memory=0,\n"
+                      "         room=0, optimizer=0, watch=None)\n--\n\n"
+                      "Find the fastest pipeline."),
     FD_KEYWORD_METHOD(
         "pipeline_jobs", fd_pipeline_jobs_py,
         "pipeline_jobs($module, trace, known, *, strict=False)\n--\n\n"
@@ -241,12 +248,15 @@ add_types(PyObject *module)
     const struct {
         PyType_Spec *spec;
         PyTypeObject **keep;
-    } types[] = {
-        {&fd_session_spec, NULL},      {&fd_trace_spec, &state->trace},
-        {&fd_dispatch_spec, NULL},     {&fd_label_spec, NULL},
-        {&fd_job_spec, NULL},          {&fd_clock_server_spec, NULL},
-        {&fd_clock_client_spec, NULL}, {&fd_plan_spec, NULL},
-        {&fd_graph_spec, NULL},        {&fd_folder_spec, &state->folder}};
+    } types[] = {{&fd_session_spec, NULL},
+                 {&fd_trace_spec, &state->trace},
+                 {&fd_dispatch_spec, NULL},
+                 {&fd_label_spec, NULL},
+                 {&fd_job_spec, NULL},
+                 {&fd_clock_server_spec, NULL},
+                 {&fd_clock_client_spec, NULL},
+                 {&fd_plan_spec, NULL},
+                 {&fd_folder_spec, &state->folder}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(
             module, types[i].spec, NULL);

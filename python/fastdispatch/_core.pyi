@@ -84,6 +84,32 @@ def pipeline_rule(
     """Record calls of this function as jobs: :func:`fastdispatch.pipeline.rule` (capture/rules/job_rules.c).
     :class:`Error` for an invalid source or an empty name."""
 
+def optimize(
+    ids: tuple[bytes, ...],
+    costs: Buffer,
+    edges: Buffer,
+    machines: list[int],
+    bandwidths: list[float],
+    *,
+    ratio: float = 0,
+    straight: bool = False,
+    fewer: bool = False,
+    true_cut: bool = False,
+    memory: int = 0,
+    room: float = 0,
+    optimizer: float = 0,
+    watch: array[float] | None = None,
+) -> dict[str, Any]:
+    """Find the pipeline with minimum time. ``costs``: five doubles per layer: forward and backward (milliseconds),
+    activations, parameters, bytes saved for backward (negative: unknown); ``edges``: pairs of 32-bit indices of layers,
+    edges into a layer before those out of it. ``machines`` and ``bandwidths`` (bytes per second) per level; ``ratio``
+    0: sending activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
+
+    Returns layers, states, complete, single_machine_s, data_parallel_s, time_per_stage_s, bound_s, unused, stages,
+    stage_of_layer (-1: none). ``watch`` is kept up to date: lower bound, time of the best plan, share of the search
+    that is done. ``ArgumentError`` for inconsistent lengths, :class:`Error` if no plan exists.
+    """
+
 def pipeline_jobs(trace: Trace, known: list[tuple[int, int, int]], *, strict: bool = False) -> dict[str, Any]:
     """Return the recorded jobs of a pipeline on one clock (csrc/module/pipeline/pipeline_jobs_binding.c).
 
@@ -527,45 +553,6 @@ class Plan:
 
         Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``jobs`` begin and
         end (per job). ``ArgumentError`` for other lengths, :class:`Error` if the plan cannot be simulated.
-        """
-
-@final
-class Graph:
-    """A model as a graph of layers, from its text or JSON (module/pipeline/graph_type.c). ``where`` begins messages.
-
-    :class:`Error` with one line for malformed text, unknown nodes, cycles, and invalid figures.
-    """
-
-    def __new__(cls, text: bytes, where: str = "graph") -> Self: ...
-    def text(self) -> str:
-        """Return the text format of planners."""
-
-    def json(self) -> str:
-        """Return the document of docs/reference/schemas/pipeline-graph.schema.json."""
-
-    def order(self) -> list[int]:
-        """Return the nodes in topological order; among several, the first in the file."""
-
-    def optimize(
-        self,
-        machines: list[int],
-        bandwidths: list[float],
-        *,
-        ratio: float = 0,
-        straight: bool = False,
-        fewer: bool = False,
-        true_cut: bool = False,
-        memory: int = 0,
-        room: float = 0,
-        optimizer: float = 0,
-        watch: array[float] | None = None,
-    ) -> dict[str, Any]:
-        """Find the pipeline with minimum time. ``machines`` and ``bandwidths`` (bytes per second) per level; ``ratio``
-        0: sending activations is free; ``memory`` 0 to 3: no bound, PipeDream's, asynchronous, synchronous.
-
-        Returns layers, states, complete, single_machine_s, data_parallel_s, time_per_stage_s, bound_s, unused, stages,
-        stage_of_node (-1: none). ``watch`` is kept up to date: lower bound, time of the best plan, share of the search
-        that is done. ``ArgumentError`` for inconsistent levels, :class:`Error` if no plan exists.
         """
 
 @disjoint_base

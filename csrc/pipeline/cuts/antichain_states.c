@@ -7,7 +7,7 @@
 #include <string.h>
 
 static double
-time_of(const fd_model_node *node)
+time_of(const fd_layer *node)
 {
     return (node->forward + node->backward) / 1000;
 }
@@ -25,8 +25,7 @@ note_step(const fd_state_family *f, const uint64_t *state)
             uint64_t added = f->next[word] & ~state[word];
             for (; added != 0; added &= added - 1) {
                 uint32_t layer = word * 64 + (uint32_t)__builtin_ctzll(added);
-                const fd_model_node *node =
-                    &f->model->nodes.list[layers->nodes[layer]];
+                const fd_layer *node = &f->model->layers[layer];
                 if (pass == 0) {
                     time += time_of(node);
                     parameters += node->parameters;
@@ -91,7 +90,7 @@ cut_bytes(const fd_state_family *f, const uint64_t *set, uint64_t *work,
     }
     for (uint32_t i = 0; i < layers->count; i++) {
         if (fd_bits_has(work, i)) {
-            bytes += f->model->nodes.list[layers->nodes[i]].activation;
+            bytes += f->model->layers[i].activation;
         }
     }
     return bytes;
@@ -109,7 +108,7 @@ step_cost(fd_state_family *f, uint64_t *work, chain_cost by)
     double time = 0;
     for (uint32_t i = 0; i < f->layers->count; i++) {
         if (fd_bits_has(f->next, i)) {
-            time += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
+            time += time_of(&f->model->layers[i]);
         }
     }
     return time;
@@ -235,8 +234,7 @@ add_up(fd_states *states, const fd_state_family *f)
         const uint64_t *set = fd_state_set(states, s);
         for (uint32_t i = 0; i < layers->count; i++) {
             if (fd_bits_has(set, i)) {
-                const fd_model_node *node =
-                    &f->model->nodes.list[layers->nodes[i]];
+                const fd_layer *node = &f->model->layers[i];
                 states->times[s] += time_of(node);
                 states->forward[s] += node->forward / 1000;
                 states->activations[s] += node->activation;
@@ -285,7 +283,7 @@ time_of_set(const fd_state_family *f, const uint64_t *set)
     for (uint32_t word = 0; word < f->layers->words; word++) {
         for (uint64_t left = set[word]; left != 0; left &= left - 1) {
             uint32_t layer = word * 64 + (uint32_t)__builtin_ctzll(left);
-            time += time_of(&f->model->nodes.list[f->layers->nodes[layer]]);
+            time += time_of(&f->model->layers[layer]);
         }
     }
     return time;
@@ -308,7 +306,7 @@ keep_wanted(fd_state_family *f, const fd_states_limits *limits)
     double whole = 0;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < f->layers->count; i++) {
-        whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
+        whole += time_of(&f->model->layers[i]);
     }
     for (uint32_t i = 0; i < f->count; i++) {
         const uint64_t *row = fd_family_row(f, i);
@@ -332,7 +330,7 @@ thin_out(fd_state_family *f, uint32_t most)
     double next = 0;
     double before = 0;
     for (uint32_t i = 0; i < f->layers->count; i++) {
-        whole += time_of(&f->model->nodes.list[f->layers->nodes[i]]);
+        whole += time_of(&f->model->layers[i]);
     }
     for (uint32_t i = 0; i < f->count; i++) {
         const uint64_t *row = fd_family_row(f, i);
@@ -354,7 +352,7 @@ static void
 each_alone(const fd_state_family *f)
 {
     for (uint32_t i = 0; i < f->layers->count; i++) {
-        const fd_model_node *node = &f->model->nodes.list[f->layers->nodes[i]];
+        const fd_layer *node = &f->model->layers[i];
         f->least_times[i] = time_of(node);
         f->least_parameters[i] = node->parameters;
     }
@@ -368,7 +366,7 @@ note_start(const fd_state_family *f)
     while (!fd_bits_has(fd_family_row(f, 0), layer)) {
         layer++;
     }
-    const fd_model_node *node = &f->model->nodes.list[f->layers->nodes[layer]];
+    const fd_layer *node = &f->model->layers[layer];
     f->least_times[layer] = time_of(node);
     f->least_parameters[layer] = node->parameters;
 }

@@ -8,8 +8,6 @@
 void
 fd_layers_clear(fd_layers *layers)
 {
-    fd_free(layers->nodes);
-    fd_free(layers->layer_of);
     fd_free(layers->within);
     fd_free(layers->parents);
     fd_free(layers->children);
@@ -19,119 +17,45 @@ fd_layers_clear(fd_layers *layers)
     memset(layers, 0, sizeof *layers);
 }
 
-static size_t
-digits_of(const char *text)
+static bool
+has_children(const fd_layers *layers, uint32_t layer)
 {
-    return strspn(text, "0123456789");
-}
-
-int
-fd_id_order(const char *a, const char *b)
-{
-    const char *x = a;
-    const char *y = b;
-    while (*x != '\0' && *y != '\0') {
-        if (digits_of(x) > 0 && digits_of(y) > 0) {
-            x += strspn(x, "0");
-            y += strspn(y, "0");
-            size_t more = digits_of(x);
-            size_t other = digits_of(y);
-            int order =
-                more != other ? (more < other ? -1 : 1) : strncmp(x, y, more);
-            if (order != 0) {
-                return order;
-            }
-            x += more;
-            y += other;
-        }
-        else if (*x != *y) {
-            return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
-        }
-        else {
-            x++;
-            y++;
-        }
+    const uint64_t *children = fd_layers_row(layers, layers->children, layer);
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < layers->words; i++) {
+        any |= children[i];
     }
-    int rest = (*x != '\0') - (*y != '\0');
-    return rest != 0 ? rest : strcmp(a, b);
+    return any != 0;
 }
 
-typedef struct named {
-    const char *id;
-    uint32_t node;
-} named;
-
-FD_ORDER_AS(by_id, named, fd_id_order(one->id, other->id))
-
-static bool
-begins_with(const char *text, const char *with)
+/* Add an edge. All layers before `from` are in its row of `within`, since the
+ * edges into a layer precede those out of it. */
+static fd_status
+relate_layers(const fd_layers *layers, fd_layer_edge edge, fd_error *error)
 {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool
-is_left_out(const fd_model *model, uint32_t node)
-{
-    const char *name = fd_model_text(model, model->nodes.list[node].name);
-    bool source = model->in_first[node] == model->in_first[node + 1];
-    bool sink = model->out_first[node] == model->out_first[node + 1];
-    return (source && begins_with(name, "Input"))
-        || (sink && begins_with(name, "__getitem__"));
+    if (edge.from >= layers->count || edge.to >= layers->count
+        || edge.from == edge.to || has_children(layers, edge.to)) {
+        return fd_fail(error, FD_EINVAL, "the edges are not in order");
+    }
+    fd_bits_join(fd_layers_row(layers, layers->within, edge.to),
+                 fd_layers_row(layers, layers->within, edge.from),
+                 layers->words);
+    fd_bits_add(fd_layers_row(layers, layers->parents, edge.to), edge.from);
+    fd_bits_add(fd_layers_row(layers, layers->children, edge.from), edge.to);
+    return FD_OK;
 }
 
 static fd_status
-choose_layers(fd_layers *layers, const fd_model *model, fd_error *error)
+relate_all(const fd_layers *layers, const fd_model *model, fd_error *error)
 {
-    uint32_t nodes = model->nodes.count;
-    named *list = fd_calloc((size_t)nodes + 1, sizeof *list);
-    if (list == NULL) {
-        return FD_ENOMEM;
-    }
-    for (uint32_t i = 0; i < nodes; i++) {
-        if (!is_left_out(model, i)) {
-            list[layers->count++] =
-                (named){fd_model_text(model, model->nodes.list[i].id), i};
-        }
-    }
-    qsort(list, layers->count, sizeof *list, by_id);
-    for (uint32_t i = 0; i < nodes; i++) {
-        layers->layer_of[i] = layers->count;
-    }
+    fd_status status = FD_OK;
     for (uint32_t i = 0; i < layers->count; i++) {
-        layers->nodes[i] = list[i].node;
-        layers->layer_of[list[i].node] = i;
+        fd_bits_add(fd_layers_row(layers, layers->within, i), i);
     }
-    fd_free(list);
-    return layers->count > 0
-             ? FD_OK
-             : fd_fail(error, FD_EINVAL, "the graph has no layer");
-}
-
-static void
-relate_layers(const fd_layers *layers, const fd_model *model)
-{
-    for (uint32_t i = 0; i < model->nodes.count; i++) {
-        uint32_t node = model->order[i];
-        uint32_t layer = layers->layer_of[node];
-        if (layer == layers->count) {
-            continue;
-        }
-        uint64_t *within = fd_layers_row(layers, layers->within, layer);
-        fd_bits_add(within, layer);
-        for (uint32_t at = model->in_first[node];
-             at < model->in_first[node + 1]; at++) {
-            uint32_t other = layers->layer_of[model->in_list[at]];
-            if (other < layers->count) {
-                fd_bits_join(within,
-                             fd_layers_row(layers, layers->within, other),
-                             layers->words);
-                fd_bits_add(fd_layers_row(layers, layers->parents, layer),
-                            other);
-                fd_bits_add(fd_layers_row(layers, layers->children, other),
-                            layer);
-            }
-        }
+    for (uint32_t i = 0; i < model->edge_count && status == FD_OK; i++) {
+        status = relate_layers(layers, model->edges[i], error);
     }
+    return status;
 }
 
 static void
@@ -167,16 +91,9 @@ find_leaving(const fd_layers *layers)
 fd_status
 fd_layers_make(fd_layers *layers, const fd_model *model, fd_error *error)
 {
-    size_t nodes = (size_t)model->nodes.count + 1;
-    *layers = (fd_layers){.count = 0};
-    layers->nodes = fd_calloc(nodes, sizeof *layers->nodes);
-    layers->layer_of = fd_calloc(nodes, sizeof *layers->layer_of);
-    if (layers->nodes == NULL || layers->layer_of == NULL) {
-        return FD_ENOMEM;
-    }
-    fd_status status = choose_layers(layers, model, error);
-    if (status != FD_OK) {
-        return status;
+    *layers = (fd_layers){.count = model->count};
+    if (model->count == 0) {
+        return fd_fail(error, FD_EINVAL, "the graph has no layer");
     }
     layers->words = (layers->count + 63) / 64;
     size_t size = (size_t)layers->count * layers->words;
@@ -193,11 +110,13 @@ fd_layers_make(fd_layers *layers, const fd_model *model, fd_error *error)
         || layers->parent_words == NULL || layers->child_words == NULL) {
         return FD_ENOMEM;
     }
-    relate_layers(layers, model);
-    find_ranges(layers, layers->parents, layers->parent_words);
-    find_ranges(layers, layers->children, layers->child_words);
-    find_leaving(layers);
-    return FD_OK;
+    fd_status status = relate_all(layers, model, error);
+    if (status == FD_OK) {
+        find_ranges(layers, layers->parents, layers->parent_words);
+        find_ranges(layers, layers->children, layers->child_words);
+        find_leaving(layers);
+    }
+    return status;
 }
 
 typedef struct timed {

@@ -1,21 +1,17 @@
-/* The layers of a model for the planner, in an order that is independent of
- * the file, each with the set of its dependencies. Sources whose name begins
- * with "Input" and sinks whose name begins with "__getitem__" (unused outputs)
- * are excluded. */
+/* The layers of a model for the planner, each with the set of its
+ * dependencies. */
 #ifndef FD_LAYER_CHAIN_H
 #define FD_LAYER_CHAIN_H
 
+#include "base/vector.h"
 #include "pipeline/cuts/bit_sets.h"
-#include "pipeline/planner/layer_graph.h"
+#include "pipeline/cuts/layer_costs.h"
 
 typedef struct fd_layers {
     uint32_t count;
     uint32_t words;     /* words per set */
-    uint32_t *nodes;    /* owned, like the following arrays; index of each
-                         * layer in the model */
-    uint32_t *layer_of; /* per node of the model, its layer; `count`:
-                         * excluded */
-    uint64_t *within;   /* a row per layer: itself and its dependencies */
+    uint64_t *within;   /* owned, like the following arrays; a row per layer:
+                         * itself and its dependencies */
     uint64_t *parents;  /* a row per layer: its inputs */
     uint64_t *children; /* a row per layer: its users */
     uint64_t *leaving;  /* a row per layer: dependencies that layers outside of
@@ -26,8 +22,8 @@ typedef struct fd_layers {
                                   * row of `children` */
 } fd_layers;
 
-/* Make the layers. FD_EINVAL: no layer remains. Clear them also after a
- * failure. */
+/* Make the layers. FD_EINVAL: no layer; edges that are not sorted. Clear the
+ * layers also after a failure. */
 fd_status fd_layers_make(fd_layers *layers, const fd_model *model,
                          fd_error *error);
 void fd_layers_clear(fd_layers *layers);
@@ -67,9 +63,6 @@ fd_layers_children_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
     return fd_bits_within_in(fd_layers_row(l, l->children, layer), set,
                              l->child_words[layer]);
 }
-
-/* Compare ids; runs of digits are compared as numbers: node9 before node10. */
-int fd_id_order(const char *a, const char *b);
 
 /* Sort indices by their times; equal times in the order of indices. */
 fd_status fd_time_order(uint32_t *order, const double *times, uint32_t count);

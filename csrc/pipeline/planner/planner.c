@@ -40,18 +40,16 @@ fd_pipeline_ends(const fd_pipeline *pipeline, const fd_model *model,
     fd_block_ends ends = {"", "", 0};
     for (uint32_t i = 0; i < pipeline->layers.count; i++) {
         if (is_in(&pipeline->states, block, i)) {
-            const char *id = fd_model_text(
-                model, model->nodes.list[pipeline->layers.nodes[i]].id);
-            ends.first = ends.layers == 0 ? id : ends.first;
-            ends.last = id;
+            ends.first = ends.layers == 0 ? model->ids[i] : ends.first;
+            ends.last = model->ids[i];
             ends.layers++;
         }
     }
     return ends;
 }
 
-static int32_t
-stage_of_layer(const fd_pipeline *pipeline, uint32_t layer)
+int32_t
+fd_pipeline_stage(const fd_pipeline *pipeline, uint32_t layer)
 {
     int32_t stage = 0;
     for (uint32_t i = 0; i < pipeline->best.stages.count; i++) {
@@ -64,26 +62,7 @@ stage_of_layer(const fd_pipeline *pipeline, uint32_t layer)
         }
         stage++;
     }
-    return FD_NO_STAGE;
-}
-
-void
-fd_pipeline_stages(const fd_pipeline *pipeline, const fd_model *model,
-                   int32_t *stages)
-{
-    const fd_layers *layers = &pipeline->layers;
-    for (uint32_t i = 0; i < layers->count; i++) {
-        stages[layers->nodes[i]] = stage_of_layer(pipeline, i);
-    }
-    for (uint32_t i = 0; i < model->nodes.count; i++) {
-        uint32_t node = model->order[i];
-        if (layers->layer_of[node] < layers->count) {
-            continue;
-        }
-        bool source = model->in_first[node] == model->in_first[node + 1];
-        stages[node] =
-            source ? 0 : stages[model->in_list[model->in_first[node]]];
-    }
+    return -1;
 }
 
 static fd_optimum_request
@@ -185,7 +164,7 @@ check_sums(const fd_layers *layers, const fd_model *model, fd_error *error)
 {
     double all = 0;
     for (uint32_t i = 0; i < layers->count; i++) {
-        const fd_model_node *node = &model->nodes.list[layers->nodes[i]];
+        const fd_layer *node = &model->layers[i];
         all += node->forward + node->backward + node->activation
              + node->parameters + fmax(node->saved, 0);
     }

@@ -36,9 +36,7 @@ typedef struct fd_block_ends {
 fd_block_ends fd_pipeline_ends(const fd_pipeline *pipeline,
                                const fd_model *model, fd_block block);
 
-/* Set the stage of each node of the model, among those of level 0. Excluded
- * nodes get the stage of a neighbour. */
-void fd_pipeline_stages(const fd_pipeline *pipeline, const fd_model *model,
-                        int32_t *stages);
+/* Return the stage of a layer among those of level 0, or -1. */
+int32_t fd_pipeline_stage(const fd_pipeline *pipeline, uint32_t layer);
 
 #endif

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.pipeline.graph import Graph
-from fastdispatch.pipeline.optimize import Optimum, Stage, chunks_of
+from fastdispatch.pipeline.optimize import Optimum, Stage, chunks_of, optimized
 from fastdispatch.pipeline.plan import Plan
 
 #: Numbers of ranks that are tried.
@@ -60,7 +60,7 @@ def _candidates(
 
     def solved(count: int, **changed: Any) -> Found | _core.Error:
         try:
-            return graph._core.optimize([count], bandwidths, **(problem | changed))
+            return optimized(graph, [count], bandwidths, **(problem | changed))
         except _core.Error as error:
             return error
 

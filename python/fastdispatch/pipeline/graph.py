@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.files.output import write
 from fastdispatch.files.regular import read_bytes
+from fastdispatch.pipeline.graph_forms import SCHEMA, Content, Node, parse, read_document, to_json, to_text
 
-SCHEMA = "fastdispatch-graph/1"
-
-
-@dataclass(frozen=True)
-class Node:
-    """One layer, or one operation between layers."""
-
-    id: str
-    name: str  #: description, for a module its repr; the "desc" of other planners
-    forward_ms: float = 0.0  #: milliseconds of one forward
-    backward_ms: float = 0.0
-    output_bytes: Sequence[float] = ()  #: of each output
-    parameter_bytes: float = 0.0
-    stage: int | None = None  #: from 0 on
-    forward_spread_ms: float | None = None  #: spread of steps; None: unknown
-    backward_spread_ms: float | None = None
-    saved_bytes: float | None = None  #: kept from forward to backward; None: not known
-    about: Mapping[str, Any] = field(default_factory=dict)  #: facts that only the JSON form has
-
-    @property
-    def activation_bytes(self) -> float:
-        """Bytes of all outputs."""
-        return float(sum(self.output_bytes))
+__all__ = ["Graph", "Node"]
 
 
 class Graph:
@@ -65,20 +45,31 @@ class Graph:
             "edges": [list(edge) for edge in edges],
         }
         try:
-            text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+            text = json.dumps(document, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise _core.Error(f"graph: {error}") from None
-        self._core = _core.Graph(text.encode(errors="surrogatepass"))
+        self._set(read_document(json.loads(text), "graph"), "graph")
 
     @classmethod
     def parse(cls, text: str | bytes, where: str = "graph") -> Graph:
         """Read the text or JSON form. Messages begin with ``where`` and the line."""
         if isinstance(text, bytes):
             try:
-                text.decode()
+                text = text.decode()
             except UnicodeDecodeError as error:
                 raise _core.Error(f"{where}: not text: byte {error.start} is not UTF-8") from None
-        return cls._made(_core.Graph(text.encode() if isinstance(text, str) else text, where))
+        made = cls.__new__(cls)
+        made._set(parse(text, where), where)
+        return made
+
+    def _set(self, content: Content, where: str) -> None:
+        self._content = content
+        #: In the order of the file.
+        self.nodes: list[Node] = [*content.nodes.values()]
+        #: (from, to) by id, in the order of the file.
+        self.edges: list[tuple[str, str]] = content.edges
+        self.about: dict[str, Any] = content.about
+        self._order = _sorted(self, where)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Graph:
@@ -88,47 +79,22 @@ class Graph:
         except OSError as error:
             raise _core.Error(f"{os.fspath(path)}: cannot read: {error.strerror}") from None
         made = cls.parse(content, os.fspath(path))
-        if not made._core.order():
+        if not made.nodes:
             raise _core.Error(f"{os.fspath(path)}: not a graph: it has no nodes")
         return made
 
     def to_text(self) -> str:
         """Return the text form of other planners, without a final newline."""
-        return self._core.text()
+        return to_text(self._content)
 
     def to_json(self) -> str:
         """docs/reference/schemas/pipeline-graph.schema.json."""
-        return self._core.json()
+        return to_json(self._content)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write JSON if the name ends in ``.json``, else the text form."""
         text = self.to_json() if os.fspath(path).endswith(".json") else self.to_text()
         write(path, text.encode())
-
-    @cached_property
-    def _document(self) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(self.to_json())
-        return document
-
-    @property
-    def about(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._document.get("about", {})
-        return found
-
-    @cached_property
-    def nodes(self) -> list[Node]:
-        """In the order of the file."""
-        made = [Node(**node) for node in self._document["nodes"]]
-        return [replace(node, output_bytes=tuple(node.output_bytes)) for node in made]
-
-    @cached_property
-    def edges(self) -> list[tuple[str, str]]:
-        """(from, to) by id, in the order of the file."""
-        return [(first, second) for first, second in self._document["edges"]]
-
-    @cached_property
-    def _by_id(self) -> dict[str, Node]:
-        return {node.id: node for node in self.nodes}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -138,7 +104,7 @@ class Graph:
 
     def __getitem__(self, id: str) -> Node:
         """Return a node by its id; ``KeyError``."""
-        return self._by_id[id]
+        return self._content.nodes[id]
 
     def inputs(self, id: str) -> list[str]:
         """Return the ids of the inputs of a node, in the order of its arguments."""
@@ -159,7 +125,7 @@ class Graph:
 
     def order(self) -> list[Node]:
         """Return a topological order; among several nodes the first in the file is next."""
-        return [self.nodes[place] for place in self._core.order()]
+        return [self.nodes[place] for place in self._order]
 
     def sources(self) -> list[Node]:
         """Return nodes without inputs, in the order of the file."""
@@ -238,7 +204,13 @@ class Graph:
     def next_antichains(self, ids: Iterable[str]) -> list[set[str]]:
         """Return the next antichains: each with one more node that has an input in it."""
         within = set(ids).union(*(self.before(id) for id in ids))
-        more = {child: None for id in self._by_id if id in within for child in self.outputs(id) if child not in within}
+        more = {
+            child: None
+            for id in self._content.nodes
+            if id in within
+            for child in self.outputs(id)
+            if child not in within
+        }
         return [self.latest(self.before(child) | within | {child}) for child in more]
 
     def antichains(self) -> dict[frozenset[str], list[frozenset[str]]]:
@@ -270,16 +242,45 @@ class Graph:
         kept = [edge for edge in self.edges if edge not in gone and edge[0] in nodes and edge[1] in nodes]
         return Graph(list(nodes.values()), kept, self.about)
 
-    @classmethod
-    def _made(cls, core: _core.Graph) -> Graph:
-        made = cls.__new__(cls)
-        made._core = core
-        return made
-
     def with_stages(self, stages: Mapping[str, int | None]) -> Graph:
         """Return the graph with other stages, by id; other nodes have none."""
         nodes = [replace(node, stage=stages.get(node.id)) for node in self.nodes]
         return Graph(nodes, self.edges, self.about)
+
+
+def _sorted(graph: Graph, where: str) -> list[int]:
+    """Return the places of the nodes in topological order; of several nodes, the first in the file is next."""
+    places = {node.id: place for place, node in enumerate(graph.nodes)}
+    waits = [len(graph.inputs(id)) for id in places]
+    ready = [place for place, count in enumerate(waits) if not count]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        order.append(heappop(ready))
+        for id in graph.outputs(graph.nodes[order[-1]].id):
+            waits[places[id]] -= 1
+            if not waits[places[id]]:
+                heappush(ready, places[id])
+    if len(order) < len(places):
+        waiting = {id for id, place in places.items() if waits[place]}
+        raise _core.Error(f"{where}: a cycle: {_cycle(graph, waiting)}")
+    return order
+
+
+def _cycle(graph: Graph, waiting: set[str]) -> str:
+    """Follow nodes without a place backward. After as many steps as there are nodes, the node is on a cycle."""
+
+    def needed(id: str) -> str:
+        return next(other for other in graph.inputs(id) if other in waiting)
+
+    id = next(node.id for node in graph.nodes if node.id in waiting)
+    for _ in graph.nodes:
+        id = needed(id)
+    path, last = [id], needed(id)
+    while last != id and len(path) < 9:
+        path.append(last)
+        last = needed(last)
+    return " needs ".join(each[:60] for each in [*path, last]) + ("" if last == id else "...")
 
 
 def _reached(id: str, following: Callable[[str], list[str]]) -> set[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.pipeline.graph import Graph
+from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.plan import Plan, Replay, plan
 
 SCHEMA = "fastdispatch-optimum/1"
@@ -180,7 +181,7 @@ def optimize(
         "optimizer": float(optimizer_bytes),
     }
     if schedule is None:
-        return Optimum(graph, levels, speeds, graph._core.optimize(levels, speeds, watch=watch, **problem))
+        return Optimum(graph, levels, speeds, optimized(graph, levels, speeds, watch=watch, **problem))
     from fastdispatch.pipeline.candidates import shortest_step
 
     return Optimum(graph, levels, speeds, shortest_step(graph, levels, speeds, problem, schedule, micro_batches, watch))
@@ -218,3 +219,45 @@ def _check(
         raise _core.Error(f"{schedule}: planned for at most 256 machines, not {machines[0]}")
     if memory not in ("none", "flushed"):
         raise _core.Error(f"{schedule} is synchronous: its memory model is flushed")
+
+
+def _columns(graph: Graph) -> tuple[list[Node], array[float], array[int]]:
+    """Return the layers to plan, sorted by id (``node9`` before ``node10``), their costs, and the edges between them.
+    Sources named ``Input...`` and sinks named ``__getitem__...`` are excluded."""
+    layers = [node for node in graph.nodes if not _is_excluded(graph, node)]
+    layers.sort(key=lambda node: _id_order(node.id.encode()))
+    number = {node.id: at for at, node in enumerate(layers)}
+    costs = array("d")
+    for node in layers:
+        saved = -1.0 if node.saved_bytes is None else node.saved_bytes
+        costs.extend((node.forward_ms, node.backward_ms, node.activation_bytes, node.parameter_bytes, saved))
+    edges = array("I")
+    for node in graph.order():
+        for id in graph.inputs(node.id) if node.id in number else ():
+            if id in number:
+                edges.extend((number[id], number[node.id]))
+    return layers, costs, edges
+
+
+def _is_excluded(graph: Graph, node: Node) -> bool:
+    source, sink = not graph.inputs(node.id), not graph.outputs(node.id)
+    return (source and node.name.startswith("Input")) or (sink and node.name.startswith("__getitem__"))
+
+
+def _id_order(id: bytes) -> tuple[list[tuple[int, int, bytes]], bytes]:
+    """Return a key in which runs of digits are numbers."""
+    parts = re.findall(rb"[0-9]+|[^0-9]", id)
+    keys = [(part[0] if not part.isdigit() else ord("0"), len(part.lstrip(b"0")), part.lstrip(b"0")) for part in parts]
+    return keys, id
+
+
+def optimized(graph: Graph, machines: list[int], bandwidths: list[float], **problem: Any) -> dict[str, Any]:
+    """Return the result of the planner, with ``stage_of_node``: the stage of each node, -1 without one."""
+    layers, costs, edges = _columns(graph)
+    found = _core.optimize(tuple(node.id.encode() for node in layers), costs, edges, machines, bandwidths, **problem)
+    stages = dict(zip((node.id for node in layers), found.pop("stage_of_layer"), strict=True))
+    for node in graph.order():  # an excluded node has the stage of a neighbour
+        if node.id not in stages:
+            inputs = graph.inputs(node.id)
+            stages[node.id] = stages[inputs[0]] if inputs else 0
+    return found | {"stage_of_node": [stages[node.id] for node in graph.nodes]}

@@ -7,17 +7,13 @@
 fd_status
 states_of(fd_states *states, const char *text)
 {
-    fd_model model = {.about = 0};
+    MODEL(model, text);
     fd_layers layers = {.count = 0};
     fd_states_limits all = {.found = 100, .kept = 100, .cap = INFINITY};
-    fd_status status = model_of(&model, text, NULL);
-    if (status == FD_OK) {
-        status = fd_layers_make(&layers, &model, NULL);
-    }
+    fd_status status = fd_layers_make(&layers, &model, NULL);
     if (status == FD_OK) {
         status = fd_states_make(states, &model, &layers, &all);
     }
     fd_layers_clear(&layers);
-    fd_model_clear(&model);
     return status;
 }

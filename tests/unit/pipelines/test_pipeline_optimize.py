@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 import fastdispatch
+from fastdispatch import _core
 from fastdispatch.cli.pipeline.pipeline_optimize import _between
 from fastdispatch.pipeline import Graph, Node, optimize
 from fastdispatch.pipeline.optimize import SYNCHRONOUS, chunks_of
@@ -299,7 +300,7 @@ def test_a_search_can_be_watched() -> None:
     optimize(models.chain(4), 3, 1e9, schedule="1f1b", watch=watch)
     assert watch[2] == 1
     with pytest.raises(ValueError, match="three numbers"):
-        models.chain(3)._core.optimize([2], [1e9], watch=bytearray(8))  # type: ignore[arg-type]
+        optimize(models.chain(3), 2, watch=bytearray(8))  # type: ignore[arg-type]
 
 
 def test_ctrl_c_ends_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,3 +331,24 @@ def test_odd_names_are_drawn(tmp_path: Path) -> None:
     picture = layout(dot_of(Graph(nodes, [('a"b', "c\\")])))
     assert b"&lt;b&gt;&amp;" in picture and b"two lines" in picture
     ElementTree.fromstring(picture)
+
+
+def test_excluded_nodes_have_the_stage_of_a_neighbour() -> None:
+    names = {"n10": "x", "n9": "x", "n2": "x", "in": "Input0", "out": "__getitem__(1)", "alone": "Input1"}
+    edges = [("in", "n2"), ("n2", "n9"), ("n9", "n10"), ("n9", "out")]
+    found = optimize(Graph([Node(id, name, 1.0) for id, name in names.items()], edges), 3, straight=True)
+    assert [stage["first_node"] for stage in found.stages] == ["n2", "n9", "n10"]
+    assert [node.stage for node in found.graph.nodes] == [2, 1, 0, 0, 1, 0]
+    with pytest.raises(fastdispatch.Error, match="the graph has no layer"):
+        optimize(Graph([Node("a", "Input0")]), 1)
+
+
+def test_columns_of_the_planner() -> None:
+    costs, edges = array("d", 10 * [1.0]), array("I", [0, 1])
+    assert _core.optimize((b"a", b"b"), costs, edges, [2], [1e9])["layers"] == 2
+    for wrong in (((b"a",), costs, edges), ((b"a", b"b"), costs[:9], edges), ((b"a", b"b"), costs, edges[:1])):
+        with pytest.raises(ValueError, match="five numbers per id"):
+            _core.optimize(*wrong, [2], [1e9])
+    for unsorted in ([1, 1], [0, 2], [0, 1, 1, 0]):
+        with pytest.raises(fastdispatch.Error, match="the edges are not in order"):
+            _core.optimize((b"a", b"b"), costs, array("I", unsorted), [2], [1e9])

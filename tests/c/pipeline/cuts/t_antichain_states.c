@@ -15,27 +15,24 @@
     ((fd_states_limits){.found = most, .kept = most, .cap = INFINITY})
 
 static fd_status
-states_of(fd_states *states, fd_model *model, fd_layers *layers,
-          const char *text, fd_states_limits limits)
+states_of(fd_states *states, fd_layers *layers, const char *text,
+          fd_states_limits limits)
 {
-    fd_status status = model_of(model, text, NULL);
-    if (status == FD_OK) {
-        status = fd_layers_make(layers, model, NULL);
-    }
-    return status == FD_OK ? fd_states_make(states, model, layers, &limits)
+    MODEL(model, text);
+    fd_status status = fd_layers_make(layers, &model, NULL);
+    return status == FD_OK ? fd_states_make(states, &model, layers, &limits)
                            : status;
 }
 
-#define NO_STATES(states, model, layers) \
-    CLEAN(fd_model_clear) fd_model model = {.about = 0}; \
+#define NO_STATES(states, layers) \
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0}; \
     CLEAN(fd_states_clear) fd_states states = {.count = 0}
 
 static void
 sets_of_a_diamond(void)
 {
-    NO_STATES(states, model, layers);
-    OK(states_of(&states, &model, &layers, DIAMOND, ALL(100)));
+    NO_STATES(states, layers);
+    OK(states_of(&states, &layers, DIAMOND, ALL(100)));
     CHECK(states.complete);
     EQUAL(states.count, 5);
     const uint64_t expected[] = {1, 3, 5, 7, 15};
@@ -56,8 +53,8 @@ sets_of_a_diamond(void)
 static void
 later_sources_are_added_with_their_targets(void)
 {
-    NO_STATES(states, model, layers);
-    OK(states_of(&states, &model, &layers,
+    NO_STATES(states, layers);
+    OK(states_of(&states, &layers,
                  NODE("n1", ONE) NODE("n2", ONE) NODE("n3", ONE)
                      NODE("n9", ONE) "\tn1 -- n3\n\tn2 -- n3\n",
                  ALL(100)));
@@ -71,8 +68,8 @@ later_sources_are_added_with_their_targets(void)
 static void
 more_states_than_the_limit(void)
 {
-    NO_STATES(states, model, layers);
-    STATUS(states_of(&states, &model, &layers, DIAMOND, ALL(4)), FD_EFULL);
+    NO_STATES(states, layers);
+    STATUS(states_of(&states, &layers, DIAMOND, ALL(4)), FD_EFULL);
     EQUAL(states.count, 0);
 }
 
@@ -81,9 +78,9 @@ more_states_than_the_limit(void)
 static void
 only_possible_cuts(void)
 {
-    NO_STATES(states, model, layers);
+    NO_STATES(states, layers);
     OK(states_of(
-        &states, &model, &layers, DIAMOND,
+        &states, &layers, DIAMOND,
         (fd_states_limits){
             .found = 100, .kept = 3, .few = 4, .cap = 0.013, .machines = 2}));
     CHECK(states.complete);
@@ -100,15 +97,13 @@ only_possible_cuts(void)
 static void
 chains_thinned_out(void)
 {
-    CLEAN(fd_model_clear) fd_model model = {.about = 0};
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     static const uint32_t counts[] = {0, 3, 4, 4, 5, 5, 5, 5, 5};
     for (uint32_t most = 1; most <= 8; most++) {
         CLEAN(fd_states_clear) fd_states states = {.count = 0};
-        fd_model_clear(&model);
         fd_layers_clear(&layers);
         fd_states_limits limits = {.chain = most};
-        OK(states_of(&states, &model, &layers,
+        OK(states_of(&states, &layers,
                      NODE("a", ONE) NODE("b", ONE)
                          NODE("c", FIGURES(5, 5, 2, 8))
                              NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n"

@@ -14,15 +14,12 @@
 static fd_status
 find(fd_optimum *optimum, fd_optimum_request *request)
 {
-    fd_model model = {.about = 0};
+    MODEL(model, CHAIN);
     fd_layers layers = {.count = 0};
     fd_states states = {.count = 0};
     *optimum = (fd_optimum){.time = 0};
     request->cap = request->cap > 0 ? request->cap : INFINITY;
-    fd_status status = model_of(&model, CHAIN, NULL);
-    if (status == FD_OK) {
-        status = fd_layers_make(&layers, &model, NULL);
-    }
+    fd_status status = fd_layers_make(&layers, &model, NULL);
     if (status == FD_OK) {
         fd_states_limits all = {.found = 100, .kept = 100, .cap = INFINITY};
         status = fd_states_make(&states, &model, &layers, &all);
@@ -33,7 +30,6 @@ find(fd_optimum *optimum, fd_optimum_request *request)
     }
     fd_states_clear(&states);
     fd_layers_clear(&layers);
-    fd_model_clear(&model);
     return status;
 }
 

@@ -1,6 +1,6 @@
-/* Graph.optimize(): optimization of the pipeline of a model, with the result
- * as a dict. */
-#include "module/pipeline/graph_type.h"
+/* optimize(): optimization of the pipeline of a model, with the result as a
+ * dict. */
+#include "module/pipeline/optimize_binding.h"
 
 #include "base/alloc.h"
 #include "module/errors.h"
@@ -83,20 +83,13 @@ stage_dicts(const fd_pipeline *pipeline, const fd_costs *costs,
 }
 
 static PyObject *
-stage_list(const fd_pipeline *pipeline, const fd_model *model)
+stage_list(const fd_pipeline *pipeline)
 {
-    int32_t *stages =
-        fd_calloc((size_t)model->nodes.count + 1, sizeof *stages);
-    PyObject *list = NULL;
-    if (stages == NULL) {
-        return PyErr_NoMemory();
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < pipeline->layers.count; i++) {
+        list = fd_list_with(list,
+                            PyLong_FromLong(fd_pipeline_stage(pipeline, i)));
     }
-    fd_pipeline_stages(pipeline, model, stages);
-    list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < model->nodes.count; i++) {
-        list = fd_list_with(list, PyLong_FromLong(stages[i]));
-    }
-    fd_free(stages);
     return list;
 }
 
@@ -116,7 +109,7 @@ result_of(const fd_pipeline *pipeline, const fd_costs *costs,
         best->one_machine, "data_parallel_s", best->data_parallel,
         "time_per_stage_s", best->time, "bound_s", best->bound, "unused",
         (unsigned)best->unused, "stages", stage_dicts(pipeline, costs, model),
-        "stage_of_node", stage_list(pipeline, model));
+        "stage_of_layer", stage_list(pipeline));
 }
 
 /* Get the buffer of numbers that a watching thread reads; None: no thread
@@ -140,33 +133,104 @@ take_watch(fd_pipeline_request *request, PyObject *watch, Py_buffer *view)
 }
 
 static PyObject *
-search_plan(PyObject *self, const fd_pipeline_request *request)
+search_plan(PyObject *module, const fd_model *model,
+            const fd_pipeline_request *request)
 {
     fd_pipeline pipeline;
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status =
-            fd_pipeline_find(&pipeline, fd_model_of(self), request, &error);
+        status = fd_pipeline_find(&pipeline, model, request, &error);
     Py_END_ALLOW_THREADS
-    PyObject *made =
-        status == FD_OK
-            ? result_of(&pipeline, &request->costs, fd_model_of(self))
-            : fd_raise(fd_module_of(self), status, &error);
+    PyObject *made = status == FD_OK
+                       ? result_of(&pipeline, &request->costs, model)
+                       : fd_raise(module, status, &error);
     fd_pipeline_clear(&pipeline);
     return made;
 }
 
-PyObject *
-fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
+/* Return the number of entries of an array, or -1. An empty one may be
+ * anywhere. */
+static Py_ssize_t
+entries_of(const Py_buffer *array, Py_ssize_t size, uintptr_t align)
 {
-    static char *names[] = {"machines",  "bandwidths", "ratio",  "straight",
-                            "fewer",     "true_cut",   "memory", "room",
-                            "optimizer", "watch",      NULL};
-    PyObject *watch = Py_None;
-    Py_buffer view = {.buf = NULL};
+    bool fits = array->len % size == 0 && array->len / size <= INT32_MAX
+             && (array->len == 0 || (uintptr_t)array->buf % align == 0);
+    return fits ? array->len / size : -1;
+}
+
+/* Make a model of the columns. `names` is an array to fill, one pointer per
+ * layer. Return false with an exception if the lengths do not agree. */
+static bool
+take_model(fd_model *model, PyObject *ids, const char **names,
+           const Py_buffer *costs, const Py_buffer *edges)
+{
+    Py_ssize_t count = entries_of(costs, sizeof(fd_layer), _Alignof(fd_layer));
+    Py_ssize_t edge_count =
+        entries_of(edges, sizeof(fd_layer_edge), _Alignof(fd_layer_edge));
+    if (count != PyTuple_GET_SIZE(ids) || edge_count < 0) {
+        PyErr_SetString(fd_value_error(),
+                        "ids, costs and edges: five numbers per id, two "
+                        "indices per edge");
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        char *name = NULL;
+        if (PyBytes_AsStringAndSize(PyTuple_GET_ITEM(ids, i), &name, NULL)
+            < 0) {
+            return false;
+        }
+        names[i] = name;
+    }
+    *model =
+        (fd_model){.layers = costs->buf,
+                   .ids = names,
+                   .edges = edges->buf,
+                   .count = (uint32_t)count,
+                   .edge_count = (uint32_t)edge_count};
+    return true;
+}
+
+/* The arguments with memory. */
+typedef struct columns {
+    PyObject *ids;
+    Py_buffer costs;
+    Py_buffer edges;
     PyObject *machines;
     PyObject *bandwidths;
+    PyObject *watch;
+    Py_buffer view;
+} columns;
+
+static PyObject *
+plan_columns(PyObject *module, columns *given, fd_pipeline_request *request)
+{
+    fd_model model;
+    PyObject *made = NULL;
+    const char **names =
+        fd_calloc((size_t)PyTuple_GET_SIZE(given->ids) + 1, sizeof *names);
+    if (names == NULL) {
+        PyErr_NoMemory();
+    }
+    else if (take_model(&model, given->ids, names, &given->costs,
+                        &given->edges)
+             && take_levels(&request->costs, given->machines,
+                            given->bandwidths)
+             && take_watch(request, given->watch, &given->view)) {
+        made = search_plan(module, &model, request);
+    }
+    fd_free(names);
+    return made;
+}
+
+PyObject *
+fd_optimize_py(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"ids",        "costs",  "edges",    "machines",
+                            "bandwidths", "ratio",  "straight", "fewer",
+                            "true_cut",   "memory", "room",     "optimizer",
+                            "watch",      NULL};
+    columns given = {.watch = Py_None};
     PyObject *made = NULL;
     fd_pipeline_request request = {.watch = NULL};
     fd_costs *costs = &request.costs;
@@ -175,10 +239,11 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     int true_cut = 0;
     int memory = 0;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O!|$dpppiddO:optimize", names, &PyList_Type,
-            &machines, &PyList_Type, &bandwidths, &costs->ratio, &straight,
-            &fewer, &true_cut, &memory, &costs->capacity, &costs->optimizer,
-            &watch)) {
+            args, kwargs, "O!y*y*O!O!|$dpppiddO:optimize", names,
+            &PyTuple_Type, &given.ids, &given.costs, &given.edges,
+            &PyList_Type, &given.machines, &PyList_Type, &given.bandwidths,
+            &costs->ratio, &straight, &fewer, &true_cut, &memory,
+            &costs->capacity, &costs->optimizer, &given.watch)) {
         return NULL;
     }
     costs->straight = straight != 0;
@@ -188,10 +253,11 @@ fd_graph_optimize(PyObject *self, PyObject *args, PyObject *kwargs)
     if (memory < FD_MEMORY_FREE || memory > FD_MEMORY_FLUSHED) {
         PyErr_Format(fd_value_error(), "memory=%d: 0 to 3", memory);
     }
-    else if (take_levels(costs, machines, bandwidths)
-             && take_watch(&request, watch, &view)) {
-        made = search_plan(self, &request);
+    else {
+        made = plan_columns(module, &given, &request);
     }
-    PyBuffer_Release(&view);
+    PyBuffer_Release(&given.costs);
+    PyBuffer_Release(&given.edges);
+    PyBuffer_Release(&given.view);
     return made;
 }
