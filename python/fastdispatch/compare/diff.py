@@ -272,8 +272,9 @@ class Diff:
 
     @cached_property
     def measured(self) -> MeasuredDiff:
-        """How FLOPs, communicated bytes and the peak of memory changed."""
-        return measured_diff((self.traces[0], self.traces[1]), (self.sides[0].rank, self.sides[1].rank))
+        """How GPU time, FLOPs, communicated bytes and the peak of memory changed."""
+        ranks = self.sides[0].rank, self.sides[1].rank
+        return measured_diff((self.traces[0], self.traces[1]), ranks, self.by_step)
 
     @cached_property
     def verdict(self) -> DiffVerdict:

@@ -1,4 +1,4 @@
-"""Changes of measured figures between two recordings: FLOPs, communicated bytes and the peak of memory."""
+"""Changes of measured figures between two recordings: GPU time, FLOPs, communicated bytes and the peak of memory."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.measured import Measured, measured
+from fastdispatch.read.gpu_time import gpu_steps
+from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Trace
 
 #: Changes of FLOPs and communicated bytes above this share are real: they are counts. Peaks depend on the moment at
-#: which other threads free their blocks.
-_EXACT, _PEAK, _SMALL_BLOCKS = 1e-9, 1e-3, 4096.0
+#: which other threads free their blocks, and kernels do not take the same time in two runs.
+_EXACT, _PEAK, _SMALL_BLOCKS, _GPU = 1e-9, 1e-3, 4096.0, 1e-2
 
 #: Figures that are compared, with their names in sentences.
 _NAMES = {"flops": "FLOPs", "communicated": "communicated bytes"}
@@ -32,14 +35,19 @@ class MeasuredPath:
 
 @dataclass(frozen=True)
 class MeasuredChange:
-    """A figure that both sides have: FLOPs or communicated bytes of a step and rank (of a rank without steps), or the
-    peak of a device. ``paths``: the changed ones, the largest change first."""
+    """A figure that both sides have: GPU time in ns, FLOPs or communicated bytes of a step and rank (of a rank without
+    steps), or the peak of a device. ``paths``: the changed ones, the largest change first."""
 
-    figure: str  # flops, communicated or peak
+    figure: str  # gpu, flops, communicated or peak
     name: str
     before: float
     after: float
     paths: list[MeasuredPath]
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is printed: if it has changed; GPU time always."""
+        return self.figure == "gpu" or self.changed
 
     @property
     def changed(self) -> bool:
@@ -53,8 +61,8 @@ class MeasuredChange:
 def differs(figure: str, before: float, after: float, whole: float) -> bool:
     """Return whether a change is more than the limit for its figure, a share of the whole; of a peak also more than the
     small blocks of other threads, which are live at the peak of one run and freed at that of another."""
-    limit = max(_PEAK * whole, _SMALL_BLOCKS) if figure == "peak" else _EXACT * whole
-    return abs(after - before) > limit
+    limits = {"peak": max(_PEAK * whole, _SMALL_BLOCKS), "gpu": _GPU * whole}
+    return abs(after - before) > limits.get(figure, _EXACT * whole)
 
 
 @dataclass(frozen=True)
@@ -65,19 +73,21 @@ class MeasuredDiff:
     missing: list[str]
 
     @property
-    def changes(self) -> list[MeasuredChange]:
-        return [each for each in self.figures if each.changed]
+    def shown(self) -> list[MeasuredChange]:
+        return [each for each in self.figures if each.shown]
 
 
-def measured_diff(traces: tuple[Trace, Trace], ranks: tuple[int | None, int | None]) -> MeasuredDiff:
-    sides = [_Side(trace, rank) for trace, rank in zip(traces, ranks, strict=True)]
+def measured_diff(traces: tuple[Trace, Trace], ranks: tuple[int | None, int | None], by_step: bool) -> MeasuredDiff:
+    """Compare the figures. ``by_step``: GPU times are those of a step, else those of whole runs."""
+    sides = [_Side(trace, rank, by_step) for trace, rank in zip(traces, ranks, strict=True)]
     before, after = (side.figures() for side in sides)
     figures, missing = [], []
     for figure, name in dict.fromkeys([*before, *after]):
         found = before.get((figure, name)), after.get((figure, name))
         if None in found:
-            missing.append(f"{name} are not compared: only one side has them")
-        elif figure != "peak" and sides[0].found.by_step != sides[1].found.by_step:
+            are, them = ("is", "it") if figure == "gpu" else ("are", "them")
+            missing.append(f"{name} {are} not compared: only one side has {them}")
+        elif figure not in ("peak", "gpu") and sides[0].found.by_step != sides[1].found.by_step:
             missing.append(f"{name} are not compared: only one side has steps")
         else:
             figures.append(_change(figure, name, *(found[0] or {}, found[1] or {})))
@@ -91,8 +101,25 @@ def _change(figure: str, name: str, before: dict[str, float], after: dict[str, f
     return MeasuredChange(figure, name, *totals, sorted(changed, key=lambda each: (-abs(each.change), each.key)))
 
 
+def _gpu_times(trace: Trace, rank: int | None, by_step: bool) -> dict[int, float]:
+    """Return the time of kernels by call site, as of FLOPs; empty if no kernels were recorded."""
+    entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
+    contexts, kinds = trace.core.contexts(trace.index(rank)), trace.nodes["kind"]
+    rows = zip(contexts["node"], contexts["gpu_self"], strict=True)
+    times = {row: time for row, (node, time) in enumerate(rows) if time and kinds[node] == "kernel"}
+    if not times:
+        return {}
+    sites, steps = CallSites(trace), (gpu_steps(entries)[0] if by_step else 0) or number_of_ranks(entries)
+    made: dict[int, float] = {}
+    for row, time in times.items():
+        site = sites.site(row)
+        made[site] = made.get(site, 0.0) + time / steps
+    return made
+
+
 class _Side:
-    def __init__(self, trace: Trace, rank: int | None) -> None:
+    def __init__(self, trace: Trace, rank: int | None, by_step: bool) -> None:
+        self._gpu = _gpu_times(trace, rank, by_step)
         self.found: Measured = measured(trace, rank)
         nodes = trace.nodes
         self._keys: list[str] = [key.partition("@")[0] for key in nodes["key"]]
@@ -107,6 +134,8 @@ class _Side:
         return dict(self._figures())
 
     def _figures(self) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
+        if self._gpu:
+            yield ("gpu", "GPU time"), self._by_key(self._gpu)
         for figure, name in _NAMES.items():
             if figure in self.found.figures:
                 yield (figure, name), self._by_key(self.found.figures[figure])

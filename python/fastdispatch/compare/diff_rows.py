@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.plumbing import FUNCTIONS
 from fastdispatch.read.trace import Trace
 from fastdispatch.read.waiting import FOR_RANKS, WORKS, waits_of
@@ -31,7 +32,7 @@ CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communicat
 NEW, GONE, CALLS, SLOWER, FASTER, COLLECTION, COMMUNICATION = (1 << place for place in range(len(CHANGES)))
 
 #: Figures of rows: calls with resumes of generators, times in ns; work: total without communication and waits for other
-#: ranks; spread: standard deviation over steps of the compared time.
+#: ranks; gpu: of the steps with GPU times; spread: standard deviation over steps of the compared time.
 FIGURES = ("calls", "self", "total", "work", "backward", "async", "gpu", "spread")
 
 #: If the fastest steps are unknown, a change must exceed this number of standard deviations of the steps of one run.
@@ -102,6 +103,7 @@ class SideSums:
         core, nodes, contexts = trace.core, trace.nodes, trace.contexts
         self.by, self.nodes = by, nodes
         self.steps: int = sum(one["steps"] for at, one in enumerate(trace.ranks) if rank in (-1, at))
+        self.gpu_steps, _ = gpu_steps([one for at, one in enumerate(trace.ranks) if rank in (-1, at)])
         self.selected = trace.window is not None
         self.totals = {name: np.asarray(view) for name, view in core.totals(rank, True).items()}
         self.groups: Ints = np.array(core.groups(by), np.int64)
@@ -254,7 +256,8 @@ class _Comparison:
         for index, side in enumerate(self.sides):
             row_of = self.row_of[index]
             for name, sums in side.figures().items():
-                np.add.at(figures[name][index], row_of, sums.astype(np.float64) / self.per[index])
+                per = side.gpu_steps or 1 if name == "gpu" and self.rows.steps[index] else self.per[index]
+                np.add.at(figures[name][index], row_of, sums.astype(np.float64) / per)
             self._mark(index, side, figures)
         self.rows.figures = figures
 

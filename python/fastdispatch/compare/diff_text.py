@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fastdispatch.compare.diff import Diff, DiffCall, DiffRow
 from fastdispatch.compare.gate import Budget, ExceededLimit, per
@@ -32,8 +32,8 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
 
 def measured_lines(diff: Diff, top: int | None) -> Iterator[str]:
     """Yield each changed figure of the measures, and the functions with the largest changes of it."""
-    for each in diff.measured.changes:
-        form = in_flop if each.figure == "flops" else lambda number: size(round(number))
+    for each in diff.measured.shown:
+        form = FORMS.get(each.figure, in_size)
         yield f"{each.name}{'' if each.figure == 'peak' else per(diff)}: {form(each.before)} -> {form(each.after)}"
         cells = [
             (f"{sign(path.change)} {form(abs(path.change))}", f"{path.key}   {form(path.before)} -> {form(path.after)}")
@@ -44,6 +44,13 @@ def measured_lines(diff: Diff, top: int | None) -> Iterator[str]:
             yield f" {grouped(len(each.paths) - len(each.paths[:top]))} more functions (--all)"
     yield from diff.measured.missing
 
+
+def in_size(number: float) -> str:
+    return size(round(number))
+
+
+#: How figures are printed that are not bytes.
+FORMS: dict[str, Callable[[float], str]] = {"flops": in_flop, "gpu": seconds}
 
 #: A larger growth is printed as a time, in multiples of the time before.
 _MOST_GROWTH = 10
@@ -86,14 +93,20 @@ def row_cells(diff: Diff, row: DiffRow) -> tuple[str, str]:
         what = f"{sign(time.change)} {'new' if 'new' in row.changes else 'gone'}"
         calls = row.calls.after or row.calls.before
         total = "" if diff.by == "module" else f", {seconds(diff.effect(row))} total"
-        return what, f"{row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}"
+        return what, f"{row.key}   {calls:.4g} calls{per(diff)}{total}, {seconds(abs(time.change))} {of}{on_gpu(row)}"
     # A function that is open during all steps has no call in them: without time before, there is no percentage.
     is_share = time.before > 0 and abs(time.change) <= _MOST_GROWTH * time.before
     size = f"{abs(time.change) / time.before:.0%}" if is_share else seconds(abs(time.change))
     growth = f"{sign(time.change)} {size} {of}"
     spread = max(row.spread.before * diff.speed, row.spread.after)
     between = f"{seconds(time.before)} -> {seconds(time.after)}{per(diff)}"
-    return growth, f"{row.key}   {between}, spread {seconds(spread)}"
+    return growth, f"{row.key}   {between}, spread {seconds(spread)}{on_gpu(row)}"
+
+
+def on_gpu(row: DiffRow) -> str:
+    """Return the GPU time of a row with all below it."""
+    before, after = row.gpu.before, row.gpu.after
+    return f", GPU {seconds(before)} -> {seconds(after)}" if before or after else ""
 
 
 def collection_text(diff: Diff, row: DiffRow) -> str:

@@ -113,7 +113,7 @@ def verdict(diff: Diff) -> DiffVerdict:
         rest=after - before - machine - communication - part,
         text="",
     )
-    measured = "".join(f"; {each.name} {_growth(each)}" for each in diff.measured.changes)
+    measured = "".join(f"; {each.name} {_growth(diff, each)}" for each in diff.measured.shown)
     return replace(made, text=_text(of, made, cause) + measured)
 
 
@@ -132,8 +132,14 @@ def _changed_rank(diff: Diff, change: float) -> int | None:
     return rank if differs and diff.of_rank(rank).changed() else None
 
 
-def _growth(change: MeasuredChange) -> str:
-    """Return the growth in percent; of figures whose sum is the same that their places changed."""
+def _growth(diff: Diff, change: MeasuredChange) -> str:
+    """Return the growth in percent; of figures whose sum is the same that their places changed. Return GPU times, and
+    the function with most of their change."""
+    if change.figure == "gpu":
+        total, paths = change.after - change.before, change.paths
+        text = f"{seconds(change.before)} -> {seconds(change.after)}"
+        largest = paths and paths[0].change * total > 0 and abs(paths[0].change) >= abs(total) / 2
+        return text + (f", {_signed(paths[0].change)} in {_place(diff, paths[0].key)}" if largest else "")
     if change.before == change.after:
         return "moved"
     return f"{change.after / change.before - 1:+.1%}" if change.before else "are new"
@@ -161,7 +167,7 @@ def _parts(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> Iterator[str]
     if cause is not None:
         rank = f"rank {made.rank} became {'slow' if change > 0 else 'fast'}: " if made.rank is not None else ""
         reasons = f" ({'; '.join(made.because)})" if made.because else ""
-        place = _short(cause.row.key, _line(diff, cause.row.key))
+        place = _place(diff, cause.row.key)
         yield f"{rank}{_signed(made.part)} {_preposition(diff, cause)} {place}{reasons}"
     if communicates:
         yield f"{_signed(made.communication)} in communication and waits for other ranks"
@@ -191,6 +197,10 @@ def _line(diff: Diff, key: str) -> int:
             if found.partition("@")[0] == key:
                 return int(line)
     return 0
+
+
+def _place(diff: Diff, key: str) -> str:
+    return _short(key, _line(diff, key))
 
 
 def _short(key: str, line: int = 0) -> str:

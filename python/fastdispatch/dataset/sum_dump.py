@@ -74,9 +74,10 @@ _SPREADS = """
            round(total_median)::UBIGINT AS total_median, round(total_p95)::UBIGINT AS total_p95,
            least, late, late_squares
     FROM sums"""
+_GPU_SUMS = ("calls", "total", "self", "starved", "drained", "launch_bound", "bytes")
 _GPU = f"""
-    SELECT id AS context, {", ".join(f"{bounded(name)} AS {name}" for name in ("calls", "total", "self", "starved"))},
-           {bounded("launch_bound")} AS launch_bound
+    SELECT id AS context, {", ".join(f"{bounded(name)} AS {name}" for name in _GPU_SUMS)},
+           coalesce(min(device), -1) AS device, coalesce(min(stream), -1) AS stream
     FROM gpu JOIN of_paths USING (path) GROUP BY id"""
 
 _RANKS = f"""
@@ -153,7 +154,8 @@ def sum_of_ranks(connection: duckdb.DuckDBPyConnection, paths: _core.Trace, abou
 
 
 def _rank(connection: duckdb.DuckDBPyConnection, about: About, settled: bool) -> dict[str, Any]:
-    """Return the members of the sum that are not tables of call paths; its facts are those of the first rank."""
+    """Return the members of the sum that are not tables of call paths; its facts are those of the first rank, except
+    those about GPUs."""
     found = connection.sql(_RANKS.format(ranks="settled_ranks" if settled else "ranks"))
     made = {name: _exact(value) for name, value in zip(found.columns, found.fetchall()[0], strict=True)}
     facts = connection.sql("SELECT key, value FROM facts WHERE rank = (SELECT min(rank) FROM ranks)").fetchall()
@@ -166,12 +168,47 @@ def _rank(connection: duckdb.DuckDBPyConnection, about: About, settled: bool) ->
         "id": "0" * 32,
         "boot_id": "0" * 32,
         "start": {"ticks": 0, "monotonic": 0, "boottime": 0, "realtime": started},
-        "meta": {key: json.loads(value) for key, value in facts if key != REDUCED} | {REDUCED: about},
+        "meta": {key: json.loads(value) for key, value in facts if key != REDUCED}
+        | _gpu_facts(connection)
+        | {REDUCED: about},
         "counters": {name: _exact(count) for name, count in counters},
         "notes": [],
         **{name: {column: [] for column in columns} for name, columns in _EMPTY.items()},
         "reduced": {"ranks": made["ranks"], "whole": made["whole"], "settled": settled},
     }
+
+
+def _gpu_facts(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """Return the sums of the facts about kernels, with the number of ranks that have them, and the first reasons why
+    some are missing."""
+    made: dict[str, Any] = {}
+    for key, text in connection.sql(
+        "SELECT key, value FROM facts WHERE key IN ('gpu_steps', 'gpu_kernels', 'gpu_missing') ORDER BY rank"
+    ).fetchall():
+        value = json.loads(text)
+        if key == "gpu_steps":
+            made[key] = made.get(key, 0) + int(value)
+        elif key == "gpu_kernels" and isinstance(value, dict):
+            _add_kernels(made.setdefault(key, {}), value)
+        else:
+            made.setdefault(key, value)
+    return made
+
+
+def _add_kernels(sums: dict[str, Any], rank: dict[str, Any]) -> None:
+    for name, value in rank.items():
+        if name in ("kernels", "ns", "unknown", "busy_steps"):
+            sums[name] = sums.get(name, 0) + value
+        elif name != "devices":
+            sums.setdefault(name, value)
+    sums["ranks"] = sums.get("ranks", 0) + ("kernels" in rank)
+    devices = {one["device"]: one for one in sums.setdefault("devices", [])}
+    for device in rank.get("devices", []):
+        known = devices.get(device["device"])
+        if known is None:
+            sums["devices"].append(dict(device))
+        else:
+            known.update({name: known[name] + time for name, time in device.items() if name != "device"})
 
 
 def _exact(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastdispatch.read.gpu_time import GpuFacts, gpu_facts, own_idle
+from fastdispatch.read.gpu_time import GpuFacts, gpu_facts, gpu_steps, own_idle
 from fastdispatch.read.trace import Columns, Trace
 
 #: Kernels that copy between pageable memory and the device: the host waits for them.
@@ -27,9 +27,7 @@ class GpuClock:
 def gpu_clock(trace: Trace) -> GpuClock | None:
     """Return the clock of a trace; None if busy and idle times are not known."""
     facts = gpu_facts(trace, None, trace.ranks)
-    known = [rank["meta"]["gpu_kernels"]["busy_steps"] for rank in trace.ranks if _has_devices(rank["meta"])]
-    measured = sum(known)
-    recorded = sum(int(rank["meta"].get("gpu_steps", 0)) for rank in trace.ranks)
+    recorded, measured = gpu_steps(trace.ranks)
     if facts is None or not facts.window or not measured or not recorded:
         return None
     contexts = trace.contexts
@@ -40,11 +38,6 @@ def gpu_clock(trace: Trace) -> GpuClock | None:
         [time / measured for time in own_idle(contexts)],
         [time / measured for time in contexts["gpu_drained"]],
     )
-
-
-def _has_devices(meta: Columns) -> bool:
-    known = meta.get("gpu_kernels")
-    return isinstance(known, dict) and bool(known.get("devices"))
 
 
 def on_clock(paths: Columns, clock: GpuClock, kinds: Sequence[str], count: int) -> Columns:

@@ -13,6 +13,7 @@ from fastdispatch.compare.joined_paths import JoinedPaths
 from fastdispatch.page import html_data, html_source
 from fastdispatch.page.html import PageOptions, bounded
 from fastdispatch.page.html_blocks import block
+from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.trace import Columns
 from fastdispatch.report.report_facts import facts
 
@@ -84,7 +85,7 @@ def _core(
     named["changes"] = [changes.get(node, 0) for node in zip(named["key"], named["kind"], strict=True)]
     weights = [
         weight
-        for weight in html_data.WEIGHTS
+        for weight in sorted(html_data.WEIGHTS, key=lambda each: each.id != "gpu")
         if any(any(kept[f"{weight.id}.{end}"]) for end in _ENDS if f"{weight.id}.{end}" in kept)
     ]
     values = {
@@ -95,11 +96,11 @@ def _core(
             "per": "per step" if diff.by_step else "in total",
             "threshold": diff.threshold,
             "changes": CHANGES[:-1],
-            "factors": {weight.id: _factors(diff, _steps(diff, None), weight.id) for weight in weights},
+            "factors": {weight.id: _factors(diff, None, weight.id) for weight in weights},
             "ranks": [
                 {
                     "rank": rank,
-                    "factors": {weight.id: _factors(diff, _steps(diff, rank), weight.id) for weight in weights},
+                    "factors": {weight.id: _factors(diff, rank, weight.id) for weight in weights},
                 }
                 for rank in ranks
             ],
@@ -114,17 +115,27 @@ def _core(
 _ON_CPU = ("time", "backward")
 
 
-def _steps(diff: Diff, rank: int | None) -> list[int]:
+#: Weights of steps with GPU times, and of those with idle times of GPUs.
+_OF_GPUS = {"gpu": 0, "gpu_calls": 0, "starved": 1}
+
+
+def _steps(diff: Diff, rank: int | None, weight: str) -> list[int]:
     """Return the steps of both sides, or of one rank; 1 if figures are of whole runs."""
     if not diff.by_step:
         return [1, 1]
-    if rank is None:
-        return [side.steps for side in diff.sides]
-    return [trace.ranks[trace.index(rank)]["steps"] or 1 for trace in diff.traces]
+    wanted = [side.rank if rank is None else rank for side in diff.sides]
+    ranks = [
+        [entry for entry in trace.ranks if one in (None, entry["rank"])]
+        for trace, one in zip(diff.traces, wanted, strict=True)
+    ]
+    if weight in _OF_GPUS:
+        return [gpu_steps(entries)[_OF_GPUS[weight]] or 1 for entries in ranks]
+    return [sum(entry["steps"] for entry in entries) or 1 for entries in ranks]
 
 
-def _factors(diff: Diff, steps: list[int], weight: str) -> list[float]:
+def _factors(diff: Diff, rank: int | None, weight: str) -> list[float]:
     """Return the factors from whole runs to one step on one machine, before and after."""
+    steps = _steps(diff, rank, weight)
     return [(diff.speed if weight in _ON_CPU else 1.0) / steps[0], 1.0 / steps[1]]
 
 

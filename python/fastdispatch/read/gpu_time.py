@@ -62,6 +62,13 @@ class GpuFacts:
         return time / self.window if self.window else 0.0
 
 
+def gpu_steps(entries: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Return the steps with GPU times, and those of them with busy and idle times, summed over ranks."""
+    known = [entry["meta"].get("gpu_kernels") for entry in entries]
+    busy = sum(int(each.get("busy_steps", 0)) for each in known if isinstance(each, dict))
+    return sum(int(entry["meta"].get("gpu_steps", 0)) for entry in entries), busy
+
+
 def gpu_facts(trace: Trace, rank: int | None, entries: Sequence[Mapping[str, Any]]) -> GpuFacts | None:
     """Return the facts of ranks; None if no kernel was recorded."""
     found = GpuFacts()
@@ -70,8 +77,9 @@ def gpu_facts(trace: Trace, rank: int | None, entries: Sequence[Mapping[str, Any
         if isinstance(known, dict) and known.get("kernels"):
             found.kernels += known["kernels"]
             found.time += known["ns"]
-            found.steps = max(found.steps, int(entry["meta"].get("gpu_steps", 0)))
-            found.busy_steps = max(found.busy_steps, known["busy_steps"])
+            ranks = known.get("ranks", 1)  # of a sum
+            found.steps = max(found.steps, int(entry["meta"].get("gpu_steps", 0)) // ranks)
+            found.busy_steps = max(found.busy_steps, known["busy_steps"] // ranks)
             for device in known.get("devices", []):
                 found.window += device["window_ns"]
                 for key, name in (BUSY | _IDLE).items():

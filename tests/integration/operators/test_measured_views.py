@@ -160,7 +160,7 @@ def test_a_reduced_merge_has_the_sums_of_the_ranks(run: Path, tmp_path: Path) ->
 def changes(made: Diff) -> dict[str, dict[str, float]]:
     """Return the changed figures, with the changes by name of the function."""
     return {
-        each.figure: {path.key.rpartition(":")[2]: path.change for path in each.paths} for each in made.measured.changes
+        each.figure: {path.key.rpartition(":")[2]: path.change for path in each.paths} for each in made.measured.shown
     }
 
 

@@ -25,6 +25,7 @@ from fastdispatch.read import waiting
 from fastdispatch.read.missing import missing_from
 from fastdispatch.read.rank_rows import RankRow, folded
 from tests import commands, many_ranks, programs
+from tests.unit.report.call_trees import Dump
 
 pytest.importorskip("duckdb")
 
@@ -100,6 +101,37 @@ def test_any_order_and_grouping_gives_the_same_bytes(
         whole = dumped(load_run(ranks[0].parent, steps=steps), folder / "whole")  # type: ignore[arg-type]
         made = many_ranks.summed(groups if steps is None else [], folder / "run.parquet", steps)
         assert dumped(made, folder / "made") == whole
+
+
+def test_gpu_times_are_summed(tmp_path: Path) -> None:
+    """Ranks with two steps each, in which a GPU is idle while ``main`` runs; a rank without a GPU says why."""
+    paths = [tmp_path / f"{number}.json" for number in range(3)]
+    calls = ("a.py:[]:main", 1, 1, [("kernel:gemm", 0, 0, [], "", {"gpu": 5_000})])
+    Dump([calls], [calls], [("a.py:[]:main", 1, 1)]).write(paths[0])
+    document = json.loads(paths[0].read_text())
+    uses = {"compute_ns": 5_000, "communication_ns": 0, "copy_ns": 0}
+    causes = {"host_ns": 3_000, "end_ns": 0, "launch_ns": 1_000, "wait_ns": 0, "undecided_ns": 0}
+    times = {"device": 0, "window_ns": 9_000, **uses, **causes}
+    known = {"kernels": 4, "ns": 5_000, "unknown": 0, "busy_steps": 1, "devices": [times]}
+    no_call = dict.fromkeys(document["ranks"][0]["gpu"], 0)
+    idle = no_call | {"context": 1, "starved": 3_000, "device": -1, "stream": -1}
+    for path, rank in zip(paths, document["ranks"], strict=True):
+        rank["meta"] = {"gpu_steps": 2, "gpu_kernels": known} if "gpu" in rank else {"gpu_missing": "no runtime"}
+        for name, column in rank.get("gpu", {}).items():
+            column.append(idle[name])
+        path.write_text(json.dumps(document | {"ranks": [rank]}))
+    folder = str(tmp_path / "run.parquet")
+    write_dataset(list(map(str, paths)), folder)
+    trace = load_run(folder)
+    meta = trace.ranks[0]["meta"]
+    assert [sum(trace.contexts[name]) for name in ("gpu_self", "gpu_calls")] == [10_000, 2]
+    assert max(trace.contexts["gpu_starved"]) == 6_000
+    assert meta["gpu_steps"] == 4
+    sums = {"kernels": 8, "ns": 10_000, "unknown": 0, "busy_steps": 2, "ranks": 2}
+    assert meta["gpu_kernels"] == sums | {"devices": [{key: 2 * each for key, each in times.items()}]}
+    lines = commands.out("report", folder).splitlines()
+    assert lines[0] == "GPU idle 44 % of the step: the host is late, in a.py:[]:main"
+    assert {"GPU: 8 kernels, copies and fills in 2 recorded steps, 10 us", "no runtime"} <= set(lines)
 
 
 def test_a_data_set_has_the_same(ranks: list[Path], tmp_path: Path) -> None:

@@ -52,6 +52,51 @@ def test_changes(diff: Diff) -> None:
     ]
 
 
+def on_gpu(path: Path, gemm: int, copy: int, steps: int) -> Path:
+    """A run with kernels of ``gemm`` and ``copy`` ns in as many steps, of which three are settled."""
+    kernel = ("kernel:gemm", 0, 0, [], "", {"gpu": steps * gemm})
+    back = ("thread:autograd:0", 0, 0, [("autograd:MmBackward0", 6, 1, [kernel], "op:aten::mm")])
+    train = ("train.py:[]:step", 3, 30, [forward(("op:aten::mm", 6, 200, [kernel]))])
+    copies = ("train.py:[]:load", 3, 30, [("kernel:copy", 0, 0, [], "", {"gpu": steps * copy})])
+    dump = Dump([train, copies])
+    dump.add(-1, back)
+    document = json.loads(dump.write(path).read_text())
+    document["ranks"][0] |= {"steps": 3, "meta": {"gpu_steps": steps}}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_gpu_time_of_a_step(tmp_path: Path) -> None:
+    """Of backward kernels, the forward call has the time. GPU times are those of the steps that have them."""
+    sides = on_gpu(tmp_path / "monday.json", 5_000, 400, 7), on_gpu(tmp_path / "tuesday.json", 8_000, 401, 10)
+    found = diff_of(*sides)
+    (forward_row,) = (row for row in found.rows if row.key.endswith("forward"))
+    (kernel,) = (row for row in found.rows if row.key == "gemm")
+    assert (forward_row.gpu.before, forward_row.gpu.after) == (5_000, 8_000)
+    assert (kernel.gpu.before, kernel.gpu.after) == (10_000, 16_000)
+    (gpu,) = found.measured.figures
+    paths = [(path.key, path.before, path.after) for path in gpu.paths]
+    assert (gpu.before, gpu.after, paths) == (10_400, 16_401, [("model.py:[Block]:forward", 10_000, 16_000)])
+    verdict = "GPU time 10.4 us -> 16.4 us, +6 us in Block.forward (model.py:1)"
+    assert found.verdict.text.endswith(f"; {verdict}")
+    lines = commands.out("diff", *sides).splitlines()
+    at = lines.index("GPU time/step: 10.4 us -> 16.4 us")
+    assert lines[at + 1].split() == ["+", "6", "us", "model.py:[Block]:forward", "10", "us", "->", "16", "us"]
+    schemas.valid(found.as_json(everything=True), "diff")
+    same = diff_of(sides[0], sides[0])
+    assert same.verdict.text.endswith("no change beyond noise; GPU time 10.4 us -> 10.4 us")
+
+
+def test_gpu_time_of_one_side(tmp_path: Path, paths: tuple[Path, Path]) -> None:
+    found = diff_of(paths[0], on_gpu(tmp_path / "gpu.json", 5_000, 400, 7))
+    assert found.measured.missing == ["GPU time is not compared: only one side has it"]
+    assert "GPU" not in found.verdict.text and found.measured.figures == []
+
+
+def diff_of(before: Path, after: Path) -> Diff:
+    return Diff(fastdispatch.load(before), fastdispatch.load(after))
+
+
 def test_a_run_and_itself(paths: tuple[Path, Path]) -> None:
     trace = fastdispatch.load(paths[0])
     same = Diff(trace, trace)
