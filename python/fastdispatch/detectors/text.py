@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from fastdispatch.detectors import findings
 from fastdispatch.detectors.measured_steps import percent
@@ -62,7 +63,7 @@ def sentence(finding: Finding) -> str:
 
 def first_lines(found: Sequence[Finding], path: str) -> Iterator[str]:
     """Yield the first findings of a recording, and how many more there are."""
-    place = path.rpartition("/")[0] or "." if path.endswith(".fd") else path
+    place = path.rpartition("/")[0] or "." if path.endswith(".fd") and not Path(path).is_dir() else path
     for number, finding in enumerate(found[:SHOWN], 1):
         yield f"{number}. {sentence(finding)}"
     if found:

@@ -578,6 +578,7 @@ class CallGraph(Recorded):
     def _stop_at_exit(self) -> None:
         """Stop at the end of the program, without a traceback or an effect on its exit status."""
         try:
+            self._failure = self._failure or failure(at_exit=True)
             self.stop()
         except Exception as error:
             print_line(f"the recording was not finished: {error!r}")

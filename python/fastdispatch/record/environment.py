@@ -194,12 +194,12 @@ def current_folder() -> str:
         return ""
 
 
-def failure() -> str:
-    """Return the name of the exception that propagates or has ended the program, "" without one or for a normal
-    exit."""
+def failure(*, at_exit: bool = False) -> str:
+    """Return the name of the exception that propagates or, ``at_exit``, has ended the program, "" without one or for a
+    normal exit."""
     error = sys.exc_info()[1]
-    if error is None and not hasattr(sys, "ps1"):
-        error = getattr(sys, "last_value", None)  # at exit: the exception that the interpreter printed
+    if error is None and at_exit and not hasattr(sys, "ps1"):
+        error = getattr(sys, "last_value", None)  # the exception that the interpreter printed
     if error is None or isinstance(error, GeneratorExit):
         return ""
     if isinstance(error, SystemExit):

@@ -63,6 +63,7 @@ _SPECIAL = {
 
 _FIRST = 3  # lines before the findings
 _LISTED = 4
+_HOOKED_CALL = (50, 110)  # nanoseconds that a call costs in a step that is not recorded (docs/concepts/overhead.md)
 _OPEN_SHOWN = 12
 
 
@@ -335,12 +336,20 @@ def _spread(facts: Facts) -> str:
 
 
 def _price(facts: Facts) -> str:
-    price = facts.recording_cost.text
+    price = facts.recording_cost.text + _hook_cost(facts)
     sources = Counter((rank.operators, rank.operators_reason) for rank in facts.ranks)
     seen = "; ".join(f"{source} ({why})" for (source, why), _ in sources.most_common(2))
     versions = [f"Python {facts.ranks[0].python}"] if facts.ranks and facts.ranks[0].python else []
     versions += [f"PyTorch {facts.ranks[0].torch}"] if facts.ranks and facts.ranks[0].torch else []
     return "; ".join([price, f"operators: {seen}", *([", ".join(versions)] if versions else [])])
+
+
+def _hook_cost(facts: Facts) -> str:
+    """Return what the evaluator hook costs the steps that are not recorded, as far as it is known."""
+    if not facts.hooked_calls or not facts.step:
+        return ""
+    low, high = (100 * facts.hooked_calls * price / facts.step for price in _HOOKED_CALL)
+    return f"; the other steps pay the hook of {grouped(facts.hooked_calls)} calls, about {low:.1f} to {high:.1f} %"
 
 
 def _backward(report: Report) -> Iterator[str]:

@@ -339,6 +339,30 @@ def test_the_cost_of_recording(cost: dict[str, object], text: str, recording: Pa
     assert text in printed(tmp_path / "dump.json")
 
 
+def test_the_cost_of_the_hook_in_other_steps(tmp_path: Path) -> None:
+    called = []
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code) if event == "call" else None)
+    program()
+    sys.setprofile(None)
+    with fastdispatch.CallGraph(tmp_path, calls="frame", ops="off", budget=0.01) as graph:
+        for _ in range(120):
+            program()
+            graph.step()
+    found = report(fastdispatch.load(tmp_path, steps=(2, 20)), ReportOptions())
+    assert found.facts.hooked_calls == len(called)
+    assert f"the other steps pay the hook of {len(called)} calls" in str(found)
+
+
+def test_an_earlier_exception_has_not_ended_the_recording(
+    recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "stopped" in printed(recording, width=None)
+    monkeypatch.setattr(sys, "last_value", ValueError("of an earlier test"), raising=False)
+    with fastdispatch.CallGraph(tmp_path / "later", ops="off"):
+        program()
+    assert fastdispatch.load(tmp_path / "later").ranks[0]["meta"].get("exception") is None
+
+
 def test_the_head_states_the_recording(recording: Path) -> None:
     text = printed(recording, width=None)
     assert text.startswith(f"{recording}: rank 0 of 1, 4 steps (by step()), stopped")
