@@ -16,6 +16,7 @@ import pretrain
 import torch
 
 import fastdispatch
+from fastdispatch.report.report_flops import flop_report
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests.gpu import modules
 from tests.gpu.faults import costs_of_steps, planted_faults, planted_idle_time
@@ -177,6 +178,32 @@ def a_profiler_loses_nothing(device: str) -> str:
     printed = [int(text.splitlines()[-1]) for text in _printed(PROFILED, "plain", "recorded")]
     assert printed[0] == printed[1] > 0, printed
     return f"{printed[0]} events"
+
+
+def utilization_of_a_product(device: str) -> str:
+    """MFU of bf16 products of 8192 x 8192, and the rate of their kernels, are those of CUDA events within 3 %."""
+    matrix = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
+
+    def work() -> None:
+        for _ in range(20):
+            matrix @ matrix
+        torch.cuda.synchronize()
+
+    work()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    work()
+    end.record()
+    torch.cuda.synchronize()
+    timed = 20 * 2 * 8192**3 / (begin.elapsed_time(end) / 1e3)
+    trace = record(work, "kernels", 10, measure="flops")
+    made = flop_report(trace, by="operator", rank=None, sort="total", top=1, hide=False, peak=None)
+    (product,) = made.rows
+    assert made.steps == 10 and made.on_kernels and product.rate is not None
+    assert abs(product.rate / timed - 1) < 0.03, (product.rate, timed)
+    assert made.mfu is not None and made.peak is not None, "the peak of this GPU is unknown"
+    assert abs(made.mfu * made.peak.rate / timed - 1) < 0.03, (made.mfu * made.peak.rate, timed)
+    return f"{timed / 1e12:.0f} TFLOP/s, MFU {100 * made.mfu:.1f} % of {made.peak.source}"
 
 
 def capture_of_a_graph(device: str) -> str:
@@ -396,6 +423,7 @@ CHECKS = (
     errors_untouched,
     planted_faults,
     planted_idle_time,
+    utilization_of_a_product,
     a_profiler_loses_nothing,
     kernels_against_the_profiler,
     costs_of_steps,

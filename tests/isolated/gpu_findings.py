@@ -52,6 +52,22 @@ def _to_device(x: torch.Tensor, ns: int) -> torch.Tensor:
     return x.clone()
 
 
+@torch.library.custom_op("standin::product", mutates_args=())
+def _product(x: torch.Tensor) -> torch.Tensor:
+    cupti.standin_cupti_launch(b"gemm", SHORT, 0)
+    return x.clone()
+
+
+@fastdispatch.flop_formula("standin::work")
+def _few(x: tuple[int, ...]) -> int:
+    return x[0]
+
+
+@fastdispatch.flop_formula("standin::product")
+def _many(x: tuple[int, ...]) -> int:
+    return 1000 * x[0]
+
+
 _work.register_autograd(lambda context, gradient: gradient)
 work, item, to_device = torch.ops.standin.work, torch.ops.standin.item, torch.ops.standin.to_device
 
@@ -104,6 +120,21 @@ def copying_step(weight: torch.Tensor) -> None:
     train_step(weight, 2)
 
 
+def chain(weight: torch.Tensor) -> torch.Tensor:
+    for _ in range(10):
+        weight = work(weight)
+    return weight
+
+
+def low_intensity_step(weight: torch.Tensor) -> None:
+    torch.ops.standin.product(chain(weight.detach()))
+
+
+def high_intensity_step(weight: torch.Tensor) -> None:
+    for _ in range(10):
+        torch.ops.standin.product(weight.detach())
+
+
 def pinned_step(weight: torch.Tensor) -> None:
     for _ in range(8):
         cupti.standin_cupti_copy(1, 2, 3, 2_000_000, 4096)
@@ -117,12 +148,13 @@ def run(
     *,
     retrying: bool = False,
     launched: str = "work",
+    measure: str = "",
 ) -> None:
     global kernel_name, kernel_ns, retries
     cupti.standin_cupti_reset()
     kernel_name, kernel_ns = launched, kernel
     weight = torch.ones(4, requires_grad=True)
-    with fastdispatch.CallGraph(f"{out}/{name}", gpu="require") as graph:
+    with fastdispatch.CallGraph(f"{out}/{name}", gpu="require", measure=measure) as graph:
         for _ in range(STEPS):
             step(weight)
             retries += retrying
@@ -143,6 +175,8 @@ run("float32", LONG, launched="sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x
 run("float32 of CUTLASS", LONG, launched="cutlass_80_simt_sgemm_128x128_8x4_nn_align1")
 run("tf32", LONG, launched="sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16_stage4_tensor16x8x8_kernel")
 run("tf32 of CUTLASS", LONG, launched="cutlass_80_tensorop_s1688gemm_256x128_16x3_nn_align4")
+run("low intensity", LONG, low_intensity_step, measure="flops")
+run("high intensity", LONG, high_intensity_step, measure="flops")
 run("retries", LONG, retrying=True)
 del torch.cuda.memory_stats
 run("unknown", LONG)

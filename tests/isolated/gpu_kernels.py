@@ -11,6 +11,7 @@ import os
 import struct
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,35 @@ def region(x: torch.Tensor) -> torch.Tensor:
 _calls.append(lambda: None)
 region(torch.ones(4))
 
+#: Kernels of products by precision.
+GEMMS = {
+    "fp32": b"cutlass_80_simt_sgemm_128x128_8x4_nn_align1",
+    "tf32": b"sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16_stage4_tensor16x8x8_kernel",
+    "own": b"my_own_gemm",
+}
+
+
+@torch.library.custom_op("standin::product", mutates_args=())
+def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    _calls.pop()()
+    return a @ b
+
+
+@fastdispatch.flop_formula("standin::product")
+def _flops(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    return 2 * a[0] * a[1] * b[1]
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, make_calls: Callable[[], None]) -> None:
+        super().__init__()
+        self.make_calls = make_calls
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        _calls.append(self.make_calls)
+        return torch.ops.standin.product(x, x)
+
+
 folder, out = sys.argv[1:3]
 ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
 ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
@@ -52,6 +82,7 @@ cupti.standin_cupti_node.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
 cupti.standin_cupti_calls.restype = ctypes.c_uint64
 torch.cuda.is_initialized = torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 1
+torch.cuda.get_device_name = lambda: "NVIDIA H100 80GB HBM3"
 #: Functions of CUPTI that fail in a run, and their errors.
 REFUSALS = {
     "denied": (b"cuptiSubscribe_v2", 35),
@@ -163,6 +194,34 @@ def captured(graph: fastdispatch.CallGraph) -> None:
     replay("graph", today=True)(graph)
 
 
+def in_layer(make_calls: Callable[[], None]) -> None:
+    Layer(make_calls)(torch.ones(64, 64, dtype=torch.bfloat16))
+
+
+def precisions(graph: fastdispatch.CallGraph) -> None:
+    """Multiply float32 in three layers: in float32, in TF32, and with a kernel of unknown precision."""
+    launch = cupti.standin_cupti_launch
+    layers = {name: Layer(lambda kernel=kernel: launch(kernel, 1000, 0)) for name, kernel in GEMMS.items()}
+    model = torch.nn.Sequential(OrderedDict(layers))
+    for _ in range(3):
+        model(torch.ones(32, 32))
+        graph.step()
+
+
+def others_in_a_layer(graph: fastdispatch.CallGraph) -> None:
+    """Multiply in a layer that also copies and communicates."""
+
+    def make_calls() -> None:
+        cupti.standin_cupti_launch(GEMMS["tf32"], 1000, 0)
+        cupti.standin_cupti_launch(b"ncclDevKernel_AllReduce", 700, 0)
+        cupti.standin_cupti_launch(None, 300, 64)
+
+    layer = Layer(make_calls)
+    for _ in range(3):
+        layer(torch.ones(32, 32))
+        graph.step()
+
+
 def threads(graph: fastdispatch.CallGraph) -> None:
     """Launch kernels on threads without Python code."""
     train(graph, 1)
@@ -209,6 +268,9 @@ RUNS = {
     "profile": (profile, {"steps": "all"}),
     "captured": (captured, {"steps": "all", "timeline": True}),
     "region": (replay("compiled", around=in_region), {"steps": "all"}),
+    "layer": (replay("eager", around=in_layer), {"steps": "all", "measure": "flops"}),
+    "precisions": (precisions, {"steps": "all", "measure": "flops"}),
+    "others": (others_in_a_layer, {"steps": "all", "measure": "flops"}),
     "threads": (threads, {"steps": "all"}),
     "fork": (fork, {"steps": "all"}),
     **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", *REFUSALS)},

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fastdispatch.detectors import limits
+from fastdispatch.detectors.gpu_clock import GpuClock
 from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import has_flops, measured_steps
 from fastdispatch.measures.operator_flops import OperatorCalls
-from fastdispatch.text.formats import in_flop, seconds
+from fastdispatch.text.formats import in_flop, seconds, size
 
 ID = "low-intensity"
 
@@ -48,8 +49,9 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     if not has_flops(steps.ranks):
         yield NotDecided(ID, "no FLOPs were measured: record with measure='flops'")
         return
-    if any(steps.paths["gpu_calls"]) or any(rank["meta"].get("gpu_name") for rank in steps.ranks):
-        yield NotDecided(ID, "operators ran on a GPU: the times of the host are not those of the computation")
+    on_gpu = any(steps.paths["gpu_calls"]) or any(rank["meta"].get("gpu_name") for rank in steps.ranks)
+    if on_gpu and steps.gpu is None:
+        yield NotDecided(ID, "kernels of the GPU were not recorded: the times of the host are not those of operators")
         return
     sites = CallSites(steps.trace)
     operators = _operators(steps, sites)
@@ -85,9 +87,14 @@ def _operators(steps: MeasuredSteps, sites: CallSites) -> list[_Figures]:
             figures.flops += each.flops / measured
             figures.bytes += each.bytes / measured
     for path, figures in found.items():
-        figures.time = steps.unclaimed([path])
+        figures.time = steps.unclaimed([path]) if steps.gpu is None else _of_kernels(steps, steps.gpu, path)
         figures.forward = steps.calls(path) if sites.passes[path] == "forward" else 0.0
     return [figures for figures in found.values() if figures.time]
+
+
+def _of_kernels(steps: MeasuredSteps, gpu: GpuClock, path: int) -> float:
+    """Return the time of the kernels of an operator, ns per step."""
+    return float(sum(gpu.own[row] for row in (path, *steps.below(path)) if row not in steps.claimed))
 
 
 def _chains(steps: MeasuredSteps, sites: CallSites, operators: list[_Figures]) -> dict[int, _Figures]:
@@ -107,8 +114,10 @@ def _finding(steps: MeasuredSteps, user: int, chain: _Figures, best: _Figures) -
         f"{steps.name(user)} calls {number(length)} operators of low intensity: {chain.intensity:.2g} FLOP/B",
         steps.where(user),
         chain.time * (1 - 1 / length),
-        f"{seconds(chain.time)} or {percent(chain.time / steps.step)} of a step with their backward, at"
-        f" {in_flop(chain.rate, 'FLOP/s')}; {steps.key(best.paths[0])} reaches {in_flop(best.rate, 'FLOP/s')} at"
+        f"{seconds(chain.time)} {'of kernels ' if steps.gpu else ''}or {percent(chain.time / steps.step)} of a step"
+        f" with their backward, at {in_flop(chain.rate, 'FLOP/s')} and"
+        f" {size(round(chain.bytes / chain.time * 1e9))} of inputs per second;"
+        f" {steps.key(best.paths[0])} reaches {in_flop(best.rate, 'FLOP/s')} at"
         f" {best.intensity:.3g} FLOP/B",
         ADVICE,
         evidence={

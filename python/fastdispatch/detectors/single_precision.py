@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -10,7 +9,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.text.formats import seconds
-from fastdispatch.text.kernel_names import short_kernel_name
+from fastdispatch.text.kernel_names import precision_of_kernel, short_kernel_name
 
 ID = "single-precision"
 
@@ -18,10 +17,6 @@ ADVICE = (
     'use torch.autocast("cuda", torch.bfloat16), or torch.set_float32_matmul_precision("high") for TF32;'
     " the GPU must have tensor cores"
 )
-
-#: Names of kernels of cuBLAS and CUTLASS that multiply and add in float32. Those of tensor cores have ``tf32``,
-#: ``s1688gemm``, or another type of the operands.
-_PRODUCT = re.compile(r"(?<![a-z])sgemm|gemm_f32f32_f32f32_f32")
 
 
 def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
@@ -31,7 +26,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             yield NotDecided(ID, "kernels of the GPU were not recorded")
         return
     times = {row: time for row, time in enumerate(gpu.own) if steps.kind(row) == "kernel" and time}
-    products = {row: time for row, time in times.items() if _PRODUCT.search(steps.name(row))}
+    products = {row: time for row, time in times.items() if precision_of_kernel(steps.name(row)) == "fp32"}
     time = sum(products.values())
     if time < limits.SINGLE_SHARE * gpu.step:
         return

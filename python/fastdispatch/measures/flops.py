@@ -10,8 +10,11 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.operator_flops import OperatorCalls
+from fastdispatch.measures.precisions import Precisions
 from fastdispatch.read.steps import number_of_ranks, step_time
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.kernel_names import computes
 
 
 @dataclass
@@ -25,7 +28,9 @@ class Work:
     elementwise: int = 0  # of all passes, in no other figure
     calls: int = 0  # of operators with a formula
     bytes: int = 0  # of their inputs
-    time: int = 0  # ns, of all passes
+    time: int = 0  # ns, of all passes; of kernels, if Flops.on_kernels
+    precisions: Counter[str] = field(default_factory=Counter)  # FLOPs by precision
+    model: Counter[str] = field(default_factory=Counter)  # the same of forward and backward
 
     @property
     def flops(self) -> int:
@@ -51,12 +56,14 @@ class Unknown:
 
 @dataclass
 class Flops:
-    """Sums over the measured steps of all ranks; times over ``timed`` steps of all ranks."""
+    """Sums over the measured steps of all ranks; times over ``timed`` steps of all ranks. ``on_kernels``: times are
+    those of kernels that compute, in the steps with kernels."""
 
     measured: int  # steps with figures; 0: the recording has no steps
     timed: int
     step: int  # ns, the median; without steps the recorded time
     ranks: int
+    on_kernels: bool
     sites: dict[int, Work] = field(default_factory=dict)  # by row of trace.contexts
     unknown: dict[str, Unknown] = field(default_factory=dict)  # by operator
 
@@ -77,11 +84,13 @@ def flops_of(trace: Trace, rank: int | None = None) -> Flops:
     trace.index(rank)
     if not has_flops(entries):
         raise Error(_nothing(trace))
+    on_kernels = all(map(_has_kernels, entries))
     found = Flops(
         measured=measured_steps(entries),
-        timed=sum(entry["steps"] for entry in entries),
+        timed=sum(int(entry["meta"]["gpu_steps"]) if on_kernels else entry["steps"] for entry in entries),
         step=step_time(entries),
         ranks=number_of_ranks(entries),
+        on_kernels=on_kernels,
     )
     if not found.measured:
         found.step = round(sum(entry["recorded"] for entry in entries) / found.ranks)
@@ -89,6 +98,12 @@ def flops_of(trace: Trace, rank: int | None = None) -> Flops:
     _add_measures(trace, entries, sites, found)
     _add_times(trace, rank, sites, found)
     return found
+
+
+def _has_kernels(entry: Mapping[str, Any]) -> bool:
+    """Return whether the kernels of all recorded steps of a rank are known."""
+    known = mapping(entry["meta"].get("gpu_kernels"))
+    return bool(known.get("kernels")) and "problem" not in known and bool(entry["meta"].get("gpu_steps"))
 
 
 def _nothing(trace: Trace) -> str:
@@ -103,7 +118,7 @@ def measured_steps(entries: Iterable[Mapping[str, Any]]) -> int:
 
 def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, found: Flops) -> None:
     keys, nodes = trace.nodes["key"], trace.contexts["node"]
-    operators = OperatorCalls(trace)
+    operators, precisions = OperatorCalls(trace), Precisions(trace)
     for each in (each for entry in entries for each in operators.of(entry)):
         if each.kind == "unknown":
             operator = found.unknown.setdefault(keys[nodes[each.context]], Unknown())
@@ -118,13 +133,18 @@ def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites,
         if each.kind == "flops":
             work.calls += each.calls
             work.bytes += each.bytes
+            for dtype, flops in each.dtypes.items():
+                for sums in (work.precisions, *([work.model] if name in ("forward", "backward") else [])):
+                    sums[precisions.of(each.context, dtype)] += flops
 
 
 def _add_times(trace: Trace, rank: int | None, sites: CallSites, found: Flops) -> None:
     contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
     times = Counter[int]()
-    for row, own in enumerate(contexts["self"]):
-        if own:
+    names, kinds = trace.nodes["name"], trace.nodes["kind"]
+    for row, own in enumerate(contexts["gpu_self" if found.on_kernels else "self"]):
+        node = contexts["node"][row]
+        if own and not (found.on_kernels and (kinds[node] != "kernel" or not computes(names[node]))):
             times[sites.site(row)] += own
     for row, time in times.items():
         found.sites.setdefault(row, Work()).time += time

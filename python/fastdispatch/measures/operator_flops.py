@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastdispatch.measures.flop_formulas import flops_of_call, kind_of
+from fastdispatch.measures.precisions import element_type
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 
@@ -22,6 +24,7 @@ class OperatorFlops:
     bytes: int = 0  # of the operands
     beyond: int = 0  # unknown calls with more shapes than a call path lists
     failed: str = ""  # exception of the formula of a custom operator
+    dtypes: Counter[str] = field(default_factory=Counter)  # FLOPs by element type of the operands
 
 
 @dataclass
@@ -46,6 +49,7 @@ class OperatorCalls:
     def of(self, entry: Mapping[str, Any]) -> Iterator[OperatorFlops]:
         """Yield the calls of a rank."""
         paths = self._paths(entry)
+        inside: dict[int, set[str]] = {}  # element types of the operators inside a path that counts
         inner = {above for context, path in paths.items() if path.known.calls for above in self._around(context, paths)}
         for context, path in paths.items():
             if path.unknown.calls and context in inner:
@@ -54,6 +58,12 @@ class OperatorCalls:
                 path.unknown.bytes += path.known.bytes
                 path.known.calls = 0
         for context, path in paths.items():
+            around = [above for above in self._around(context, paths) if paths[above].known.calls]
+            if around and path.known.calls:
+                inside.setdefault(around[-1], set()).update(path.known.dtypes)
+        for context, path in paths.items():
+            if len(inside.get(context, ())) == 1:  # as after the casts of autocast
+                path.known.dtypes = Counter({next(iter(inside[context])): path.known.flops})
             if not any(paths[above].known.calls for above in self._around(context, paths)):
                 yield from (each for each in (path.known, path.unknown) if each.calls)
 
@@ -80,6 +90,8 @@ class OperatorCalls:
             calls = path.unknown if flops is None else path.known
             calls.calls += count
             calls.flops += count * (flops or 0)
+            if flops and counts_as != "elementwise":
+                calls.dtypes[element_type(detail)] += count * flops
             calls.bytes += size
             calls.beyond += 0 if detail else count
             calls.failed = calls.failed or failed

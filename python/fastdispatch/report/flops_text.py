@@ -23,10 +23,17 @@ def sentence(report: FlopReport) -> str:
     if report.ranks > 1:
         of += " and rank"
     line = f"{in_flop(report.total.flops)} {of}, {in_flop(report.rate, 'FLOP/s')}"
-    if report.peak is not None and report.mfu is not None and report.hfu is not None:
-        line += f", MFU {_percent(report.mfu)} of {in_flop(report.peak.rate, 'FLOP/s')} ({report.peak.source})"
-        line += f", HFU {_percent(report.hfu)}"
-    return line
+    utilized = utilization(report)
+    return f"{line}, {utilized}" if utilized else line
+
+
+def utilization(report: FlopReport) -> str:
+    """Return model and hardware FLOPs utilization; empty without a peak."""
+    if report.peak is None or report.mfu is None or report.hfu is None:
+        return ""
+    least = "at least " if report.at_least else ""
+    peak = f"{in_flop(report.peak.rate, 'FLOP/s')} ({report.peak.source})"
+    return f"MFU {least}{_percent(report.mfu)} of {peak}, HFU {least}{_percent(report.hfu)}"
 
 
 def _percent(share: float) -> str:
@@ -44,9 +51,10 @@ def _parts(report: FlopReport) -> Iterator[Text | Table]:
     if total.elementwise:
         parts.append(f"not included: element-wise operators {in_flop(total.elementwise)}")
     yield Text("; ".join(filter(None, [", ".join(parts), _steps(report)])), style="dim")
-    if report.compiled:
-        calls = counted(report.compiled, "call")
-        yield Text(f"not counted: operators inside {calls} of a region of torch.compile")
+    if report.not_counted:
+        yield Text(f"not counted: {'; '.join(report.not_counted)}")
+    if report.without_peak:
+        yield Text(f"not in MFU and HFU, because the peak is not decided: {', '.join(report.without_peak)}")
     if report.peak is None:
         yield Text("for MFU and HFU: --peak FLOP/s, a dtype of the recorded GPU, or measure", style="dim")
     yield Text("")
@@ -78,14 +86,17 @@ def _listing(report: FlopReport) -> Table:
     fields = ["", "flops", "own", "forward", "backward", "recomputed", "optimizer", "elementwise"]
     shown = [i for i, name in enumerate(fields) if not name or any(getattr(row, name) for row in report.rows)]
     rated = any(row.rate is not None for row in report.rows)
+    of_peak = any(row.of_peak for row in report.rows)
     whole = report.total.flops
     rows = []
     for row in report.rows:
         cells = [rounded_share(row.flops / whole) if whole else "", *(_cell(row, fields[i]) for i in shown[1:])]
         cells.append("" if row.intensity is None else f"{row.intensity:.3g}")
         cells += [in_flop(row.rate, "FLOP/s") if row.rate else ""] if rated else []
+        cells += ["" if row.of_peak is None else _percent(row.of_peak)] if of_peak else []
         rows.append([*cells, grouped(round(row.calls)) if row.calls else "", row.where])
-    names = [columns[i] for i in shown] + ["FLOP/B"] + (["rate"] if rated else []) + ["calls", "where"]
+    names = [columns[i] for i in shown] + ["FLOP/B"] + (["rate"] if rated else [])
+    names += (["of peak"] if of_peak else []) + ["calls", "where"]
     return table(names, rows, ("where",))
 
 

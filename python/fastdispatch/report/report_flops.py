@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.measures.flops import Flops, Work, flops_of, has_flops
 from fastdispatch.measures.measured import SiteGroups
-from fastdispatch.measures.peaks import Peak, peak_of
+from fastdispatch.measures.peaks import Peak, Peaks, peaks_of
 from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Group, Trace
@@ -20,6 +21,10 @@ SCHEMA = "fastdispatch-flops/1"
 
 #: Sort keys, with their field.
 SORTS = {"total": "flops", "self": "own", "backward": "backward", "calls": "calls"}
+
+_OF_WORK = ("flops", "forward", "backward", "recomputed", "optimizer", "elementwise", "calls", "bytes")
+
+_REPLAY = "torch/cuda/graphs.py:[CUDAGraph]:replay"
 
 _BY = ("function", "operator", "module", "package", "node")
 
@@ -38,9 +43,10 @@ class FlopRow:
     elementwise: float
     calls: float  # of operators with a formula
     bytes: float  # of their inputs
-    time: float  # ns
+    time: float  # ns; of kernels, if these were recorded
     intensity: float | None  # FLOPs per byte of these inputs; None without any
     rate: float | None  # FLOP/s; None if the time is not that of the computation
+    of_peak: float | None  # rate by peak, 0 to 1; None without peak, or if the peak of some FLOPs is unknown
 
 
 @dataclass
@@ -63,14 +69,19 @@ class FlopReport:
     steps: int  # measured, of all ranks; 0: the recording has no steps
     ranks: int
     step: int  # ns
-    gpu: bool  # whether calls ran on a GPU: rows have no rates
+    gpu: bool  # whether calls ran on a GPU
+    on_kernels: bool  # whether times are those of kernels; if not, rows of a GPU have no rates
     total: FlopRow
-    peak: Peak | None
+    peak: Peak | None  # of the FLOPs of forward and backward together
+    undecided: dict[str, float]  # FLOPs without a known peak, by element type; of them only if others have one
     rows: list[FlopRow]
     more: int  # rows that are not listed
     hidden: int  # functions of libraries that only forward
     unknown: list[UnknownRow]
     compiled: int  # calls of regions of torch.compile, whose operators are not counted
+    replays: int  # of CUDA graphs, in which no operator is called
+    mfu: float | None  # model FLOPs utilization: forward and backward, of the peak
+    hfu: float | None  # hardware FLOPs utilization: with recomputation and the optimizer
 
     @property
     def rate(self) -> float:
@@ -78,28 +89,37 @@ class FlopReport:
         return self.total.flops / self.step * 1e9 if self.step else 0.0
 
     @property
-    def mfu(self) -> float | None:
-        """Model FLOPs utilization: forward and backward, of the peak."""
-        return None if self.peak is None else self._share(self.total.forward + self.total.backward)
+    def not_counted(self) -> list[str]:
+        """Return what no FLOPs are known of, beside operators without a formula."""
+        parts = [f"operators inside {counted(self.compiled, 'call')} of a region of torch.compile"] * bool(
+            self.compiled
+        )
+        return parts + [f"operators inside {counted(self.replays, 'replay')} of CUDA graphs"] * bool(self.replays)
 
     @property
-    def hfu(self) -> float | None:
-        """Hardware FLOPs utilization: with recomputation and the optimizer."""
-        return None if self.peak is None else self._share(self.total.flops)
+    def without_peak(self) -> list[str]:
+        """Return the FLOPs that are in no utilization."""
+        return [
+            f"{100 * flops / self.total.flops:.3g} % of the FLOPs ({dtype or 'unknown type'}"
+            f"{', which may use TF32' if dtype == 'float32' else ''})"
+            for dtype, flops in self.undecided.items()
+        ]
 
-    def _share(self, flops: float) -> float:
-        return flops / self.step * 1e9 / self.peak.rate if self.step and self.peak else 0.0
+    @property
+    def at_least(self) -> bool:
+        """Whether utilizations are lower bounds."""
+        return bool(self.not_counted or self.without_peak or self.unknown)
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of ``docs/reference/schemas/flops.schema.json``."""
-        return {"schema": SCHEMA, **asdict(self), "rate": self.rate, "mfu": self.mfu, "hfu": self.hfu}
+        return {"schema": SCHEMA, **asdict(self), "rate": self.rate}
 
 
 def flop_report(
     trace: Trace, *, by: Group, rank: int | None, sort: str, top: int | None, hide: bool, peak: str | None
 ) -> FlopReport:
     """Return the ``top`` rows (None: all) by ``sort``; with ``hide``, without library functions that only forward."""
-    compiled = _compiled(trace)
+    compiled = _calls(trace, COMPILED)
     measures = [mapping(mapping(rank["meta"].get("options")).get("measure")) for rank in trace.ranks]
     if compiled and not has_flops(trace.ranks) and any("flops" in measure for measure in measures):
         raise Error(
@@ -107,19 +127,19 @@ def flop_report(
             " torch.compile are not observed, and no other operator has a formula"
         )
     found = flops_of(trace, rank)
-    steps = found.measured or found.ranks
-    timed = found.timed or found.ranks
+    peaks = peaks_of(peak, _gpus(trace))
+    scale = _Scale(found, peaks)
     on_gpu = any(trace.contexts["gpu_calls"]) or bool(_gpus(trace))
     groups = _Groups(trace, by, found)
-    rows = [
-        _row(name, work, own, steps, None if on_gpu else timed, timed) for name, (work, own) in groups.sums().items()
-    ]
+    rated = found.on_kernels or not on_gpu
+    rows = [scale.row(name, work, own, rated) for name, (work, own) in groups.sums().items()]
     kept = [row for row in rows if row.own or not hide or not groups.forwards(row.where)]
     field = SORTS[sort]
     kept.sort(key=lambda row: (-getattr(row, field), -row.flops, row.where))
     whole = Work()
     for work in found.sites.values():
         whole.add(work)
+    known = None if peaks is None else peaks.mean(whole.model)
     return FlopReport(
         path=trace.name,
         by=by,
@@ -127,37 +147,67 @@ def flop_report(
         ranks=found.ranks,
         step=found.step,
         gpu=on_gpu,
-        total=_row("", whole, whole.flops, steps, None, timed),
-        peak=None if peak is None else peak_of(peak, _gpus(trace)),
+        on_kernels=found.on_kernels,
+        total=scale.row("", whole, whole.flops, False),
+        peak=known,
+        undecided={} if peaks is None else scale.per_step(peaks.undecided(whole.precisions)),
         rows=kept[:top],
         more=len(kept) - len(kept[:top]),
         hidden=len(rows) - len(kept),
         unknown=[
-            UnknownRow(name, each.calls / steps, each.bytes / steps, each.beyond / steps, each.failed)
+            UnknownRow(name, each.calls / scale.steps, each.bytes / scale.steps, each.beyond / scale.steps, each.failed)
             for name, each in sorted(found.unknown.items())
         ],
         compiled=compiled,
+        replays=_calls(trace, _REPLAY),
+        mfu=None if known is None else scale.utilization(whole.model),
+        hfu=None if known is None else scale.utilization(whole.precisions),
     )
 
 
-def _compiled(trace: Trace) -> int:
-    """Return the calls of regions of torch.compile."""
-    regions = {node for node, key in enumerate(trace.nodes["key"]) if key.startswith(COMPILED)}
+class _Scale:
+    """Figures per step, and their shares of the peaks."""
+
+    def __init__(self, found: Flops, peaks: Peaks | None) -> None:
+        self.steps = found.measured or found.ranks
+        self._timed = found.timed or found.ranks
+        self._step = found.step
+        self._peaks = peaks
+
+    def per_step(self, flops: Mapping[str, float]) -> dict[str, float]:
+        return {precision: count / self.steps for precision, count in flops.items()}
+
+    def utilization(self, flops: Mapping[str, float]) -> float:
+        """Return the time at the peak by the time of the step; 0 without a peak."""
+        return self._at_peak(flops) / self._step * 1e9 if self._step else 0.0
+
+    def _at_peak(self, flops: Mapping[str, float]) -> float:
+        return 0.0 if self._peaks is None else self._peaks.time(self.per_step(flops))
+
+    def row(self, where: str, work: Work, own: int, rated: bool) -> FlopRow:
+        figures = {name: getattr(work, name) / self.steps for name in _OF_WORK}
+        time = work.time / self._timed
+        decided = self._peaks is not None and not self._peaks.undecided(work.precisions)
+        return FlopRow(
+            where=where,
+            own=own / self.steps,
+            time=time,
+            intensity=work.flops / work.bytes if work.bytes else None,
+            rate=figures["flops"] / time * 1e9 if rated and time else None,
+            of_peak=self._at_peak(work.precisions) / time * 1e9 if rated and time and decided else None,
+            **figures,
+        )
+
+
+def _calls(trace: Trace, beginning: str) -> int:
+    """Return the calls of nodes whose key has this beginning."""
+    found = {node for node, key in enumerate(trace.nodes["key"]) if key.startswith(beginning)}
     columns = (trace.contexts["node"], trace.contexts["calls"])
-    return sum(calls for node, calls in zip(*columns, strict=True) if node in regions)
+    return sum(calls for node, calls in zip(*columns, strict=True) if node in found)
 
 
 def _gpus(trace: Trace) -> list[str]:
     return [str(rank["meta"]["gpu_name"]) for rank in trace.ranks if rank["meta"].get("gpu_name")]
-
-
-def _row(where: str, work: Work, own: int, steps: int, rated: int | None, timed: int) -> FlopRow:
-    figures = {each.name: getattr(work, each.name) / steps for each in fields(work) if each.name != "time"}
-    time = work.time / timed
-    flops = work.flops / steps
-    rate = flops / time * 1e9 if rated and time else None
-    intensity = work.flops / work.bytes if work.bytes else None
-    return FlopRow(where=where, flops=flops, own=own / steps, time=time, intensity=intensity, rate=rate, **figures)
 
 
 class _Groups:

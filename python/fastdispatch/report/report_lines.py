@@ -9,9 +9,12 @@ from itertools import groupby
 from typing import Any
 
 from fastdispatch.detectors.limits import QUEUED_SHARE
+from fastdispatch.measures.flops import has_flops
 from fastdispatch.read.steps import StepTime
 from fastdispatch.report import compiler_text, processes_text
+from fastdispatch.report.flops_text import utilization
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
+from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.report_gpu import gpu_lines, gpu_sentence
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
@@ -78,11 +81,20 @@ def _first(report: Report) -> list[str]:
     facts = report.facts
     who = _ranks(facts.ranks) if facts.reduced is None else _reduced(facts.reduced)
     title = f"{report.path}: {who}{_command(facts.ranks)}"
-    sentence = gpu_sentence(facts.gpu) if facts.gpu is not None else ""
+    sentence = "; ".join(filter(None, [gpu_sentence(facts.gpu) if facts.gpu is not None else "", _utilization(report)]))
     found = ["; ".join(_incomplete(facts.ranks)), sentence, title, facts.missing, _untimed(report), _doubts(facts)]
     if report.timing:
         found += [*(gpu_lines(facts.gpu) if facts.gpu is not None else ()), *_phases(facts)]
     return [line for line in [*found, facts.gpu_missing] if line]
+
+
+def _utilization(report: Report) -> str:
+    """Return how much of the GPU the steps use, if FLOPs were measured and its peak is known."""
+    if not has_flops(report.trace.ranks):
+        return ""
+    rank = report.options.rank
+    made = flop_report(report.trace, by="operator", rank=rank, sort="total", top=0, hide=False, peak=None)
+    return utilization(made) if made.steps else ""
 
 
 def scale(report: Report) -> Iterator[str]:

@@ -80,6 +80,24 @@ _TENSILE = re.compile(r"(Cijk_\w+?)_MT(\d+x\d+x\d+)")
 _TILE = re.compile(r"tuple<((?:[\w:]*C<(?:\(int\))?\d+>,? ?){3,})>")
 
 
+#: Kernels of libraries that communicate; Inductor names its own after everything that they compute.
+_COMMUNICATES = re.compile(r"(?!triton_).*(nccl|nvshmem|mscclpp|cross_device_reduce)")
+
+#: Kernels of cuBLAS, cuDNN and CUTLASS that multiply and add in float32, and those that round operands to TF32.
+_IN_FLOAT32 = re.compile(r"(?<![a-z])sgemm|gemm_f32f32_f32f32_f32")
+_IN_TF32 = re.compile(r"tf32|s1688gemm")
+
+
+def computes(name: str) -> bool:
+    """Return whether a kernel is neither a copy or fill nor of a library that communicates."""
+    return not name.startswith(("Memcpy ", "Memset")) and not _COMMUNICATES.match(name)
+
+
+def precision_of_kernel(name: str) -> str:
+    """Return ``fp32`` or ``tf32`` for a kernel that is known to multiply float32 matrices so, else empty."""
+    return "tf32" if _IN_TF32.search(name) else "fp32" if _IN_FLOAT32.search(name) else ""
+
+
 def short_kernel_names(names: Iterable[str]) -> list[str]:
     """Return a short name for each name; further names with the same short form get a number."""
     times: dict[str, int] = {}

@@ -73,6 +73,17 @@ def test_products_of_tensor_cores_are_not(out: Path, name: str) -> None:
     assert of(fastdispatch.findings(out / name), "single-precision") == []
 
 
+def test_kernels_of_low_intensity_are_found(out: Path) -> None:
+    """A chain of ten operators with one FLOP per element takes ten kernels of 5 ms."""
+    found = fastdispatch.findings(out / "low intensity")
+    (each,) = [each for each in found if each.id == "low-intensity"]
+    assert each.where.key == "gpu_findings.py:[]:chain"
+    assert each.evidence["ns_per_step"] == 50_000_000
+    assert (each.evidence["flops_per_step"], each.evidence["bytes_per_step"]) == (40, 160)
+    assert "50 ms of kernels or " in each.proof and "at 800 FLOP/s and 3.2 kB of inputs per second" in each.proof
+    assert of(fastdispatch.findings(out / "high intensity"), "low-intensity") == []
+
+
 def test_a_gpu_that_waits_for_launches_is_found(out: Path) -> None:
     found = fastdispatch.findings(out / "late")
     (each,) = [each for each in found if each.id == "launch-bound"]

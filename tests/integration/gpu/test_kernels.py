@@ -135,6 +135,53 @@ def test_kernels_of_compiled_code_are_below_the_compiled_region(runs: Runs) -> N
     assert all(name in lines or short_kernel_name(name) in lines for name in names)
 
 
+def flops_by_module(run: Run) -> dict[str, Any]:
+    found: dict[str, Any] = commands.document("report", run.out, "--flops", "--by", "module", "--steps", "all")
+    return found | {"rows": {row["where"]: row for row in found["rows"]}}
+
+
+def test_flops_are_by_the_time_of_kernels(runs: Runs) -> None:
+    """A layer multiplies 64 x 64 in bf16 while it launches the kernels of an H100."""
+    found = flops_by_module(runs("layer"))
+    layer = found["rows"]["Layer"]
+    assert found["on_kernels"]
+    assert (layer["flops"], layer["time"]) == (2 * 64**3, 1_267_907)
+    assert layer["rate"] == pytest.approx(2 * 64**3 / 1_267_907e-9)
+    assert layer["of_peak"] == pytest.approx(layer["rate"] / 989.5e12)
+    assert found["peak"] == {"rate": pytest.approx(989.5e12), "source": "bf16 of NVIDIA H100 80GB HBM3"}
+    assert found["mfu"] == pytest.approx(2 * 64**3 / (found["step"] * 1e-9) / 989.5e12)
+    assert found["mfu"] == found["hfu"]
+    lines = commands.out("report", runs("layer").out, "--steps", "all").splitlines()
+    share = f"{100 * found['mfu']:.3g} %"
+    assert lines[0].endswith(f"MFU {share} of 990 TFLOP/s (bf16 of NVIDIA H100 80GB HBM3), HFU {share}"), lines[0]
+
+
+def test_the_kernel_decides_whether_float32_is_multiplied_in_tf32(runs: Runs) -> None:
+    run = runs("precisions")
+    found = flops_by_module(run)
+    rate = 2 * 32**3 / 1e-6
+    assert [found["rows"][name]["of_peak"] for name in ("fp32", "tf32", "own")] == [
+        pytest.approx(rate / 67e12),
+        pytest.approx(rate / 494.5e12),
+        None,
+    ]
+    assert [found["rows"][name]["rate"] for name in ("fp32", "tf32", "own")] == [pytest.approx(rate)] * 3
+    assert found["undecided"] == {"float32": 2 * 32**3}
+    ideal = 2 * 32**3 / 67e12 + 2 * 32**3 / 494.5e12
+    assert found["mfu"] == pytest.approx(ideal / (found["step"] * 1e-9))
+    assert found["peak"]["rate"] == pytest.approx(2 * 2 * 32**3 / ideal)
+    lines = commands.out("report", run.out, "--flops", "--steps", "all").splitlines()
+    assert ", MFU at least " in lines[0] and ", HFU at least " in lines[0]
+    why = "33.3 % of the FLOPs (float32, which may use TF32)"
+    assert f"not in MFU and HFU, because the peak is not decided: {why}" in lines
+
+
+def test_copies_and_communication_are_in_no_rate(runs: Runs) -> None:
+    found = flops_by_module(runs("others"))
+    assert found["rows"]["Layer"]["time"] == 1000
+    assert found["rows"]["Layer"]["rate"] == pytest.approx(2 * 32**3 / 1e-6)
+
+
 def test_threads_without_a_call_path_are_rows_by_role(runs: Runs) -> None:
     run = runs("threads")
     rows = [row for row, name in enumerate(run.names) if name == "ncclDevKernel_AllReduce"]

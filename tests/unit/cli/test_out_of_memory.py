@@ -91,7 +91,7 @@ def test_a_merge_is_read_and_written_within_three_times_its_size(merge: Path, tm
 )
 def test_too_little_memory_for_a_merge(merge: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     names = {"FILE": merge, "OUT": tmp_path / "out"}
-    run = limited(10 << 20, *(names.get(each, each) for each in arguments))
+    run = limited(12 << 20, *(names.get(each, each) for each in arguments))
     assert (run.returncode, run.stderr) == (2, f"fastdispatch: {merge}: out of memory\n")
     assert not (tmp_path / "out").exists()
 

@@ -138,6 +138,16 @@ def test_backward(backward: Callable[[bool], object], causal: bool, tmp_path: Pa
     assert figures(lambda: backward(causal), tmp_path) == {"flops": (1, BACKWARD // (1 + causal))}
 
 
+@pytest.mark.parametrize("work", [flash, efficient, cudnn, *BACKWARDS[:3]])
+def test_attention_agrees_with_the_counter(work: Callable[[bool], object], tmp_path: Path) -> None:
+    """Without a mask: the counter ignores causal masks."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        work(False)
+    assert figures(lambda: work(False), tmp_path) == {"flops": (1, counter.get_total_flops())}
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_lengths_of_sequences_are_unknown(kernel: Callable[..., object], tmp_path: Path) -> None:
     assert figures(lambda: kernel(False, numbers(3)), tmp_path) == {"unknown": (1, 0)}

@@ -1,5 +1,6 @@
 """FLOPs of whole trainings, compared with PyTorch's FlopCounterMode where that counts all operators."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,11 +113,11 @@ def recorded(model: Any, folder: Path) -> dict[str, int]:
     return {name: sum(getattr(work, name) for work in works) for name in ("forward", "backward", "recomputed", "flops")}
 
 
-def counted(model: Any) -> int:
+def counted(model: Any, work: Callable[[], object] | None = None) -> int:
     from torch.utils.flop_counter import FlopCounterMode
 
     with FlopCounterMode(display=False) as counter:
-        step(model)
+        step(model) if work is None else work()
     return int(counter.get_total_flops())
 
 
@@ -129,6 +130,19 @@ def test_agrees_with_the_counter(name: str, tmp_path: Path) -> None:
     assert found["backward"] >= found["forward"]
 
 
+def test_precisions_of_autocast_are_those_after_its_casts(tmp_path: Path) -> None:
+    """A linear layer, a product that autocast itself casts, and one of float64 outside of it."""
+    model, x = torch.nn.Linear(WIDTH, WIDTH), torch.ones(BATCH, WIDTH)
+    with fastdispatch.CallGraph(tmp_path, measure="flops"):
+        with torch.autocast("cpu", torch.bfloat16):
+            torch.mm(model(x), torch.ones(WIDTH, WIDTH)).sum().backward()
+        torch.ones(2, 3, dtype=torch.float64) @ torch.ones(3, 4, dtype=torch.float64)
+    works = list(flops_of(fastdispatch.load(tmp_path)).sites.values())
+    product = 2 * BATCH * WIDTH * WIDTH
+    assert sum((work.precisions for work in works), Counter()) == {"bf16": 4 * product, "float64": 48}
+    assert sum((work.model for work in works), Counter()) == {"bf16": 4 * product, "float64": 48}
+
+
 def test_recomputation_is_not_forward(tmp_path: Path) -> None:
     """The counter adds recomputed operators to the others, without the last one, which PyTorch interrupts."""
     model = torch.nn.Sequential(Block(), Checkpointed())
@@ -139,6 +153,20 @@ def test_recomputation_is_not_forward(tmp_path: Path) -> None:
     assert again["recomputed"] == plain["forward"] / 2
     assert (again["forward"], again["backward"]) == (plain["forward"], plain["backward"])
     assert again["flops"] == counted(model) + last
+
+
+def test_utilization_of_compiled_regions_is_a_lower_bound(tmp_path: Path) -> None:
+    """The counter has the product of a layer, the recording not that of the compiled layer."""
+    layer, x = torch.nn.Linear(WIDTH, WIDTH), torch.ones(BATCH, WIDTH)
+    model = torch.compile(layer, backend="aot_eager")
+    model(x)  # compiles
+    with fastdispatch.CallGraph(tmp_path, measure="flops") as graph:
+        for _ in range(3):
+            model(x) @ torch.ones(WIDTH, WIDTH)
+            graph.step()
+    assert counted(layer, lambda: layer(x)) == 2 * BATCH * WIDTH * WIDTH
+    printed = commands.out("report", tmp_path, "--flops", "--peak", "1e9", "--steps", "all").splitlines()[0]
+    assert printed.startswith("1.02 kFLOP per step, ") and ", MFU at least " in printed
 
 
 def test_compiled_regions_are_named(tmp_path: Path) -> None:

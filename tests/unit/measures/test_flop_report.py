@@ -8,7 +8,7 @@ import pytest
 import fastdispatch
 from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.gate import Budget
-from fastdispatch.measures.peaks import peak_of
+from fastdispatch.measures.peaks import peaks_of
 from fastdispatch.report.report_flops import FlopReport, FlopRow, flop_report
 from tests import commands
 
@@ -112,19 +112,44 @@ def test_utilization_of_a_peak(tmp_path: Path) -> None:
 
 
 def test_peaks_of_gpus() -> None:
-    assert peak_of("bf16", ["NVIDIA A100-SXM4-80GB"]).rate == 312e12
-    assert peak_of("bf16", ["NVIDIA A10"]).rate == 125e12
-    assert peak_of("fp8", ["NVIDIA H100 80GB HBM3"]).rate == 1979e12
-    assert peak_of("tf32", ["NVIDIA H100 PCIe"] * 8).rate == 378e12
+    assert peaks_of("bf16", ["NVIDIA A100-SXM4-80GB"]).one == 312e12
+    assert peaks_of("bf16", ["NVIDIA A10"]).one == 125e12
+    assert peaks_of("fp8", ["NVIDIA H100 80GB HBM3"]).one == 1979e12
+    assert peaks_of("tf32", ["NVIDIA H100 PCIe"] * 8).one == 378e12
     for dtype, names, printed in (
         ("bf16", [], "--peak bf16: the recording has no GPU name: give FLOP/s"),
+        ("bf16", ["NVIDIA A100-SXM4-40GB MIG 1g.5gb"], "the peak of NVIDIA A100-SXM4-40GB MIG 1g.5gb is unknown"),
         ("bf16", ["Radeon"], "--peak bf16: the peak of Radeon is unknown: give FLOP/s"),
         ("fp8", ["NVIDIA A100-SXM4-40GB"], "--peak fp8: the peak of NVIDIA A100-SXM4-40GB is unknown"),
         ("bf16", ["NVIDIA L4", "NVIDIA A10"], "has GPUs of several kinds (NVIDIA A10, NVIDIA L4)"),
     ):
         with pytest.raises(fastdispatch.Error) as error:
-            peak_of(dtype, names)
+            peaks_of(dtype, names)
         assert printed in str(error.value)
+
+
+def test_peaks_without_an_option_are_those_of_the_gpu() -> None:
+    h100, v100 = peaks_of(None, ["NVIDIA H100 80GB HBM3"] * 2), peaks_of(None, ["Tesla V100-SXM2-32GB"])
+    assert h100 is not None and v100 is not None
+    assert [h100.rate(each) for each in ("bf16", "fp32", "tf32", "float32", "float64")] == [
+        989.5e12,
+        67e12,
+        494.5e12,
+        None,  # or TF32
+        None,
+    ]
+    assert (v100.rate("float32"), v100.rate("bf16")) == (15.7e12, None)  # a device without either
+    flops = {"bf16": 989.5e12, "fp32": 2 * 67e12, "int8": 5.0}
+    assert h100.time(flops) == pytest.approx(3)
+    assert h100.undecided(flops) == {"int8": 5.0}
+    mean = h100.mean(flops)
+    assert mean is not None
+    assert (mean.rate, mean.source) == (
+        pytest.approx((989.5e12 + 134e12) / 3),
+        "bf16 and fp32 of NVIDIA H100 80GB HBM3",
+    )
+    assert h100.mean({"int8": 5.0}) is None
+    assert peaks_of(None, ["Radeon"]) is peaks_of(None, []) is peaks_of(None, ["NVIDIA L4", "NVIDIA A10"]) is None
 
 
 def test_first_line(tmp_path: Path) -> None:
