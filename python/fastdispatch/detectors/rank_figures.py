@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, steps_of
@@ -64,6 +65,19 @@ def rank_figures(steps: MeasuredSteps) -> list[RankFigures]:
         wait = sum(paths["self"][row] for row in rows if waits[row]) / count
         found.append(RankFigures(rank["rank"], count, paths, whole, wait, _shortest(steps, index, count)))
     return found
+
+
+def extra_path(steps: MeasuredSteps, one: RankFigures, others: list[RankFigures]) -> tuple[int, float]:
+    """Return the function of the program with most extra time on a rank, and this time of a step: its own, and of
+    operators it calls, without communication."""
+    extra: dict[int, float] = {}
+    for row, waits in enumerate(waiting(steps)):
+        if steps.main[row] and not waits and not steps.paths["async"][row]:
+            more = one.own(row) - median(other.own(row) for other in others)
+            user = steps.user(row)
+            extra[user if user >= 0 else row] = extra.get(user if user >= 0 else row, 0.0) + more
+    path = max(extra, key=lambda row: extra[row], default=0)
+    return path, extra.get(path, 0.0)
 
 
 def ranks_with(steps: MeasuredSteps, paths: Iterable[int]) -> list[int]:

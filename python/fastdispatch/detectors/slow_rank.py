@@ -9,8 +9,9 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.pipeline_stages import same_stage
-from fastdispatch.detectors.rank_figures import RankFigures, rank_figures, waiting
-from fastdispatch.text.formats import seconds
+from fastdispatch.detectors.rank_figures import extra_path, rank_figures, waiting
+from fastdispatch.measures.collective_waits import waits as collective_waits
+from fastdispatch.text.formats import grouped, seconds
 
 ID = "slow-rank"
 
@@ -42,7 +43,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         if extra - queued < max(limits.SLOW_SHARE * usual, limits.SLOW_MS * 1e6):
             yield NotDecided(ID, f"rank {one.rank} had no core for {seconds(queued)} of a step more than the others")
             continue
-        path, most = _path(steps, one, others, waits)
+        path, most = extra_path(steps, one, others)
+        waited, evidence = _waited(steps, one.rank)
         gain = min(extra, one.work - max(other.work for other in others))
         spread = most < limits.SLOW_PATH * extra
         if not spread:
@@ -56,24 +58,25 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             where,
             gain,
             f"{seconds(extra)} more than the median of the others, without communication: {what}"
-            + ("" if spread else f" (+{seconds(most)}{share})"),
+            + ("" if spread else f" (+{seconds(most)}{share})")
+            + waited,
             ADVICE,
             ranks=[one.rank],
             evidence={
                 "work_ns": {str(rank.rank): round(rank.work) for rank in figures},
                 "wait_ns": {str(rank.rank): round(rank.wait) for rank in figures},
                 "path_ns": round(most),
+                **evidence,
             },
         )
 
 
-def _path(steps: MeasuredSteps, one: RankFigures, others: list[RankFigures], waits: list[bool]) -> tuple[int, float]:
-    """Return the function of the program with most extra time on a rank: its own, and of operators it calls."""
-    extra: dict[int, float] = {}
-    for row, main in enumerate(steps.main):
-        if main and not waits[row] and not steps.paths["async"][row]:
-            more = one.own(row) - median(other.own(row) for other in others)
-            user = steps.user(row)
-            extra[user if user >= 0 else row] = extra.get(user if user >= 0 else row, 0.0) + more
-    path = max(extra, key=lambda row: extra[row], default=0)
-    return path, extra.get(path, 0.0)
+def _waited(steps: MeasuredSteps, rank: int) -> tuple[str, dict[str, int]]:
+    """Return how long others waited for a rank in collectives, as text and as evidence; nothing if it is not known."""
+    rows = [row for row in collective_waits(steps.trace) if row.collectives]
+    time, last = sum(row.caused_ns[rank] for row in rows), sum(row.last[rank] for row in rows)
+    every = sum(row.collectives for row in rows)
+    if not last:
+        return "", {}
+    text = f"; it began {grouped(last)} of {grouped(every)} collectives last, the others waited {seconds(time)} for it"
+    return text, {"waited_ns": time, "last": last, "collectives": every}

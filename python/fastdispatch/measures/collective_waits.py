@@ -1,8 +1,12 @@
-"""Time of collectives, split into waiting for the last rank and transfer (docs/concepts/measures.md)."""
+"""Collectives across ranks: waiting for the last rank, transfer, bandwidth (docs/concepts/measures.md)."""
+
+from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, NamedTuple
 
 from fastdispatch.read.collectives import SYNCHRONIZING, CollectiveCall, GroupCalls, group_calls
 from fastdispatch.read.trace import Trace
@@ -10,33 +14,115 @@ from fastdispatch.read.trace import Trace
 #: Back ends whose functions return before the transfer: only the device waits.
 _DEVICES = ("nccl:", "xccl:", "hccl:")
 
+#: Fewer collectives do not align the clocks of hosts.
+_LEAST = 5
+
 #: Why a collective has no split.
 ASYNC, ENDS, RANKS, CLOCKS, DEVICE, PARTIAL, NUMBERS = (
     "asynchronous, or called by C++ code",
     "without a known end",
     "not kept on all ranks of the group",
-    "on hosts with different clocks",
+    "on hosts with different clocks, which too few collectives align",
     "on a device, for which the host does not wait",
     "of an operator in which not all ranks wait for the last one",
     "with numbers that cannot be compared",
 )
 
+#: Operators of c10d by the names of collectives; these are also the names of the records of back ends.
+_OPERATORS = {
+    "all_reduce": ("allreduce_", "allreduce_coalesced_"),
+    "all_gather": (
+        "allgather_",
+        "_allgather_base_",
+        "allgather_coalesced_",
+        "allgather_into_tensor_coalesced_",
+    ),
+    "reduce_scatter": ("reduce_scatter_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_"),
+    "broadcast": ("broadcast_",),
+    "reduce": ("reduce_",),
+    "gather": ("gather_",),
+    "scatter": ("scatter_",),
+    "all_to_all": ("alltoall_base_", "alltoall_"),
+    "send": ("send",),
+    "recv": ("recv_", "recv_any_source_"),
+}
+_NAMES = {operator: name for name, operators in _OPERATORS.items() for operator in operators}
+
+#: Bus bandwidth per algorithm bandwidth, as (a, b) of a * (n - b) / n for n ranks; docs/concepts/measures.md has the
+#: source. Others, such as barriers, have no bandwidth.
+_FACTORS = {
+    "all_reduce": (2, 1),
+    **dict.fromkeys(("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"), (1, 1)),
+    **dict.fromkeys(("broadcast", "reduce", "send", "recv"), (1, 0)),
+}
+
+
+def collective_name(operator: str) -> str:
+    """Return ``all_reduce`` for ``allreduce_``."""
+    return _NAMES.get(operator, operator)
+
+
+def bus_factor(operator: str, ranks: int) -> float | None:
+    """Return bus bandwidth per algorithm bandwidth of an operator in a group; None if it has no bandwidth."""
+    a, b = _FACTORS.get(collective_name(operator), (0, 0))
+    return a * (ranks - b) / ranks if a and ranks else None
+
+
+class Split(NamedTuple):
+    """A collective, divided; ns, summed over ranks. ``wait``: from the begin of a rank to that of the last one;
+    ``transfer``: from there to the end of the rank."""
+
+    last: int  # the rank that began last
+    wait: int
+    transfer: int
+
+
+def split(begins: Mapping[int, int], ends: Mapping[int, int]) -> Split:
+    """Divide a collective by its times on each rank, of one clock: no rank gets a result before the last one begins."""
+    last = max(begins, key=lambda rank: begins[rank])
+    begun = begins[last]
+    return Split(last, sum(begun - each for each in begins.values()), sum(each - begun for each in ends.values()))
+
 
 @dataclass
 class Waits:
-    """The collectives of one operator in a group, summed over ranks; times in ns. ``wait``: from a rank's begin to that
-    of the last rank; ``transfer``: from there to the rank's end. ``last``: how often a rank began last; ``caused``: the
-    time that the others waited for it. ``undecided``: collectives without a split, by reason."""
+    """The collectives of one operator in a group with sizes between two powers of two, summed over ranks; times in ns.
+    ``wait``, ``transfer``: see :class:`Split`. ``last``: how often a rank began last; ``caused``: the time that the
+    others waited for it. ``bytes``: sum over collectives, of the rank with most. ``best_bandwidth``: the bus bandwidth
+    of the fastest collective, bytes per second. ``undecided``: collectives without a split, by reason."""
 
     operator: str
     group: str
     ranks_in_group: int
     collectives: int = 0
+    bytes: int = 0
     wait_ns: int = 0
     transfer_ns: int = 0
+    best_bandwidth: float | None = None
     last: Counter[int] = field(default_factory=Counter)
     caused_ns: Counter[int] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def bus_bandwidth(self) -> float | None:
+        return self._bandwidth(self.bytes, self.transfer_ns)
+
+    def _bandwidth(self, moved: int, transfer: int) -> float | None:
+        factor = bus_factor(self.operator, self.ranks_in_group)
+        return moved * factor * self.ranks_in_group / transfer * 1e9 if factor and moved and transfer > 0 else None
+
+    def add(self, one: Split, moved: int) -> None:
+        self.collectives += 1
+        self.bytes += moved
+        self.wait_ns += one.wait
+        self.transfer_ns += one.transfer
+        self.last[one.last] += 1
+        self.caused_ns[one.last] += one.wait
+        rates = (self.best_bandwidth, self._bandwidth(moved, one.transfer))
+        self.best_bandwidth = max((rate for rate in rates if rate is not None), default=None)
+
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self), "bus_bandwidth": self.bus_bandwidth}
 
 
 def uses_device(trace: Trace) -> bool:
@@ -45,27 +131,31 @@ def uses_device(trace: Trace) -> bool:
 
 
 def waits(trace: Trace) -> list[Waits]:
-    """Return the latest collectives of a trace of all ranks, by operator and group, the longest wait first."""
-    found: dict[tuple[str, str], Waits] = {}
-    for group in group_calls([trace]):
-        whole = _reason(group, uses_device(trace))
+    """Return the latest collectives of a trace of all ranks, by operator, group and size, the longest wait first."""
+    return waits_of(group_calls([trace]), uses_device(trace))
+
+
+def waits_of(groups: list[GroupCalls], device: bool = False) -> list[Waits]:
+    """Return the collectives of groups, as :func:`waits`."""
+    found: dict[tuple[str, str, int], Waits] = {}
+    for group in groups:
+        clocks = _clocks(group)
+        whole = DEVICE if device else CLOCKS if clocks is None else "" if group.comparable() else NUMBERS
         for of in group.calls.values():
+            moved = max(call.bytes for call in of.values())
             for operator in {call.operator for call in of.values()}:
-                row = found.setdefault((operator, group.name), Waits(operator, group.name, group.size))
-                reason = whole or _undecided(group, of)
-                if reason:
+                key = operator, group.name, moved.bit_length()
+                row = found.setdefault(key, Waits(operator, group.name, group.size))
+                if reason := whole or _undecided(group, of):
                     row.undecided[reason] += 1
                 else:
-                    _add(row, of)
-    return sorted(found.values(), key=lambda row: (-row.wait_ns, row.group, row.operator))
+                    row.add(_divided(of, clocks or {}), moved)
+    return sorted(found.values(), key=lambda row: (-row.wait_ns, row.group, row.operator, row.bytes))
 
 
-def _reason(group: GroupCalls, device: bool) -> str:
-    if device:
-        return DEVICE
-    if not group.one_clock:
-        return CLOCKS
-    return "" if group.comparable() else NUMBERS
+def _divided(of: dict[int, CollectiveCall], clocks: Mapping[int, int]) -> Split:
+    begins = {rank: call.begin - clocks.get(rank, 0) for rank, call in of.items()}
+    return split(begins, {rank: (call.end or call.begin) - clocks.get(rank, 0) for rank, call in of.items()})
 
 
 def _undecided(group: GroupCalls, of: dict[int, CollectiveCall]) -> str:
@@ -79,15 +169,25 @@ def _undecided(group: GroupCalls, of: dict[int, CollectiveCall]) -> str:
     return ENDS if any(call.end is None for call in calls) else ""
 
 
-def _add(row: Waits, of: dict[int, CollectiveCall]) -> None:
-    last = max(of, key=lambda rank: of[rank].begin)
-    begun = of[last].begin
-    waited = sum(begun - call.begin for call in of.values())
-    row.collectives += 1
-    row.wait_ns += waited
-    row.transfer_ns += sum((call.end or begun) - begun for call in of.values())
-    row.last[last] += 1
-    row.caused_ns[last] += waited
+def _clocks(group: GroupCalls) -> dict[int, int] | None:
+    """Return the offset of the clock of each rank, ns; None if it is not known. All ranks leave a collective together:
+    the offset of a host is the median difference of the ends."""
+    if group.one_clock:
+        return {}
+    if len(set(group.counts.values())) != 1:
+        return None  # equal numbers may be different collectives
+    first = group.hosts[min(group.hosts)]
+    offsets: dict[str, list[float]] = {}
+    for of in group.calls.values():
+        if not _undecided(group, of):
+            ends: dict[str, list[int]] = {}
+            for rank, call in of.items():
+                ends.setdefault(group.hosts[rank], []).append(call.end or 0)
+            for host, times in ends.items():
+                offsets.setdefault(host, []).append(median(times) - median(ends[first]))
+    if any(len(offsets.get(host, ())) < _LEAST for host in group.hosts.values()):
+        return None
+    return {rank: round(median(offsets[host])) for rank, host in group.hosts.items()}
 
 
 @dataclass
@@ -100,18 +200,6 @@ class BackEnd:
     calls: int
     time_ns: int
     bytes: int | None
-
-
-#: Operators of c10d by the names of the back ends' records.
-_RECORDS = {
-    "all_reduce": ("allreduce_", "allreduce_coalesced_"),
-    "all_gather": ("allgather_",),
-    "broadcast": ("broadcast_",),
-    "reduce": ("reduce_",),
-    "gather": ("gather_",),
-    "scatter": ("scatter_",),
-    "all_to_all": ("alltoall_base_", "alltoall_"),
-}
 
 
 def back_ends(trace: Trace) -> Iterator[BackEnd]:
@@ -135,7 +223,7 @@ def back_ends(trace: Trace) -> Iterator[BackEnd]:
             calls[key] += count
             times[key] += time
     for key in sorted(key for key in calls if key.startswith("gloo:")):
-        operators = _RECORDS.get(key.removeprefix("gloo:"), ())
+        operators = _OPERATORS.get(key.removeprefix("gloo:"), ())
         some = sum(measured[name] for name in operators)
         if some and calls[key] == sum(calls[f"c10d::{name}"] for name in operators):
             moved = sum(bytes_of[name] for name in operators)

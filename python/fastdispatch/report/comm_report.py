@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.measures.collective_waits import back_ends, uses_device, waits
+from fastdispatch.measures.collective_waits import back_ends, bus_factor, uses_device, waits
 from fastdispatch.measures.flops import measured_steps
 from fastdispatch.measures.measured import communicated
 from fastdispatch.read.collectives import number_of_members
 from fastdispatch.read.steps import reduced_of
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
+from fastdispatch.report.report_collectives import collective_lines, collectives
 from fastdispatch.report.terminal import rounded_share
 from fastdispatch.text.formats import aligned, grouped, printable, seconds, size
 
@@ -23,29 +24,6 @@ _ASYNC = 2
 
 #: Wrappers of torch.distributed, which include the wait for a collective without ``async_op``.
 _WRAPPERS = ("torch/distributed/distributed_c10d.py:", "torch/distributed/c10d_logger.py:")
-
-#: Bus bandwidth per algorithm bandwidth, as (a, b) of a * (n - b) / n for n ranks; docs/concepts/measures.md has the
-#: source. Operators without a row have no bandwidth.
-_FACTORS = {
-    "allreduce_": (2, 1),
-    "allreduce_coalesced_": (2, 1),
-    "allgather_": (1, 1),
-    "_allgather_base_": (1, 1),
-    "allgather_coalesced_": (1, 1),
-    "allgather_into_tensor_coalesced_": (1, 1),
-    "reduce_scatter_": (1, 1),
-    "_reduce_scatter_base_": (1, 1),
-    "reduce_scatter_tensor_coalesced_": (1, 1),
-    "alltoall_": (1, 1),
-    "alltoall_base_": (1, 1),
-    "gather_": (1, 1),
-    "scatter_": (1, 1),
-    "broadcast_": (1, 0),
-    "reduce_": (1, 0),
-    "send": (1, 0),
-    "recv_": (1, 0),
-    "recv_any_source_": (1, 0),
-}
 
 
 @dataclass
@@ -115,10 +93,9 @@ def _row(
     operator = path[-1].removeprefix("c10d::")
     waits = None if returns_early else _waiting(trace, context)
     time = None if waits is None else _time(trace, waits, calls)
-    algorithm = max(sent, got) / time * 1e9 if time and operator in _FACTORS else None
     count = number_of_members(members)
-    a, b = _FACTORS.get(operator, (0, 0))
-    factor = a * (count - b) / count if count else None
+    factor = bus_factor(operator, count)
+    algorithm = max(sent, got) / time * 1e9 if time and bus_factor(operator, count or 2) else None
     return CommRow(
         operator,
         name,
@@ -191,26 +168,23 @@ def comm_json(trace: Trace, rows: list[CommRow]) -> dict[str, Any]:
         "measured_steps": measured_steps(_communicating(trace)),
         "steps": _steps(trace),
         "rows": [asdict(row) for row in rows],
-        "waits": [vars(row) for row in waits(trace)],
+        "waits": [row.as_json() for row in waits(trace)],
         "back_ends": [asdict(row) for row in back_ends(trace)],
     }
 
 
 def wait_lines(trace: Trace) -> Iterator[str]:
     """Yield the split of the latest collectives, and the number of those without one."""
-    rows = waits(trace)
     undecided: Counter[str] = Counter()
-    for row in rows:
+    for row in waits(trace):
         undecided += row.undecided
-    decided = [row for row in rows if row.collectives]
-    table = [("calls", "wait", "transfer", "latest collectives, all ranks: wait for the last one")] if rows else []
-    for row in decided:
-        rank, time = row.caused_ns.most_common(1)[0]
-        cause = f", {seconds(time)} of it for rank {rank}, last in {row.last[rank]}" if time else ""
-        what = f"{row.operator} of group {printable(row.group)}{cause}"
-        table.append((str(row.collectives), seconds(row.wait_ns), seconds(row.transfer_ns), what))
-    table += [(str(count), "-", "-", f"{reason}: not split") for reason, count in sorted(undecided.items())]
-    yield from ("", *aligned(table, ">>>")) if table else ()
+    lines = [*collective_lines(collectives(trace))]
+    lines += [f"{grouped(count)} collectives {reason}: not split" for reason, count in sorted(undecided.items())]
+    yield from ("", *lines) if lines else ()
+
+
+def rate_text(rate: float | None) -> str:
+    return "" if rate is None else f"{size(round(rate))}/s"
 
 
 def back_end_lines(trace: Trace) -> Iterator[str]:
@@ -218,7 +192,7 @@ def back_end_lines(trace: Trace) -> Iterator[str]:
     table = [("calls", "bytes", "time", "algorithm", "from start to completion in the back end")]
     for row in back_ends(trace):
         moved = "" if row.bytes is None else size(row.bytes)
-        rate = size(round(row.bytes / row.time_ns * 1e9)) + "/s" if row.bytes and row.time_ns else ""
+        rate = rate_text(row.bytes / row.time_ns * 1e9 if row.bytes and row.time_ns else None)
         table.append((str(row.calls), moved, seconds(row.time_ns), rate, printable(row.name)))
     yield from ("", *aligned(table, ">>>>")) if len(table) > 1 else ()
 
@@ -229,9 +203,7 @@ def comm_lines(rows: list[CommRow]) -> Iterator[str]:
     for row in rows:
         time = "" if row.time_ns is None else seconds(row.time_ns)
         exposed = "" if row.exposed is None else rounded_share(row.exposed)
-        rates = [
-            "" if rate is None else size(round(rate)) + "/s" for rate in (row.algorithm_bandwidth, row.bus_bandwidth)
-        ]
+        rates = [rate_text(rate) for rate in (row.algorithm_bandwidth, row.bus_bandwidth)]
         members = f"{row.ranks_in_group} rank{'s' * (row.ranks_in_group != 1)}"
         what = f"{row.operator} of group {row.group} ({members}), {row.type}{', async' if row.asynchronous else ''}"
         caller = next((key for key in row.path[-2::-1] if not key.startswith(("torch/", "c10d"))), row.path[0])

@@ -13,6 +13,7 @@ from fastdispatch.measures.flops import has_flops
 from fastdispatch.read.steps import StepTime
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.flops_text import utilization
+from fastdispatch.report.report_collectives import collective_lines
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.report_gpu import gpu_lines, gpu_sentence
@@ -174,6 +175,7 @@ def _details(report: Report) -> Iterator[str]:
     """Yield the parts of the run, its other threads, and the cost of recording."""
     facts = report.facts
     yield from _first(report)[_FIRST:]
+    yield from collective_lines(report.collectives)
     if report.timing:
         yield from _run(facts)
         yield from _activities(report)

@@ -13,6 +13,7 @@ from fastdispatch.read.compilations import compilations
 from fastdispatch.read.processes import Processes, processes
 from fastdispatch.read.trace import Group, Trace
 from fastdispatch.report.report_activities import Activity, activities, backward_passes
+from fastdispatch.report.report_collectives import CollectiveMeans, collectives
 from fastdispatch.report.report_facts import Facts, facts
 from fastdispatch.report.report_find import Neighbours, neighbours
 from fastdispatch.report.report_paths import Paths, paths
@@ -64,6 +65,7 @@ class Report:
     compiler: list[dict[str, Any]] = field(default_factory=list)
     activities: list[Activity] = field(default_factory=list)
     backward_passes: float | None = None
+    collectives: list[CollectiveMeans] = field(default_factory=list)
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -107,6 +109,7 @@ class Report:
             "compiler": self.compiler,
             "activities": [asdict(each) for each in self.activities],
             "backward_passes": self.backward_passes,
+            "collectives": [asdict(each) for each in self.collectives],
         }
 
 
@@ -117,6 +120,7 @@ def report(trace: Trace, options: ReportOptions, path: str | None = None) -> Rep
     made.compiler = [each for each in compilations(trace) if options.rank in (None, each["rank"])]
     if options.rank is None and made.timing:
         made.activities, made.backward_passes = activities(trace), backward_passes(trace)
+        made.collectives = collectives(trace)
     if len(trace.sources) == 1:
         others = processes(trace.sources[0], trace)
         made.processes = [each for each in others if options.rank in (None, each.rank)]

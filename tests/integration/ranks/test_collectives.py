@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.detectors import Finding
-from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, waits
+from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, Waits, waits
 from fastdispatch.read import live
 from fastdispatch.read.collectives import group_calls
 from fastdispatch.report.comm_report import comm_rows
@@ -52,14 +53,19 @@ def start_and_wait(tensor: Any) -> None:
     dist.all_reduce(tensor, async_op=True).wait()
 
 
+def load_batch(rank: int) -> None:
+    time.sleep(SLEEP * (rank == 3))
+
+
 def slow(folder: Path, rank: int) -> None:
     """Rank 3 is 0.2 s late in ten all_reduce of 16 MB. Each rank also measures the start and end of each call."""
     large = torch.ones(4_000_000)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1)
     stamps = []
     for _ in range(10):
         dist.barrier()
-        if rank == 3:
-            time.sleep(SLEEP)
+        optimizer.step()
+        load_batch(rank)
         begin = time.monotonic_ns()
         dist.all_reduce(large)
         stamps.append((begin, time.monotonic_ns()))
@@ -179,9 +185,32 @@ def test_wait_and_transfer_of_a_slow_rank(tmp_path: Path) -> None:
     assert row.exposed == pytest.approx(inside / sum(rank["recorded"] for rank in trace.ranks), rel=0.05)
     assert row.calls == 10 * RANKS
     lines = processes.fastdispatch("report", tmp_path / "run", "--comm").stdout.splitlines()
-    assert any("allreduce_ of group 0, " in line and line.endswith(" for rank 3, last in 10") for line in lines)
+    assert any(line.endswith("all_reduce of 16 MB of group 0, rank 3, last in 10") for line in lines)
     assert sum(line.endswith(": not split") for line in lines) == 2
     document = json.loads(processes.fastdispatch("report", tmp_path / "run", "--comm", "--json").stdout)
     schemas.valid(document, "comm")
     (row,) = [row for row in document["back_ends"] if row["name"] == "gloo:all_reduce"]
     assert row["calls"] == 11 * RANKS and row["bytes"] == 11 * RANKS * 16_000_000 and row["time_ns"] > 0
+    check_report(tmp_path / "run", reduced)
+
+
+def check_report(run: Path, reduced: Waits) -> None:
+    """The first collective is the planted one, with its cause; barriers are rows, too."""
+    text = processes.fastdispatch("report", run).stdout
+    document = json.loads(processes.fastdispatch("report", run, "--json").stdout)
+    schemas.valid(document, "report")
+    first, *others = document["collectives"]
+    assert [first[name] for name in ("operator", "bytes", "collectives", "last_rank", "last")] == [
+        "all_reduce", 16_000_000, 10, 3, 10
+    ]  # fmt: skip
+    assert first["wait_ns"] == first["waited_ns"] == reduced.wait_ns // (10 * RANKS)
+    assert first["transfer_ns"] == reduced.transfer_ns // (10 * RANKS)
+    assert first["cause"].endswith("test_collectives.py:[]:load_batch")
+    assert 0 < first["bus_bandwidth"] <= first["best_bandwidth"]
+    assert {row["operator"]: row["bus_bandwidth"] for row in others} == {"barrier": None}
+    assert re.search(r"all_reduce of 16 MB: .*, of which .* for rank 3 \(\S+:load_batch, .* more per step", text)
+    (finding,) = [each for each in fastdispatch.findings(run) if each.id == "slow-rank"]
+    assert finding.ranks == [3] and finding.evidence["waited_ns"] >= reduced.wait_ns
+    assert finding.evidence["last"] >= 10 and "collectives last, the others waited" in finding.proof
+    one = json.loads(processes.fastdispatch("report", run, "--rank", "3", "--json").stdout)
+    assert one["collectives"] == []
