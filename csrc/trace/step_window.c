@@ -305,11 +305,12 @@ first_settled(const fd_trace_rank *rank, fd_settling *verdict)
     return index > 1 ? index - 1 : 1;
 }
 
-/* Return whether more than one in 20 ends of steps are in doubt, not counting
- * the first one (recording/steps/step_rounds.h). */
+/* Return whether more than one in 20 ends of steps are in doubt, recorded or
+ * not, not counting the first one (recording/steps/step_rounds.h). */
 static bool
 are_unclear(const fd_trace_rank *rank, uint64_t steps)
 {
+    steps = rank->run_steps > steps ? rank->run_steps : steps;
     return rank->steps_source == FD_STEPS_OPTIMIZER
         && rank->counters[FD_COUNT_STEPS_UNCLEAR] > 1 + steps / 20;
 }

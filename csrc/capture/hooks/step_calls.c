@@ -1,6 +1,7 @@
 #include "capture/hooks/step_calls.h"
 
 #include "capture/hooks/step_sites.h"
+#include "capture/process/guard.h"
 #include "recording/measures/latest_calls.h"
 #include "recording/recording.h"
 
@@ -10,11 +11,11 @@ enum { STEP_EVENTS = FD_CODE_OPTIMIZER | FD_CODE_ENGINE, MOST_NOTES = 16 };
 
 /* Return the optimizer of a call: `self`, the first positional argument, or
  * the argument of a scaler. */
-static const PyObject *
+static PyObject *
 optimizer_of(uint16_t special, const fd_frame *frame)
 {
     int slot = (special & FD_CODE_SCALER) != 0 ? 1 : 0;
-    const PyObject *value = fd_unboxed(fd_frame_local(frame, slot));
+    PyObject *value = fd_unboxed(fd_frame_local(frame, slot));
     return value != NULL && PyTuple_CheckExact(value)
                 && PyTuple_GET_SIZE(value) > 0
              ? PyTuple_GET_ITEM(value, 0)
@@ -25,10 +26,14 @@ static void
 optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
                  fd_frame *caller)
 {
-    const PyObject *optimizer = optimizer_of(special, frame);
+    PyObject *optimizer = optimizer_of(special, frame);
     fd_session *session = fd_process_active();
-    thread->stepping = (uint64_t)(uintptr_t)optimizer;
+    thread->stepping = 0;
     if (session != NULL && optimizer != NULL) {
+        fd_guard guard = fd_guard_enter(thread);
+        thread->stepping =
+            fd_optimizer_id(&session->step_plan.optimizers, optimizer);
+        fd_guard_leave(&guard);
         fd_rounds_called(&session->step_plan.rounds, thread->stepping,
                          fd_step_site(session, thread, caller));
     }

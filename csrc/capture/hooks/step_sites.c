@@ -12,7 +12,7 @@ hash_frames(fd_frame *caller)
     fd_frame *at = caller;
     for (int i = 0; at != NULL && i < MOST_FRAMES; i++) {
         uint64_t code = (uint64_t)(uintptr_t)fd_frame_code(at);
-        uint64_t instruction = (uint64_t)fd_frame_instruction(at);
+        uint64_t instruction = (uint64_t)fd_frame_call(at);
         hash = fd_hash_word(hash ^ code) + fd_hash_word(instruction + 1);
         at = fd_frame_python(at->previous);
     }
@@ -28,7 +28,7 @@ list_frames(fd_frame *caller)
     fd_frame *at = caller;
     for (int i = 0; list != NULL && at != NULL && i < MOST_FRAMES; i++) {
         PyObject *pair = Py_BuildValue("(Oi)", (PyObject *)fd_frame_code(at),
-                                       fd_frame_instruction(at));
+                                       fd_frame_call(at));
         if (pair == NULL || PyList_Append(list, pair) < 0) {
             Py_CLEAR(list);
         }

@@ -136,6 +136,40 @@ fd_frame_instruction(fd_frame *frame)
     return _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
 }
 
+/* Return the offset in bytes of the call that the frame executes. In 3.11, a
+ * specialized PRECALL executes the CALL after it. */
+static inline int
+fd_frame_call(fd_frame *frame)
+{
+    int at = fd_frame_instruction(frame);
+#if PY_VERSION_HEX < 0x030C0000
+    switch (_Py_OPCODE(*frame->prev_instr)) {
+    case PRECALL:
+    case PRECALL_ADAPTIVE:
+    case PRECALL_BOUND_METHOD:
+    case PRECALL_BUILTIN_CLASS:
+    case PRECALL_BUILTIN_FAST_WITH_KEYWORDS:
+    case PRECALL_METHOD_DESCRIPTOR_FAST_WITH_KEYWORDS:
+    case PRECALL_NO_KW_BUILTIN_FAST:
+    case PRECALL_NO_KW_BUILTIN_O:
+    case PRECALL_NO_KW_ISINSTANCE:
+    case PRECALL_NO_KW_LEN:
+    case PRECALL_NO_KW_LIST_APPEND:
+    case PRECALL_NO_KW_METHOD_DESCRIPTOR_FAST:
+    case PRECALL_NO_KW_METHOD_DESCRIPTOR_NOARGS:
+    case PRECALL_NO_KW_METHOD_DESCRIPTOR_O:
+    case PRECALL_NO_KW_STR_1:
+    case PRECALL_NO_KW_TUPLE_1:
+    case PRECALL_NO_KW_TYPE_1:
+    case PRECALL_PYFUNC:
+        return at + 2 * (int)sizeof(_Py_CODEUNIT);
+    default:
+        break;
+    }
+#endif
+    return at;
+}
+
 /* Return whether the frame of a generator has run. */
 static inline bool
 fd_frame_has_started(fd_frame *frame)

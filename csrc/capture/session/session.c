@@ -35,6 +35,7 @@ free_session(fd_session *session)
     fd_map_clear(&session->owners);
     fd_map_clear(&session->measures.operators);
     fd_rounds_clear(&session->step_plan.rounds);
+    fd_optimizer_ids_clear(&session->step_plan.optimizers);
     fd_pipeline_free(session->pipeline);
     /* Must precede the end of the recording, to which it writes. */
     fd_timer_plan_clear(&session->timers);

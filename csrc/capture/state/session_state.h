@@ -11,6 +11,7 @@
 #include "capture/state/measure_plan.h"
 #include "capture/state/module_paths.h"
 #include "capture/state/operators.h"
+#include "capture/state/optimizer_ids.h"
 #include "capture/state/origins.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu.h"
@@ -53,6 +54,7 @@ typedef struct fd_timer_plan {
 /* How the ends of steps are found: hooks/step_calls.h. */
 typedef struct fd_step_plan {
     fd_rounds rounds;
+    fd_optimizer_ids optimizers;
     uint64_t sites[FD_STEP_SITES]; /* hashes: hooks/step_sites.h */
     uint32_t site_count;
     uint32_t backwards; /* open calls of backward passes, all threads */

@@ -49,27 +49,66 @@ has_others(const fd_rounds *rounds, uint64_t optimizer)
     return false;
 }
 
-/* Return whether a call after a backward pass begins a round, by its place and
- * its optimizer. `before` is the number of calls in a row at the previous
- * place. */
+/* Return whether a call begins a round whose place has no evidence of that. A
+ * new optimizer replaces one that was called several times in a row. Rounds of
+ * different optimizers contradict each other. */
+static bool
+begins_by_optimizer(fd_rounds *rounds, uint64_t optimizer, uint32_t same)
+{
+    bool begins = is_in_round(rounds, optimizer)
+               || (same > 1 && fd_map_get(&rounds->seen, optimizer) == 0);
+    rounds->joined += !begins;
+    rounds->unclear += begins && rounds->ended && rounds->round > 1
+                    && rounds->joined != rounds->joined_before;
+    return begins;
+}
+
+/* Return whether a call in an inner loop begins a round. With many calls, the
+ * loop may as well be that of the training. */
+static bool
+begins_in_loop(fd_rounds *rounds, uint32_t site, uint32_t before)
+{
+    uint8_t *relation = &rounds->relations[site][site];
+    *relation = before < MOST_REPEATS ? *relation : FD_SITES_LONG;
+    rounds->unclear += *relation == FD_SITES_LONG;
+    return *relation == FD_SITES_LONG;
+}
+
+/* Return whether a call after a backward pass begins a round. `before` is the
+ * number of calls in a row at the previous place, `same` of its optimizer. */
 static bool
 is_next_pass(fd_rounds *rounds, uint64_t optimizer, uint32_t site,
-             uint32_t before)
+             uint32_t before, uint32_t same)
 {
     fd_site_relation relation = relation_to(rounds, site);
-    rounds->unclear += relation == FD_SITES_UNCLEAR && before > 1;
-    if (relation == FD_SITES_NEXT || relation == FD_SITES_SAME) {
+    switch (relation) {
+    case FD_SITES_NEXT:
+    case FD_SITES_SAME:
         return relation == FD_SITES_NEXT;
-    }
-    if (relation == FD_SITES_NESTED && has_others(rounds, optimizer)) {
-        if (before < MOST_REPEATS) {
-            return false;
+    case FD_SITES_NESTED:
+    case FD_SITES_LONG:
+        if (has_others(rounds, optimizer)) {
+            return begins_in_loop(rounds, site, before);
         }
-        /* Not a part of an iteration. */
-        rounds->relations[site][site] = FD_SITES_UNKNOWN;
-        rounds->unclear++;
+        break;
+    case FD_SITES_UNCLEAR:
+        if (before > 1) {
+            rounds->unclear++;
+            return true;
+        }
+        break;
+    case FD_SITES_UNKNOWN:
+        break;
     }
-    return is_in_round(rounds, optimizer);
+    return begins_by_optimizer(rounds, optimizer, same);
+}
+
+/* Return whether a backward pass precedes this call or runs inside it. */
+static bool
+has_backward(const fd_rounds *rounds, uint32_t site)
+{
+    return rounds->backward || !rounds->any_backward
+        || (site < FD_STEP_SITES && (rounds->evaluating >> site & 1) != 0);
 }
 
 static bool
@@ -77,20 +116,24 @@ begins_round(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
 {
     if (rounds->round == 0) {
         rounds->repeats = 1;
+        rounds->same = 1;
         return true;
     }
-    if (rounds->any_backward && !rounds->backward) {
+    if (!has_backward(rounds, site)) {
         return false;
     }
     bool first = fd_map_get(&rounds->seen, optimizer) == 0;
     uint32_t before = rounds->repeats;
+    uint32_t same = rounds->same;
     rounds->repeats = site == rounds->last_site ? before + 1 : 1;
+    rounds->same = optimizer == rounds->last ? same + 1 : 1;
     rounds->first_calls = first ? rounds->first_calls + 1 : 0;
-    if (rounds->first_calls > MOST_FIRST_CALLS) { /* made for each step */
+    if (rounds->first_calls > MOST_FIRST_CALLS /* made for each step */
+        && relation_to(rounds, site) != FD_SITES_NEXT) {
         rounds->unclear++;
         return true;
     }
-    return is_next_pass(rounds, optimizer, site, before);
+    return is_next_pass(rounds, optimizer, site, before, same);
 }
 
 /* At the end of a round, choose the optimizer that ends the next step of this
@@ -138,6 +181,8 @@ begin_round(fd_rounds *rounds, uint64_t optimizer)
     }
     rounds->kind = kind_of(rounds, optimizer);
     rounds->in_previous = rounds->optimizers;
+    rounds->joined_before = rounds->joined;
+    rounds->joined = 0;
     rounds->optimizers = 0;
     rounds->ended = false;
     rounds->round++;
@@ -168,6 +213,9 @@ fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
 bool
 fd_rounds_returned(fd_rounds *rounds, uint64_t optimizer)
 {
+    if (rounds->backward && rounds->last_site < FD_STEP_SITES) {
+        rounds->evaluating |= UINT32_C(1) << rounds->last_site;
+    }
     bool ends = rounds->kind != NULL && optimizer == rounds->kind->closing
              && !rounds->ended;
     rounds->ended |= ends;
@@ -183,6 +231,7 @@ becomes_nested(const fd_rounds *rounds, uint64_t optimizer, uint32_t sites,
     for (uint32_t i = 0; i + 1 < sites; i++) {
         if (relations[i * sites + i] == FD_SITES_NESTED
             && rounds->relations[i][i] != FD_SITES_NESTED
+            && rounds->relations[i][i] != FD_SITES_LONG
             && rounds->callers[i] != optimizer) {
             return true;
         }
@@ -196,7 +245,11 @@ fd_rounds_relate(fd_rounds *rounds, uint64_t optimizer, uint32_t sites,
 {
     bool nested = becomes_nested(rounds, optimizer, sites, relations);
     for (uint32_t i = 0; i < sites; i++) {
+        bool was_long = rounds->relations[i][i] == FD_SITES_LONG;
         memcpy(rounds->relations[i], relations + i * sites, sites);
+        if (was_long) {
+            rounds->relations[i][i] = FD_SITES_LONG;
+        }
     }
     if (nested && rounds->kind != NULL) {
         rounds->kind->closing = optimizer;

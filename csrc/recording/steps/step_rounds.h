@@ -27,7 +27,8 @@ typedef enum fd_site_relation {
     FD_SITES_NEXT,    /* always in another pass */
     FD_SITES_NESTED,  /* the place itself, in a loop within that loop, which
                          has a call of another optimizer */
-    FD_SITES_UNCLEAR  /* each in another loop */
+    FD_SITES_UNCLEAR, /* each in another loop */
+    FD_SITES_LONG     /* nested, with too many calls for one iteration */
 } fd_site_relation;
 
 /* Rounds that begin with the same optimizer. */
@@ -46,9 +47,15 @@ typedef struct fd_rounds {
     uint32_t in_previous; /* and in the previous one */
     uint64_t last;        /* optimizer of the latest call */
     uint32_t last_site;
+    uint32_t evaluating; /* bits of places whose optimizers run backward passes
+                            (closures) */
     uint32_t repeats; /* latest calls at the same place, each after a backward
                          pass */
-    uint32_t first_calls; /* latest calls of optimizers without a round, each
+    uint32_t same;    /* and of the same optimizer */
+    uint32_t joined;  /* optimizers that are in this round although a backward
+                         pass preceded them, without evidence of places */
+    uint32_t joined_before; /* and in the previous one */
+    uint32_t first_calls;   /* latest calls of optimizers without a round, each
                              after a backward pass */
     fd_round_kind kinds[FD_ROUND_KINDS]; /* the last one is reused */
     fd_round_kind *kind;                 /* of this round */

@@ -249,6 +249,8 @@ def steps_rule(rank: Mapping[str, Any]) -> str:
     options = meta.get("options")
     function = options.get("step_of") if isinstance(options, dict) else None
     optimizers = meta.get("optimizers")
+    if rank["settled"]["verdict"] == "unclear":
+        return "by Optimizer.step; which calls are one step is not clear"
     if rank["steps_source"] == "optimizer" and isinstance(optimizers, int) and optimizers > 1:
         return f"by Optimizer.step of {optimizers} optimizers"
     if function and rank["steps_source"] in ("explicit", "none"):

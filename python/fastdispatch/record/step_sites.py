@@ -20,6 +20,9 @@ _LEAVING = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP
 _LEAVING |= {"RETURN_VALUE", "RETURN_CONST"}
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 
+#: Functions in C that call a function several times.
+_CALLERS = {"map", "starmap", "reduce"}
+
 #: A function on the stack and the offset of its instruction.
 Frame = tuple[CodeType, int]
 
@@ -80,6 +83,22 @@ def _reached(start: Sequence[int], edges: dict[int, list[int]], barred: set[int]
     return found
 
 
+def _recurs(frames: Sequence[Frame]) -> bool:
+    """Return whether a function is open twice: its instructions run again without a loop."""
+    return len({code for code, _ in frames}) < len(frames)
+
+
+def _is_called_directly(frames: Sequence[Frame]) -> bool:
+    """Return whether each function of the module has a name in its caller and is open once. Others, such as a lambda
+    that ``map`` calls, may run several times without a loop of the program."""
+    codes = [code for code, _ in frames]
+    modules = [i for i, code in enumerate(codes) if code.co_name == "<module>"]
+    codes = codes[max(modules, default=0) :]
+    names = [{*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars} for code in codes]
+    direct = all(code.co_name in known for code, known in zip(codes[1:], names, strict=False))
+    return direct and len(set(codes)) == len(codes) and not any(known & _CALLERS for known in names)
+
+
 class StepSites:
     """The places of a session. An instance is called with each new one, and returns the relations of all of them as
     bytes, row by row, from the earlier call to the later."""
@@ -93,6 +112,9 @@ class StepSites:
         count = len(self._sites)
         relations = [[UNKNOWN] * count for _ in range(count)]
         for one in range(count):
+            path = self._frames(one) or []
+            if _is_called_directly(path) and sum(len(self._loops(frame)) for frame in path) == 1:
+                relations[one][one] = NEXT
             for other in range(one):
                 self._relate(relations, one, other)
         return bytes(value for row in relations for value in row)
@@ -104,6 +126,8 @@ class StepSites:
         frames = found[0], found[1]
         level = next((i for i, (a, b) in enumerate(zip(*frames, strict=False)) if a != b), None)
         if level is None or frames[0][level][0] is not frames[1][level][0]:
+            return
+        if any(_recurs(path[level:]) for path in frames):
             return
         flow = self._flow(frames[0][level][0])
         first, second = (flow.instruction(path[level][1]) for path in frames)

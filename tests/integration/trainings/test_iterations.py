@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -155,6 +155,40 @@ def closures(one: Part, other: Part) -> None:
         optimizer.step(closure)
 
 
+def a_closure_and_another_optimizer(one: Part, other: Part) -> None:
+    optimizer = torch.optim.LBFGS(one.net.parameters(), max_iter=1)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = loss_of(one.net)
+        loss.backward()
+        return loss
+
+    for _ in range(N):
+        optimizer.step(closure)
+        other.train()
+
+
+def one_training_after_the_other(one: Part, other: Part) -> None:
+    for _ in range(N // 4):
+        part = Part()
+        for _ in range(4):
+            part.train()
+
+
+def in_a_generator(one: Part, other: Part) -> None:
+    def training() -> Iterator[None]:
+        while True:
+            for _ in range(3):
+                one.train()
+            other.train()
+            yield
+
+    steps = training()
+    for _ in range(N):
+        next(steps)
+
+
 def without_backward(one: Part, other: Part) -> None:
     for _ in range(N):
         loss_of(one.net)
@@ -175,6 +209,9 @@ PROGRAMS: list[tuple[Callable[[Part, Part], None], int, int]] = [
     (accumulation, 4, 1),
     (accumulation_with_a_rest, 4, 1),
     (closures, 1, 1),
+    (a_closure_and_another_optimizer, 2, 2),
+    (one_training_after_the_other, 1, 1),
+    (in_a_generator, 4, 2),
     (without_backward, 1, 1),
     (every_sixth_only_the_other, 1, 1),
 ]
@@ -218,18 +255,44 @@ def test_an_optimizer_that_steps_in_some_iterations_belongs_to_the_next(tmp_path
     assert trace.ranks[0]["counters"]["steps_unclear"] == 0
 
 
-def test_optimizers_in_loops_of_their_own_have_no_step_time(tmp_path: Path) -> None:
-    def program(one: Part, other: Part) -> None:
-        for _ in range(N // 6):
-            for _ in range(3):
-                one.train()
-            for _ in range(3):
-                other.train()
+def loops_of_their_own(one: Part, other: Part) -> None:
+    for _ in range(N // 6):
+        for _ in range(3):
+            one.train()
+        for _ in range(3):
+            other.train()
 
+
+def many_at_first(one: Part, other: Part) -> None:
+    for i in range(N):
+        for _ in range(20 if i < 2 else 5):
+            one.train()
+        other.train()
+
+
+def called_by_map(one: Part, other: Part) -> None:
+    for _ in range(N):
+        list(map(Part.train, (one, other, one)))
+
+
+def new_ones_in_an_inner_loop(one: Part, other: Part) -> None:
+    for _ in range(N):
+        for _ in range(3):
+            Part().train()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [loops_of_their_own, many_at_first, called_by_map, new_ones_in_an_inner_loop],
+    ids=lambda one: one.__name__,
+)
+def test_unclear_iterations_have_no_step_time(tmp_path: Path, program: Callable[[Part, Part], None]) -> None:
     trace = recorded(tmp_path, program, SOURCES[0])
     assert trace.window is None and trace.ranks[0]["settled"]["verdict"] == "unclear"
     text = str(trace.report())
-    assert "(step_of, --step-of)" in text and "ms per step" not in text
+    assert (
+        "which calls are one step is not clear" in text and "(step_of, --step-of)" in text and "ms per step" not in text
+    )
     assert fastdispatch.report.report_facts.facts(trace, None).step == 0
 
 

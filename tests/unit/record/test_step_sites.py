@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable
+from types import CodeType
 
 import pytest
 
@@ -119,6 +120,58 @@ def test_relations(program: Callable[[Calls], None], forward: int, back: int, it
     program(call)
     assert (call.relation("a", "b"), call.relation("b", "a"), call.relation("a", "a")) == (forward, back, itself)
     assert call.relation("b", "b") == UNKNOWN
+
+
+def frames_of(function: Callable[..., object]) -> list[tuple[CodeType, int]]:
+    """Return the frames of the place at which ``function`` calls its argument."""
+    found: list[tuple[CodeType, int]] = []
+
+    def call() -> None:
+        frame = sys._getframe(1)
+        while not found or found[0][0] is not function.__code__:
+            assert frame is not None
+            found.insert(0, (frame.f_code, frame.f_lasti))
+            frame = frame.f_back  # type: ignore[assignment]
+
+    function(call)
+    return found
+
+
+def in_one_loop(call: Callable[[], None]) -> None:
+    def pick() -> None:
+        call()
+
+    for _ in range(1):
+        pick()
+
+
+def in_two_loops(call: Callable[[], None]) -> None:
+    for _ in range(1):
+        for _ in range(1):
+            call()
+
+
+def in_a_mapped_function(call: Callable[[], None]) -> None:
+    for _ in range(1):
+        list(map(lambda _: call(), [0]))
+
+
+def in_recursion(call: Callable[[], None]) -> None:
+    def again(depth: int) -> None:
+        call() if depth else again(depth + 1)
+
+    for _ in range(1):
+        again(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "relation"),
+    [(in_one_loop, NEXT), (in_two_loops, UNKNOWN), (in_a_mapped_function, UNKNOWN), (in_recursion, UNKNOWN)],
+)
+def test_a_place_in_one_loop_is_in_another_pass_each_time(
+    function: Callable[[Callable[[], None]], None], relation: int
+) -> None:
+    assert list(StepSites()(frames_of(function))) == [relation]
 
 
 def test_a_loop_before_the_other_place_is_not_an_iteration_of_both() -> None:

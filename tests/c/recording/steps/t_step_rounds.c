@@ -38,6 +38,8 @@ optimizers_decide(void)
         {".abc.bac.abc.abc.abc", "abacc", 0},
         {".a.a.ab.a.a.ab.a", "aaaaaaa", 0},  /* sometimes another one */
         {".ab.ab.ab.ab.a.a.a", "aabbaa", 1}, /* the last one is gone */
+        {".a.a.a.b.b.b", "aaabbb", 0},       /* one after the other */
+        {".a.b.a.a.b.a.a.b.a", "aaaaaa", 4}, /* which are one step? */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
@@ -69,9 +71,11 @@ places_decide(void)
         {FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_NESTED, ".a.a.b.a.a.b.a.a.b",
          "aab", 0},
         {FD_SITES_UNCLEAR, FD_SITES_UNCLEAR, FD_SITES_UNKNOWN,
-         ".a.a.b.b.a.a.b.b", "aabab", 3},
+         ".a.a.b.b.a.a.b.b", "aabbaabb", 3},
         {FD_SITES_UNCLEAR, FD_SITES_UNCLEAR, FD_SITES_UNKNOWN, ".a.b.a.b",
          "aa", 0},
+        {FD_SITES_NEXT, FD_SITES_NEXT, FD_SITES_NEXT, ".a.a.b.b.a.b.b",
+         "aabbabb", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
@@ -97,9 +101,32 @@ an_inner_loop(void)
     SAME(played(&rounds, ".b.a.a.a.b.a.a.a.b"), "bbb");
     EQUAL(rounds.unclear, 0);
     EQUAL(rounds.optimizers, 2);
-    /* So many calls are not a part of an iteration. */
+    /* So many calls may not be a part of an iteration, nor are those after
+     * them clear. */
     SAME(played(&rounds, ".a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a"), "aaa");
-    EQUAL(rounds.unclear, 2);
+    EQUAL(rounds.unclear, 4);
+    CHECK(!relate(&rounds, FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_NESTED));
+    SAME(played(&rounds, ".b.a.a.a"), "aaa");
+    EQUAL(rounds.unclear, 6);
+}
+
+/* The optimizer `a` runs backward passes itself. */
+static void
+closures(void)
+{
+    CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+    uint32_t ends = 0;
+    CHECK(!relate(&rounds, FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_UNKNOWN));
+    for (int i = 0; i < 5; i++) {
+        fd_rounds_called(&rounds, 'a', 0);
+        fd_rounds_backward(&rounds);
+        ends += fd_rounds_returned(&rounds, 'a');
+        fd_rounds_backward(&rounds);
+        fd_rounds_called(&rounds, 'b', 1);
+        ends += fd_rounds_returned(&rounds, 'b');
+    }
+    EQUAL(ends, 5);
+    EQUAL(rounds.unclear, 0);
 }
 
 /* A loop that makes an optimizer for each iteration. */
@@ -118,4 +145,4 @@ new_optimizers(void)
 }
 
 RUN(ABSORBS(optimizers_decide), ABSORBS(places_decide), ABSORBS(an_inner_loop),
-    ABSORBS(new_optimizers))
+    ABSORBS(closures), ABSORBS(new_optimizers))
