@@ -27,9 +27,9 @@ const char *const fd_counter_names[] = {
     "unhooked_ns",       "steps_unclear",    NULL};
 
 static const char *const measure_names[] = {
-    "none",   "steps",      "shapes", "comm",       "collectives",
-    "latest", "allocated",  "freed",  "peak_freed", "peak",
-    "kept",   "unfollowed", NULL};
+    "none",   "steps",      "shapes",  "comm",       "collectives",
+    "latest", "allocated",  "freed",   "peak_freed", "peak",
+    "kept",   "unfollowed", "refused", "held",       NULL};
 
 static const fd_column nodes[] = {
     FD_COLUMN_OF_NAMES(fd_trace_node, "kind", U8, kind, fd_kind_names),

@@ -19,6 +19,7 @@ import fastdispatch
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests.gpu import modules
+from tests.gpu.allocator import memory_against_the_allocator
 from tests.gpu.faults import costs_of_steps, planted_faults, planted_idle_time
 
 #: Large enough that the stream never waits for the host: an interval is then the kernels in it.
@@ -425,6 +426,7 @@ CHECKS = (
     planted_idle_time,
     utilization_of_a_product,
     a_profiler_loses_nothing,
+    memory_against_the_allocator,
     kernels_against_the_profiler,
     costs_of_steps,
 )

@@ -12,22 +12,39 @@
 #define REPORTER "_ZN3c1025ProfiledCPUMemoryReporter"
 #define NEW REPORTER "3NewEPvm"
 #define DELETE REPORTER "6DeleteEPv"
+#define REFUSE REPORTER "11OutOfMemoryEm"
 #define REPORT "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define REPORT_REFUSED "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
 
 enum { PROBE_BYTES = 4099, CPU = 0, CUDA = 1 /* c10::DeviceType */ };
 
 typedef void cpu_new(void *reporter, void *address, size_t bytes);
 typedef void cpu_delete(void *reporter, void *address);
+typedef void cpu_refuse(void *reporter, size_t bytes);
 typedef void report(void *address, int64_t bytes, size_t allocated,
                     size_t reserved, uint16_t device);
+typedef void report_refused(int64_t bytes, size_t allocated, size_t reserved,
+                            uint16_t device);
+
+/* PyTorch's functions, in the order of `functions`. The first ones are those
+ * that each PyTorch has. */
+enum {
+    NEW_FN,
+    DELETE_FN,
+    REPORT_FN,
+    REQUIRED,
+    REFUSE_FN = REQUIRED,
+    REPORT_REFUSED_FN,
+    FUNCTIONS
+};
+
+enum { SLOTS = 8 };
 
 /* State of the process: the functions of PyTorch get no user pointer. */
 typedef struct memory_hooks {
-    cpu_new *allocated; /* PyTorch's own functions; kept after the end for
-                           threads that are still inside */
-    cpu_delete *freed;
-    report *reported;
-    fd_import_slot slots[4];
+    void *functions[FUNCTIONS]; /* PyTorch's own functions; kept after the end
+                                   for threads that are still inside */
+    fd_import_slot slots[SLOTS];
     uintptr_t probed; /* address of the block of the probe */
     bool returned;    /* whether the block was freed */
     bool probing;
@@ -44,12 +61,6 @@ struct fd_memory_state {
      * none */
     fd_tree aside;
 };
-
-typedef struct event {
-    uint32_t device;
-    uint64_t address;
-    uint64_t bytes; /* 0: the block was freed */
-} event;
 
 /* Attribute the events recorded aside to the thread with this tree. */
 static void
@@ -68,21 +79,26 @@ set_aside(struct fd_memory_state *state, const fd_tree *tree)
 
 static void
 store_event(struct fd_memory_state *state, fd_tree *tree, const fd_context *at,
-            event of)
+            const fd_memory_event *of)
 {
-    if (of.bytes != 0) {
-        fd_memory_allocated(&state->use, tree, fd_tree_id(tree, at), of.device,
-                            of.address, of.bytes);
-    }
-    else {
-        fd_memory_freed(&state->use, tree, at->flags & FD_CONTEXT_PHASE,
-                        of.address);
+    uint32_t context = fd_tree_id(tree, at);
+    switch (of->change) {
+    case FD_MEMORY_ALLOCATED:
+        fd_memory_allocated(&state->use, tree, context, of);
+        break;
+    case FD_MEMORY_FREED:
+        fd_memory_freed(&state->use, tree, context,
+                        at->flags & FD_CONTEXT_PHASE, of);
+        break;
+    case FD_MEMORY_REFUSED:
+        fd_memory_refused(&state->use, tree, context, of);
+        break;
     }
 }
 
 /* Store an event aside. Requires the section of the thread. */
 static void
-store_aside(event of)
+store_aside(const fd_memory_event *of)
 {
     fd_session *session = fd_process_active();
     struct fd_memory_state *state = session != NULL ? session->memory : NULL;
@@ -93,8 +109,8 @@ store_aside(event of)
     if (state->aside.root != NULL) {
         store_event(state, &state->aside, state->aside.root, of);
     }
-    else if (of.bytes != 0) {
-        fd_memory_lose(&state->use, of.bytes);
+    else if (of->change == FD_MEMORY_ALLOCATED) {
+        fd_memory_lose(&state->use, of->bytes);
     }
     pthread_mutex_unlock(&state->lock);
 }
@@ -102,36 +118,38 @@ store_aside(event of)
 /* Return the thread, inside its section. A thread does not get a tree only
  * because it frees a block. */
 static fd_thread *
-entered_thread(const fd_thread *self, event of)
+entered_thread(const fd_thread *self, const fd_memory_event *of)
 {
     bool known = self != NULL && self->tree != NULL;
-    return of.bytes != 0 || known ? fd_native_enter() : NULL;
+    return of->change != FD_MEMORY_FREED || known ? fd_native_enter() : NULL;
 }
 
+/* Store an event of the program, without its step. */
 static void
-note_event(event of)
+note_event(fd_memory_event of)
 {
     int error = errno;
     fd_thread *self = fd_thread_self;
     if (self != NULL && self->section.inside) {
-        store_aside(of); /* called inside a hook */
+        store_aside(&of); /* called inside a hook */
         errno = error;
         return;
     }
-    fd_thread *thread = entered_thread(self, of);
+    fd_thread *thread = entered_thread(self, &of);
     if (thread != NULL) {
         struct fd_memory_state *state = thread->session->memory;
         if (state != NULL) {
             if (__builtin_expect(!state->placed, false)) {
                 set_aside(state, thread->tree);
             }
-            store_event(state, thread->tree, thread->tree->current, of);
+            of.step = thread->session->steps.number + 1;
+            store_event(state, thread->tree, thread->tree->current, &of);
         }
         fd_native_leave(thread);
     }
     else if ((thread = fd_thread_get()) != NULL) {
         fd_section_enter(&thread->section);
-        store_aside(of);
+        store_aside(&of);
         fd_section_leave(&thread->section);
     }
     errno = error;
@@ -144,9 +162,11 @@ on_new(void *reporter, void *address, size_t bytes)
         hooks.probed = (uintptr_t)address;
     }
     if (address != NULL && bytes != 0) {
-        note_event((event){FD_MEMORY_CPU, (uintptr_t)address, bytes});
+        note_event((fd_memory_event){.change = FD_MEMORY_ALLOCATED,
+                                     .address = (uintptr_t)address,
+                                     .bytes = bytes});
     }
-    hooks.allocated(reporter, address, bytes);
+    ((cpu_new *)hooks.functions[NEW_FN])(reporter, address, bytes);
 }
 
 static void
@@ -157,34 +177,70 @@ on_delete(void *reporter, void *address)
         hooks.returned = true;
     }
     if (address != NULL) {
-        note_event((event){FD_MEMORY_CPU, (uintptr_t)address, 0});
+        note_event((fd_memory_event){.change = FD_MEMORY_FREED,
+                                     .address = (uintptr_t)address});
     }
-    hooks.freed(reporter, address);
+    ((cpu_delete *)hooks.functions[DELETE_FN])(reporter, address);
 }
 
-/* Called for memory of CUDA, and for memory shared by processes. Type and
- * index of the device are bytes. */
+static void
+on_refuse(void *reporter, size_t bytes)
+{
+    note_event((fd_memory_event){.change = FD_MEMORY_REFUSED, .bytes = bytes});
+    ((cpu_refuse *)hooks.functions[REFUSE_FN])(reporter, bytes);
+}
+
+/* Note an event of a device, if it is followed. Type and index of the device
+ * are bytes of `device`. Only allocators of GPUs have totals. */
+static void
+note_on_device(uint16_t device, fd_memory_event of)
+{
+    uint32_t index = device >> 8;
+    uint32_t type = device & 0xff;
+    if (type == CPU
+        || (type == CUDA && index < FD_MEMORY_DEVICES - FD_MEMORY_CUDA)) {
+        of.device = type == CPU ? FD_MEMORY_CPU : FD_MEMORY_CUDA + index;
+        of.totals = type == CUDA;
+        note_event(of);
+    }
+}
+
+/* Called for memory of CUDA, and for memory shared by processes. */
 static void
 on_report(void *address, int64_t bytes, size_t allocated, size_t reserved,
           uint16_t device)
 {
-    uint32_t index = device >> 8;
-    uint32_t type = device & 0xff;
-    if (address != NULL && bytes != 0
-        && (type == CPU
-            || (type == CUDA && index < FD_MEMORY_DEVICES - FD_MEMORY_CUDA))) {
-        note_event((event){.device = type == CPU ? FD_MEMORY_CPU
-                                                 : FD_MEMORY_CUDA + index,
-                           .address = (uintptr_t)address,
-                           .bytes = bytes > 0 ? (uint64_t)bytes : 0});
+    if (address != NULL && bytes != 0) {
+        bool freed = bytes < 0;
+        note_on_device(device,
+                       (fd_memory_event){.change = freed ? FD_MEMORY_FREED
+                                                         : FD_MEMORY_ALLOCATED,
+                                         .address = (uintptr_t)address,
+                                         .bytes = freed ? -(uint64_t)bytes
+                                                        : (uint64_t)bytes,
+                                         .allocated = allocated,
+                                         .reserved = reserved});
     }
-    hooks.reported(address, bytes, allocated, reserved, device);
+    ((report *)hooks.functions[REPORT_FN])(address, bytes, allocated, reserved,
+                                           device);
+}
+
+static void
+on_report_refused(int64_t bytes, size_t allocated, size_t reserved,
+                  uint16_t device)
+{
+    note_on_device(device, (fd_memory_event){.change = FD_MEMORY_REFUSED,
+                                             .bytes = (uint64_t)bytes,
+                                             .allocated = allocated,
+                                             .reserved = reserved});
+    ((report_refused *)hooks.functions[REPORT_REFUSED_FN])(bytes, allocated,
+                                                           reserved, device);
 }
 
 void
 fd_memory_reports_ignore(void)
 {
-    for (size_t i = 0; i < sizeof hooks.slots / sizeof *hooks.slots; i++) {
+    for (size_t i = 0; i < SLOTS; i++) {
         fd_import_slot_restore(&hooks.slots[i]);
     }
 }
@@ -192,39 +248,50 @@ fd_memory_reports_ignore(void)
 static fd_status
 find_symbols(fd_error *error)
 {
-    static const char *const names[] = {NEW, DELETE, REPORT};
-    void *found[3];
-    for (int i = 0; i < 3; i++) {
-        found[i] = fd_libtorch_function(names[i]);
-        if (found[i] == NULL) {
+    static const char *const names[FUNCTIONS] = {NEW, DELETE, REPORT, REFUSE,
+                                                 REPORT_REFUSED};
+    for (int i = 0; i < FUNCTIONS; i++) {
+        hooks.functions[i] = fd_libtorch_function(names[i]);
+        if (hooks.functions[i] == NULL && i < REQUIRED) {
             return fd_fail(error, FD_EINVAL,
                            "memory is not measured: PyTorch has no %s",
                            names[i]);
         }
     }
-    memcpy(&hooks.allocated, &found[0], sizeof(void *));
-    memcpy(&hooks.freed, &found[1], sizeof(void *));
-    memcpy(&hooks.reported, &found[2], sizeof(void *));
     return FD_OK;
 }
 
-/* Set the slots. Those of the GPU and of shared memory are optional: not every
- * PyTorch has them. PyTorch has one library of the GPU, whose device type is
- * CUDA on ROCm, too. */
+/* Set the slots. Only the first two are in every PyTorch. PyTorch has one
+ * library of the GPU, whose device type is CUDA on ROCm, too. */
 static bool
 listen_slots(void)
 {
-    static const char cpu[] = "libc10.so";
-    return fd_import_slot_set(&hooks.slots[0], cpu, DELETE, (void *)on_delete)
-        && fd_import_slot_set(&hooks.slots[1], cpu, NEW, (void *)on_new)
-        && (fd_import_slot_set(&hooks.slots[2], "libtorch_cpu.so", REPORT,
-                               (void *)on_report)
-            || true)
-        && (fd_import_slot_set(&hooks.slots[3], "libc10_cuda.so", REPORT,
-                               (void *)on_report)
-            || fd_import_slot_set(&hooks.slots[3], "libc10_hip.so", REPORT,
-                                  (void *)on_report)
-            || true);
+    static const struct {
+        const char *library;
+        const char *symbol;
+        void *listener;
+        int function;
+    } calls[SLOTS] = {
+        {"libc10.so", DELETE, (void *)on_delete, DELETE_FN},
+        {"libc10.so", NEW, (void *)on_new, NEW_FN},
+        {"libc10.so", REFUSE, (void *)on_refuse, REFUSE_FN},
+        {"libtorch_cpu.so", REPORT, (void *)on_report, REPORT_FN},
+        {"libc10_cuda.so", REPORT, (void *)on_report, REPORT_FN},
+        {"libc10_cuda.so", REPORT_REFUSED, (void *)on_report_refused,
+         REPORT_REFUSED_FN},
+        {"libc10_hip.so", REPORT, (void *)on_report, REPORT_FN},
+        {"libc10_hip.so", REPORT_REFUSED, (void *)on_report_refused,
+         REPORT_REFUSED_FN},
+    };
+    for (int i = 0; i < SLOTS; i++) {
+        bool set = hooks.functions[calls[i].function] != NULL
+                && fd_import_slot_set(&hooks.slots[i], calls[i].library,
+                                      calls[i].symbol, calls[i].listener);
+        if (!set && i < 2) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Run the probe twice. The first call binds functions that are bound lazily;

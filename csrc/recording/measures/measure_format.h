@@ -22,13 +22,19 @@ enum {
     FD_MEASURE_FREED = 7,       /* as above, for blocks freed by a thread */
     FD_MEASURE_PEAK_FREED = 8,  /* blocks of the peak `mark` that were freed
                                    after it, in the phase `flags` */
-    FD_MEASURE_PEAK = 9,        /* times that a thread raised the peak; max:
-                                   the new peak in bytes; link: the context */
+    FD_MEASURE_PEAK = 9,        /* step, plus 1, in which a thread raised the
+                                   peak last: reserved bytes; max: the peak in
+                                   bytes; link: the context */
     FD_MEASURE_KEPT = 10,       /* ends of steps: sum of the live bytes; other,
                                    mark: sums for the slope */
     FD_MEASURE_UNFOLLOWED = 11, /* blocks not tracked for lack of space: their
                                    bytes; other: frees of unknown blocks */
-    FD_MEASURE_KINDS = 12
+    FD_MEASURE_REFUSED = 12,    /* failed allocations: bytes of the latest one;
+                                   max, other: allocated and reserved bytes;
+                                   mark: its number; now: step, plus 1 */
+    FD_MEASURE_HELD = 13,       /* of readers, from `now` of kind 6: bytes that
+                                   were live at that time; max: step, plus 1 */
+    FD_MEASURE_KINDS = 14
 };
 
 /* Bits of fd_measure.flags. */
@@ -52,7 +58,8 @@ typedef struct fd_measure {
     uint64_t other; /* a second sum */
     uint64_t mark;  /* of memory: the peak when the sum last changed; the sum
                        at that peak is `other` */
-    uint64_t now;   /* of memory: live bytes at the end of the last step */
+    uint64_t now;   /* of memory: live bytes at the end of the last step, or
+                       at the latest failed allocation */
 } fd_measure;
 
 static_assert(sizeof(fd_measure) == FD_ID_UNIT, "a measure has an id");

@@ -79,6 +79,32 @@ find_live(fd_memory_use *use, fd_tree *tree, uint32_t count)
     }
 }
 
+void
+fd_memory_hold(fd_memory_use *use, uint32_t name)
+{
+    if (atomic_exchange(&use->holding, true)) {
+        return;
+    }
+    uint32_t count = count_of(use);
+    for (uint32_t i = 0; i < count; i++) {
+        fd_measure *record = record_at(use, i);
+        if (record != NULL && record->kind == FD_MEASURE_ALLOCATED
+            && record->detail == name) {
+            record->now = record->sum;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const fd_measure *record = record_at(use, i);
+        if (record != NULL && record->kind == FD_MEASURE_FREED
+            && record->detail == name) {
+            fd_measure *allocated =
+                fd_file_record(&use->recording->file, record->link);
+            allocated->now -= record->sum;
+        }
+    }
+    atomic_store(&use->holding, false);
+}
+
 static void
 live_sample(fd_memory_use *use, fd_tree *tree)
 {

@@ -67,16 +67,17 @@ exchange_level(fd_memory_level *level, fd_memory_level old,
 #endif
 }
 
-/* Add to the live bytes of a device. Return the previous level. */
+/* Add to the live bytes of a device, or set them to those that the allocator
+ * reports. Return the previous level. */
 static fd_memory_level
-change_level(fd_memory_level *level, uint64_t by)
+change_level(fd_memory_level *level, uint64_t by, const fd_memory_event *of)
 {
     fd_memory_level old;
     fd_memory_level new;
     do {
         old.live = __atomic_load_n(&level->live, __ATOMIC_RELAXED);
         old.peak = __atomic_load_n(&level->peak, __ATOMIC_RELAXED);
-        new.live = old.live + by;
+        new.live = of->totals ? of->allocated : old.live + by;
         new.peak =
             new.live > old.peak && (int64_t)by > 0 ? new.live : old.peak;
     } while (!exchange_level(level, old, new));
@@ -142,8 +143,7 @@ record_of(fd_memory_use *use, fd_tree *tree, uint32_t context, uint16_t kind,
                                                      .detail = name});
 }
 
-/* Return the PEAK record of a tree and device. It is created before their
- * first block is counted. */
+/* Return the PEAK record of a tree and device. */
 static fd_measure *
 peak_of(fd_memory_use *use, fd_tree *tree, uint32_t device)
 {
@@ -151,37 +151,97 @@ peak_of(fd_memory_use *use, fd_tree *tree, uint32_t device)
                      device);
 }
 
+/* Return the REFUSED record of a tree and device. */
+static fd_measure *
+refused_of(fd_memory_use *use, fd_tree *tree, uint32_t device)
+{
+    return record_of(use, tree, fd_tree_id(tree, tree->root),
+                     FD_MEASURE_REFUSED, device);
+}
+
+/* Store a new peak that the owner of `tree` has reached in `context`. */
+static void
+store_peak(fd_memory_use *use, fd_tree *tree, uint32_t context,
+           const fd_memory_event *of, uint64_t bytes)
+{
+    fd_measure *peak = peak_of(use, tree, of->device);
+    if (peak != NULL) {
+        peak->count = of->step;
+        peak->sum = of->totals ? of->reserved : 0;
+        peak->max = bytes;
+        peak->link = context;
+    }
+}
+
+/* Change the level of a device by an allocated block. Return the peak
+ * before. */
+static uint64_t
+level_raise(fd_memory_use *use, fd_tree *tree, uint32_t context,
+            const fd_memory_event *of)
+{
+    fd_memory_level *level = &use->levels[of->device].level;
+    fd_memory_level old = change_level(level, of->bytes, of);
+    uint64_t live = of->totals ? of->allocated : old.live + of->bytes;
+    if (live > old.peak) {
+        store_peak(use, tree, context, of, live);
+    }
+    return old.peak;
+}
+
+/* Return a place for a block, and the record of its context; NULL: no space.
+ * Records that must not be missing later are created before. */
+static fd_memory_block *
+block_place(fd_memory_use *use, fd_tree *tree, uint32_t context,
+            const fd_memory_event *of, fd_measure **record)
+{
+    *record = record_of(use, tree, context, FD_MEASURE_ALLOCATED, of->device);
+    if (*record == NULL
+        || ((*record)->count == 0
+            && (peak_of(use, tree, of->device) == NULL
+                || refused_of(use, tree, of->device) == NULL))) {
+        return NULL;
+    }
+    return fd_blocks_add(&use->blocks, of->address);
+}
+
 void
 fd_memory_allocated(fd_memory_use *use, fd_tree *tree, uint32_t context,
-                    uint32_t device, uint64_t address, uint64_t bytes)
+                    const fd_memory_event *of)
 {
-    fd_blocks_prefetch(&use->blocks, address);
-    fd_measure *record =
-        record_of(use, tree, context, FD_MEASURE_ALLOCATED, device);
-    fd_memory_block *block = NULL;
-    if (record != NULL
-        && (record->count != 0 || peak_of(use, tree, device) != NULL)) {
-        block = fd_blocks_add(&use->blocks, address);
-    }
+    fd_blocks_prefetch(&use->blocks, of->address);
+    fd_measure *record;
+    fd_memory_block *block = block_place(use, tree, context, of, &record);
     if (block == NULL) {
-        fd_memory_lose(use, bytes);
+        fd_memory_lose(use, of->bytes);
+        if (of->totals) {
+            level_raise(use, tree, context, of);
+        }
         return;
     }
-    fd_memory_level old = change_level(&use->levels[device].level, bytes);
-    block->bytes = bytes;
-    block->peak = old.peak;
+    uint64_t peak = level_raise(use, tree, context, of);
+    block->bytes = of->bytes;
+    block->peak = peak;
     block->record = fd_file_id(&use->recording->file, record);
     block->context = context & 0xffffffU /* ids have 24 bits */;
-    block->device = (uint8_t)device;
+    block->device = (uint8_t)of->device;
     if (record->count == 0) {
         list_record(use, record);
     }
-    add_bytes(record, old.peak, bytes);
-    if (old.live + bytes > old.peak) {
-        fd_measure *peak = peak_of(use, tree, device);
-        peak->count++;
-        peak->max = old.live + bytes;
-        peak->link = context;
+    add_bytes(record, peak, of->bytes);
+}
+
+/* Change the level of a device by a block that is not followed. Before it was
+ * freed, the device may have had more bytes than at the peak so far. */
+static void
+lower_unknown(fd_memory_use *use, fd_tree *tree, uint32_t context,
+              const fd_memory_event *of)
+{
+    atomic_fetch_add_explicit(&use->unknown, 1, memory_order_relaxed);
+    if (of->totals) {
+        fd_memory_event before = *of;
+        before.allocated += of->bytes;
+        level_raise(use, tree, context, &before);
+        change_level(&use->levels[of->device].level, -of->bytes, of);
     }
 }
 
@@ -208,16 +268,16 @@ add_to_peak(fd_memory_use *use, fd_tree *tree, uint32_t phase,
 }
 
 void
-fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
-                uint64_t address)
+fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t context,
+                uint32_t phase, const fd_memory_event *of)
 {
     fd_memory_block block;
-    if (!fd_blocks_take(&use->blocks, address, &block)) {
-        atomic_fetch_add_explicit(&use->unknown, 1, memory_order_relaxed);
+    if (!fd_blocks_take(&use->blocks, of->address, &block)) {
+        lower_unknown(use, tree, context, of);
         return;
     }
     fd_memory_level old =
-        change_level(&use->levels[block.device].level, -block.bytes);
+        change_level(&use->levels[block.device].level, -block.bytes, of);
     fd_measure *record =
         record_of(use, tree, block.context, FD_MEASURE_FREED, block.device);
     if (record == NULL) {
@@ -231,6 +291,28 @@ fd_memory_freed(fd_memory_use *use, fd_tree *tree, uint32_t phase,
     if (block.peak < old.peak) {
         add_to_peak(use, tree, phase, &block, old.peak);
     }
+}
+
+void
+fd_memory_refused(fd_memory_use *use, fd_tree *tree, uint32_t context,
+                  const fd_memory_event *of)
+{
+    uint64_t number = atomic_fetch_add(&use->levels[of->device].refusals, 1);
+    fd_measure *record = refused_of(use, tree, of->device);
+    if (record == NULL) {
+        return;
+    }
+    fd_memory_hold(use, record->detail);
+    record->count++;
+    record->sum = of->bytes;
+    record->max = of->totals
+                    ? of->allocated
+                    : __atomic_load_n(&use->levels[of->device].level.live,
+                                      __ATOMIC_RELAXED);
+    record->other = of->totals ? of->reserved : 0;
+    record->link = context;
+    record->now = of->step;
+    record->mark = number + 1;
 }
 
 uint64_t

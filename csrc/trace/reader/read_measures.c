@@ -5,12 +5,17 @@
 
 enum { MOST_DEVICES = 64 };
 
+/* The peak of a device, and its latest failed allocation. */
+typedef struct device_peak {
+    uint32_t device;
+    uint64_t bytes;
+    uint64_t refused; /* its number; 0: none */
+    uint64_t step;
+} device_peak;
+
 /* The peaks of memory by device. */
 typedef struct peaks {
-    struct {
-        uint32_t device;
-        uint64_t bytes;
-    } list[MOST_DEVICES];
+    device_peak list[MOST_DEVICES];
     uint32_t count;
 } peaks;
 
@@ -22,33 +27,43 @@ since_start(const fd_reading *r, uint64_t tick)
     return tick > origin ? fd_reading_ns(r, tick - origin) : 0;
 }
 
-/* Return the highest peak of a device. */
-static uint64_t
+/* Return the peak of a device, or one of 0 bytes. */
+static device_peak
 peak_of(const peaks *of, uint32_t device)
 {
     for (uint32_t i = 0; i < of->count; i++) {
         if (of->list[i].device == device) {
-            return of->list[i].bytes;
+            return of->list[i];
         }
     }
-    return 0;
+    return (device_peak){.device = device};
 }
 
-/* Note the peak of a device. Devices beyond the bound, which no writer uses,
- * have no peak. */
+/* Note the peak of a device, and its latest failed allocation. Devices beyond
+ * the bound, which no writer uses, have neither. */
 static void
-note_peak(peaks *to, const fd_measure *from)
+note_memory(peaks *to, const fd_measure *from)
 {
-    for (uint32_t i = 0; i < to->count; i++) {
-        if (to->list[i].device == from->detail) {
-            to->list[i].bytes =
-                from->max > to->list[i].bytes ? from->max : to->list[i].bytes;
-            return;
-        }
+    if (from->kind != FD_MEASURE_PEAK && from->kind != FD_MEASURE_REFUSED) {
+        return;
     }
-    if (to->count < MOST_DEVICES) {
-        to->list[to->count].device = from->detail;
-        to->list[to->count++].bytes = from->max;
+    uint32_t i = 0;
+    while (i < to->count && to->list[i].device != from->detail) {
+        i++;
+    }
+    if (i == MOST_DEVICES) {
+        return;
+    }
+    if (i == to->count) {
+        to->list[to->count++] = (device_peak){.device = from->detail};
+    }
+    device_peak *at = &to->list[i];
+    if (from->kind == FD_MEASURE_PEAK && from->max > at->bytes) {
+        at->bytes = from->max;
+    }
+    if (from->kind == FD_MEASURE_REFUSED && from->mark > at->refused) {
+        at->refused = from->mark;
+        at->step = from->now;
     }
 }
 
@@ -85,10 +100,10 @@ read_slope(fd_trace_measure *to, const fd_measure *from)
 /* Read figures of memory, with sums at the peak. Return false if they are to
  * be skipped. */
 static bool
-read_memory(fd_reading *r, const peaks *of, const fd_measure *from,
+read_memory(fd_reading *r, const device_peak *of, const fd_measure *from,
             fd_trace_measure *to)
 {
-    uint64_t peak = peak_of(of, from->detail);
+    uint64_t peak = of->bytes;
     switch (from->kind) {
     case FD_MEASURE_ALLOCATED:
     case FD_MEASURE_FREED:
@@ -99,6 +114,12 @@ read_memory(fd_reading *r, const peaks *of, const fd_measure *from,
     case FD_MEASURE_PEAK:
         to->context = fd_reading_context(r, from->link);
         return from->max == peak;
+    case FD_MEASURE_REFUSED:
+        to->context = fd_reading_context(r, from->link);
+        to->count = from->mark;
+        return from->mark != 0 && from->mark == of->refused;
+    case FD_MEASURE_HELD:
+        return false; /* made by add_held */
     case FD_MEASURE_KEPT:
         if (from->count > 0) {
             read_slope(to, from);
@@ -109,9 +130,28 @@ read_memory(fd_reading *r, const peaks *of, const fd_measure *from,
     }
 }
 
+/* Add what a record of allocated blocks held at the latest failed
+ * allocation. */
 static fd_status
-read_measure(fd_reading *r, const peaks *of, const fd_measure *from)
+add_held(fd_reading *r, const device_peak *of, const fd_measure *from,
+         fd_trace_measure to)
 {
+    if (from->kind != FD_MEASURE_ALLOCATED || from->now == 0
+        || of->refused == 0) {
+        return FD_OK;
+    }
+    to.kind = FD_MEASURE_HELD;
+    to.count = 1;
+    to.sum = from->now;
+    to.max = of->step;
+    to.other = 0;
+    return fd_vector_push(&r->rank->measures, to);
+}
+
+static fd_status
+read_measure(fd_reading *r, const peaks *all, const fd_measure *from)
+{
+    const device_peak of = peak_of(all, from->detail);
     fd_trace_measure made = {
         .context = fd_reading_context(r, from->context),
         .kind = from->kind,
@@ -121,13 +161,13 @@ read_measure(fd_reading *r, const peaks *of, const fd_measure *from)
         .max = from->max,
         .other = from->other,
     };
-    if (!read_memory(r, of, from, &made)) {
+    if (!read_memory(r, &of, from, &made)) {
         return FD_OK;
     }
     if (made.context == 0 || made.kind == 0 || made.kind >= FD_MEASURE_KINDS
         || (made.count == 0
             && (made.kind == FD_MEASURE_LATEST
-                || (made.sum == 0 && made.other == 0)))) {
+                || (made.sum == 0 && made.other == 0 && made.max == 0)))) {
         return FD_OK;
     }
     if (made.kind == FD_MEASURE_STEPS) {
@@ -139,7 +179,8 @@ read_measure(fd_reading *r, const peaks *of, const fd_measure *from)
         made.max = since_start(r, made.max);
     }
     fd_status status = fd_reading_text(r, from->detail, 0, &made.detail);
-    return fd_then(status, fd_vector_push(&r->rank->measures, made));
+    fd_then(status, fd_vector_push(&r->rank->measures, made));
+    return fd_then(status, add_held(r, &of, from, made));
 }
 
 fd_status
@@ -151,9 +192,7 @@ fd_read_measures(fd_reading *r)
     {
         const fd_measure *records = view->records;
         for (uint32_t i = 0; i < view->used; i++) {
-            if (records[i].kind == FD_MEASURE_PEAK) {
-                note_peak(&of, &records[i]);
-            }
+            note_memory(&of, &records[i]);
         }
     }
     FOR_EACH_CHUNK(r, FD_CHUNK_MEASURES, view)

@@ -39,7 +39,7 @@ SHARED_KEYS = {"paths": "path", "modules": "path, class"}
 
 #: Kinds of measures that are added up over ranks, and those of memory.
 ADDED = ("steps", "shapes", "comm")
-MEMORY = ("allocated", "freed", "peak_freed", "peak", "kept", "unfollowed")
+MEMORY = ("allocated", "freed", "peak_freed", "peak", "kept", "unfollowed", "refused", "held")
 
 
 def _threads(trace: str) -> str:

@@ -9,11 +9,14 @@ from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.read.trace import Trace
 
+#: Part of blocks of a GPU that are not followed: from before the recording, or without room.
+UNRECORDED = "not recorded"
+
 #: What a peak consists of, in the order of reports.
-PARTS = ("parameters", "gradients", "optimizer state", "activations", "input", "temporary", "other")
+PARTS = ("parameters", "gradients", "optimizer state", "activations", "input", "temporary", "other", UNRECORDED)
 
 #: Kinds of measures with figures of memory.
-KINDS = ("allocated", "freed", "peak_freed", "peak", "kept")
+KINDS = ("allocated", "freed", "peak_freed", "peak", "kept", "refused", "held")
 
 #: Phases of contexts (docs/formats/recording.md).
 _PHASE = 7
@@ -22,14 +25,18 @@ _OTHER, _FORWARD, _BACKWARD, _OPTIMIZER, _DATA = range(5)
 #: Files of PyTorch whose functions make parameters, or load batches.
 _MODULES, _LOADER = "torch/nn/", "torch/utils/data/"
 
+#: Sums from here on are negative: a thread counted a free before another one its allocation.
+_SIGN = 1 << 63
+
 #: Step ends and standard errors from which a slope is growth.
 _STEPS, _SIGMAS = 8, 4
 
 
 @dataclass
 class PathMemory:
-    """Blocks that one call path allocated. ``parts`` adds up to the bytes at the peak; ``growth`` is the slope of the
-    live bytes per step, ``error`` its standard error."""
+    """Blocks that one call path allocated. ``parts`` adds up to the bytes at the peak; ``held`` is what was live at the
+    latest failed allocation, by part; ``growth`` is the slope of the live bytes per step, ``error`` its standard
+    error."""
 
     context: int
     allocated: int = 0
@@ -38,6 +45,7 @@ class PathMemory:
     frees: int = 0
     peak: int = 0
     parts: dict[str, int] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
     growth: int = 0
     error: int = 0
     steps: int = 0  # ends of steps with live bytes
@@ -53,16 +61,36 @@ class PathMemory:
 
 
 @dataclass
+class Refusal:
+    """The latest failed allocation of a device, of ``count``: the context of the request, and bytes. ``parts`` are
+    what was live then; empty if it is not known."""
+
+    context: int
+    count: int
+    requested: int
+    allocated: int
+    reserved: int
+    step: int = -1
+    parts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class DeviceMemory:
-    """Memory of one device on one rank; ``reached`` is the context that reached the peak."""
+    """Memory of one device on one rank; ``reached`` is the context that reached the peak, ``step`` the number of its
+    step (-1: unknown), ``reserved`` the bytes that the allocator of a GPU had reserved then."""
 
     device: str
     rank: int
     peak: int = 0
     reached: int = -1
+    step: int = -1
+    reserved: int = 0
+    refusal: Refusal | None = None
     paths: dict[int, PathMemory] = field(default_factory=dict)
 
     def part(self, name: str) -> int:
+        if name == UNRECORDED:
+            return max(self.peak - sum(path.peak for path in self.paths.values()), 0)
         return sum(path.parts.get(name, 0) for path in self.paths.values())
 
 
@@ -90,6 +118,8 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
     devices: dict[str, DeviceMemory] = {}
     missing = Unfollowed()
     fates: list[tuple[DeviceMemory, int, int, int]] = []
+    holders: list[tuple[DeviceMemory, int, int]] = []
+    steps: dict[str, int] = {}
     names = ("kind", "context", "flags", "detail", "count", "sum", "max", "other")
     for kind, context, flags, detail, count, total, most, other in zip(
         *(rank["measures"][name] for name in names), strict=True
@@ -100,8 +130,11 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
             continue
         device = devices.setdefault(detail, DeviceMemory(detail, rank["rank"]))
         if kind == "peak":
-            device.peak, device.reached = most, context
+            device.peak, device.reached, device.step, device.reserved = most, context, count - 1, total
             device.rank = other if trace.reduced is not None else device.rank
+            continue
+        if kind == "refused":
+            device.refusal = Refusal(context, count, total, most, other)
             continue
         path = device.paths.setdefault(context, PathMemory(context))
         if kind == "allocated":
@@ -110,6 +143,10 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
             path.freed, path.frees, path.peak = path.freed + total, path.frees + count, path.peak - other
         elif kind == "kept":
             path.growth, path.error, path.steps = total, other, most
+        elif kind == "held":
+            steps[detail] = most - 1
+            if total < _SIGN:
+                holders.append((device, context, total))
         else:
             fates.append((device, context, flags, total))
     parts = _Parts(trace, sites)
@@ -118,6 +155,9 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
     for device in devices.values():
         for path in device.paths.values():
             parts.add(path, None, path.peak - sum(path.parts.values()))
+        if device.refusal is not None:
+            device.refusal.step = steps.get(device.device, -1)
+            parts.hold(device.refusal, [(of.paths[row], total) for of, row, total in holders if of is device])
     return [devices[name] for name in sorted(devices)], missing
 
 
@@ -149,6 +189,20 @@ class _Parts:
         if total:
             name = self._part(path.context, freed_in)
             path.parts[name] = path.parts.get(name, 0) + total
+
+    def hold(self, refusal: Refusal, holders: list[tuple[PathMemory, int]]) -> None:
+        """Add what paths held at a failed allocation. Which phase frees a block is not known: it is in the part of
+        most bytes of its path at the peak, else in that of blocks that stay. The sums are void if they exceed what was
+        allocated: the process ended while they were stored."""
+        held = sum(total for _, total in holders)
+        if not holders or held > refusal.allocated:
+            return
+        for path, total in holders:
+            name = max(path.parts, key=lambda part: path.parts[part], default="") or self._part(path.context, None)
+            path.held[name] = total
+            refusal.parts[name] = refusal.parts.get(name, 0) + total
+        if refusal.allocated > held:
+            refusal.parts[UNRECORDED] = refusal.allocated - held
 
     def _part(self, context: int, freed_in: int | None) -> str:
         phase = self._flags[context] & _PHASE

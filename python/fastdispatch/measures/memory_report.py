@@ -7,7 +7,15 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
-from fastdispatch.measures.memory_figures import PARTS, DeviceMemory, PathMemory, Unfollowed, has_memory, memory_of
+from fastdispatch.measures.memory_figures import (
+    PARTS,
+    DeviceMemory,
+    PathMemory,
+    Refusal,
+    Unfollowed,
+    has_memory,
+    memory_of,
+)
 from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.source_calls import Sources, called
 from fastdispatch.read.steps import number_of_ranks
@@ -30,6 +38,7 @@ class MemoryRow:
     module: str
     operator: str
     parts: dict[str, int]
+    held: dict[str, int]  # the same at the latest failed allocation
     peak: int
     allocated: int
     blocks: int
@@ -41,11 +50,38 @@ class MemoryRow:
 
 
 @dataclass
+class Moment:
+    """The place of the call that reached a peak, or of a failed allocation; ``step`` is the number of its step, None if
+    it is not known, ``reserved`` what the allocator of a GPU had reserved, 0 for others."""
+
+    where: str
+    file: str
+    line: int
+    step: int | None
+    reserved: int
+
+
+@dataclass
+class Failure(Moment):
+    """The latest failed allocation, of ``failures``. ``parts`` add up to ``allocated``, what was live then; they are
+    empty if they are not known."""
+
+    failures: int
+    requested: int
+    allocated: int
+    parts: dict[str, int]
+
+
+@dataclass
 class DeviceReport:
     """Memory of a device: the rows by their bytes at the peak, the largest first."""
 
     device: str
+    total: int  # bytes of the device; 0: not known
+    retries: int | None  # of its allocator; None: not known
     peak: int
+    at_peak: Moment
+    refused: Failure | None
     reached: str  # function or operator that reached it
     live: int  # at the end
     allocated: int
@@ -72,32 +108,72 @@ class MemoryReport:
 
 
 def memory_report(trace: Trace, rank: int | None = None) -> MemoryReport:
-    """Return the memory of a rank; None: of that with the highest peak. Raises Error without figures."""
+    """Return the memory of a rank; None: of that with the highest peak, of those with a failed allocation if there are
+    any. Raises Error without figures."""
     trace.index(rank)
     entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     sites = CallSites(trace)
     found = [memory_of(trace, entry, sites) for entry in entries if has_memory(entry)]
     if not found:
         memory_of(trace, entries[0], sites)  # raises the error
-    devices, missing = max(found, key=lambda each: max((device.peak for device in each[0]), default=0))
+    devices, missing = max(found, key=lambda each: _rating(each[0]))
     if not devices:
         raise Error(f"--memory: {trace.name}: no blocks were allocated")
     places = Places(trace, sites)
     ranks = number_of_ranks(trace.ranks)
     kept = any(mapping(entry["meta"].get("options")).get("calls") == "frame" for entry in entries)
-    return MemoryReport(trace.name, devices[0].rank, ranks, [_device(places, d) for d in devices], missing, kept)
+    of_rank = devices[0].rank
+    meta: dict[str, Any] = next((entry["meta"] for entry in entries if entry["rank"] == of_rank), {})
+    return MemoryReport(trace.name, of_rank, ranks, [_device(places, d, meta) for d in devices], missing, kept)
 
 
-def _device(places: Places, device: DeviceMemory) -> DeviceReport:
+def _rating(devices: list[DeviceMemory]) -> tuple[bool, int]:
+    failed = any(device.refusal is not None for device in devices)
+    return failed, max((device.peak for device in devices), default=0)
+
+
+def _known(meta: dict[str, Any], device: str) -> dict[str, Any]:
+    """Return the facts of the allocator of a device (docs/formats/recording.md)."""
+    devices = mapping(meta.get("gpu_allocator")).get("devices")
+    for each in map(mapping, devices if isinstance(devices, list) else []):
+        if device == f"cuda:{each.get('device')}":
+            return each
+    return {}
+
+
+def _moment(places: Places, context: int, step: int, reserved: int) -> tuple[str, str, int, int | None, int]:
+    """Return the fields of a Moment."""
+    place = places.of(context) if context >= 0 else None
+    where = (place.where, place.file, place.line) if place is not None else ("", "", 0)
+    return *where, step if step >= 0 else None, reserved
+
+
+def _failure(places: Places, refusal: Refusal | None) -> Failure | None:
+    if refusal is None:
+        return None
+    at = _moment(places, refusal.context, refusal.step, refusal.reserved)
+    return Failure(*at, refusal.count, refusal.requested, refusal.allocated, refusal.parts)
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _device(places: Places, device: DeviceMemory, meta: dict[str, Any]) -> DeviceReport:
     rows: dict[tuple[str, int, str, str], MemoryRow] = {}
     for path in device.paths.values():
         place = places.of(path.context)
         key = (place.where, place.line, place.module, place.operator)
         _add(rows.setdefault(key, place), path)
     made = sorted(rows.values(), key=lambda row: (-row.peak, -row.allocated, row.where, row.operator))
+    known = _known(meta, device.device)
     return DeviceReport(
         device=device.device,
+        total=_number(known.get("total")) or 0,
+        retries=_number(known.get("retries")),
         peak=device.peak,
+        at_peak=Moment(*_moment(places, device.reached, device.step, device.reserved)),
+        refused=_failure(places, device.refusal),
         reached=places.name(device.reached),
         live=sum(row.live for row in made),
         allocated=sum(row.allocated for row in made),
@@ -109,8 +185,9 @@ def _device(places: Places, device: DeviceMemory) -> DeviceReport:
 
 
 def _add(row: MemoryRow, path: PathMemory) -> None:
-    for name, value in path.parts.items():
-        row.parts[name] = row.parts.get(name, 0) + value
+    for to, of in ((row.parts, path.parts), (row.held, path.held)):
+        for name, value in of.items():
+            to[name] = to.get(name, 0) + value
     row.peak += path.peak
     row.allocated += path.allocated
     row.blocks += path.blocks
@@ -153,6 +230,7 @@ class Places:
             module=self._module(site),
             operator=self._operator(context),
             parts={},
+            held={},
             **dict.fromkeys(("peak", "allocated", "blocks", "freed", "frees", "live", "growth", "error"), 0),
         )
 

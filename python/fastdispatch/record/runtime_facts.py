@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 from fastdispatch._core import Session
@@ -15,7 +16,7 @@ class RuntimeFacts:
 
     def __init__(self) -> None:
         self._compiler = Compiler()
-        self._retries = _retries()
+        self._before = {each["device"]: each["retries"] for each in _allocators()}
 
     def facts(self, session: Session) -> dict[str, object]:
         """Return facts for the meta of the recording (docs/formats/recording.md)."""
@@ -29,14 +30,14 @@ class RuntimeFacts:
         name = _gpu_name()
         if name:
             found["gpu_name"] = name
-        retries = _retries()
-        if retries:
-            found["gpu_allocator"] = {
-                "devices": [
-                    {"device": device, "retries": now - self._retries.get(device, 0)} for device, now in retries.items()
-                ]
-            }
-        return found
+        return found | self.allocators()
+
+    def allocators(self) -> dict[str, object]:
+        """Return the facts of the allocators of GPUs; empty if the program has not used CUDA yet."""
+        devices = _allocators()
+        for each in devices:
+            each["retries"] -= self._before.get(each["device"], 0)
+        return {"gpu_allocator": {"devices": devices}} if devices else {}
 
 
 def _gpu_name() -> str:
@@ -49,12 +50,20 @@ def _gpu_name() -> str:
         return ""
 
 
-def _retries() -> dict[int, int]:
-    """Return how often the allocator of each GPU has freed its cache to allocate again; empty without CUDA."""
+def _allocators() -> list[dict[str, int]]:
+    """Return how often the allocator of each GPU has freed its cache to allocate again, and the bytes of the GPU; empty
+    without CUDA."""
     if not is_in_use():
-        return {}
+        return []
     cuda: Any = sys.modules["torch"].cuda
     try:
-        return {device: int(cuda.memory_stats(device)["num_alloc_retries"]) for device in range(cuda.device_count())}
+        found = [
+            {"device": device, "retries": int(cuda.memory_stats(device)["num_alloc_retries"])}
+            for device in range(cuda.device_count())
+        ]
     except Exception:  # a device in an error state, or an allocator without statistics
-        return {}
+        return []
+    with suppress(Exception):  # a device in an error state, or without a driver
+        for each in found:
+            each["total"] = int(cuda.get_device_properties(each["device"]).total_memory)
+    return found

@@ -128,9 +128,39 @@ def test_a_leak_is_found_with_its_line(tmp_path: Path) -> None:
     )
     assert clean == []
     assert [each.evidence["live_bytes_per_step"] for each in found] == [LEAK]
-    lines = Path(__file__).read_text().splitlines()
-    assert "torch.zeros(LEAK" in lines[growing[0].line - 1]
+    assert "torch.zeros(LEAK" in source(growing[0].line)
     assert growing[0].line == found[0].where.line
+
+
+def test_a_failed_allocation(tmp_path: Path) -> None:
+    """The error is that of PyTorch; the report has what was live then, also of blocks that were freed later."""
+
+    def fail() -> str:
+        model = Net()
+        kept = [model(torch.randn(16, 32)), torch.zeros(LEAK)]
+        with pytest.raises(RuntimeError) as raised:
+            torch.empty(1 << 60, dtype=torch.uint8)
+        kept.clear()
+        return str(raised.value)
+
+    alone = fail()
+    errors: list[str] = []
+    device, _ = recorded(lambda: errors.append(fail()), tmp_path)
+    assert errors == [alone]
+    report = memory_report(fastdispatch.load(tmp_path)).devices[0]
+    failed = report.refused
+    assert failed is not None and device.refusal is not None
+    assert (failed.failures, failed.requested) == (1, 1 << 60)
+    assert failed.where.endswith(":fail") and "torch.empty(1 << 60" in source(failed.line)
+    assert sum(failed.parts.values()) == failed.allocated <= report.peak
+    weights = 4 * sum(each.numel() for each in Net().parameters())
+    assert (failed.parts["parameters"], failed.parts["other"]) == (weights, 4 * (LEAK + 16 * 32))
+    assert failed.parts["activations"] >= 4 * 16 * (64 + 8)
+    assert sum(sum(row.held.values()) for row in report.rows) == failed.allocated
+
+
+def source(line: int) -> str:
+    return Path(__file__).read_text().splitlines()[line - 1]
 
 
 def test_results_are_the_same(tmp_path: Path) -> None:

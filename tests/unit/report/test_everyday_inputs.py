@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow, Unfollowed
+from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow, Moment, Unfollowed
 from fastdispatch.record import attach
 from fastdispatch.report.memory_text import print_memory
 from tests import commands
@@ -60,8 +60,10 @@ def test_a_response(tmp_path: Path) -> None:
 
 
 def test_the_memory_of_a_device_without_a_peak() -> None:
-    row = MemoryRow("train.py:step", "train.py", 3, "", "aten::add", {}, 0, 0, 0, 64, 1, 0, 0, 0)
-    device = DeviceReport("cpu", 0, "", 0, 0, 0, 12, {"activations": 0}, [row])
+    row = MemoryRow("train.py:step", "train.py", 3, "", "aten::add", {}, {}, 0, 0, 0, 64, 1, 0, 0, 0)
+    device = DeviceReport(
+        "cpu", 0, None, 0, Moment("", "", 0, None, 0), None, "", 0, 0, 0, 12, {"activations": 0}, [row]
+    )
     printed = io.StringIO()
     print_memory(MemoryReport("run", 0, 1, [device], Unfollowed(0, 0, 1), kept=True), printed, None)
     assert "peak 0 B on cpu" in printed.getvalue() and "(calls=frame) keeps arguments" in printed.getvalue()

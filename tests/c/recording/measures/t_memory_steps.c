@@ -34,12 +34,17 @@ sums_of_live_bytes(void)
     uint32_t leak = fd_tree_id(f.main, fixture_enter_node(f.main, node));
     uint32_t root = fd_tree_id(f.main, f.main->root);
     OK(fd_memory_init(&use, f.recording));
-    fd_memory_allocated(&use, f.main, root, FD_MEMORY_CPU, 64, 500);
+    fd_memory_allocated(&use, f.main, root,
+                        &(fd_memory_event){.address = 64, .bytes = 500});
     for (uint64_t step = 0; step < STEPS; step++) {
         uint64_t at = 4096 + step * 64;
-        fd_memory_allocated(&use, f.main, leak, FD_MEMORY_CPU, at, 1000);
-        fd_memory_allocated(&use, f.main, leak, FD_MEMORY_CPU, 128, 7);
-        fd_memory_freed(&use, f.main, FD_PHASE_OTHER, 128);
+        fd_memory_allocated(&use, f.main, leak,
+                            &(fd_memory_event){.address = at, .bytes = 1000});
+        fd_memory_allocated(&use, f.main, leak,
+                            &(fd_memory_event){.address = 128, .bytes = 7});
+        fd_memory_freed(
+            &use, f.main, root, FD_PHASE_OTHER,
+            &(fd_memory_event){.change = FD_MEMORY_FREED, .address = 128});
         fd_memory_step(&use, f.main);
     }
     const fd_measure *grown = kept_at(&f, &use, leak);
@@ -93,7 +98,8 @@ threads_end_steps_at_once(void)
     CLEAN(fd_memory_clear) fd_memory_use use = {.count = 0};
     uint32_t root = fd_tree_id(f.main, f.main->root);
     OK(fd_memory_init(&use, f.recording));
-    fd_memory_allocated(&use, f.main, root, FD_MEMORY_CPU, 64, 500);
+    fd_memory_allocated(&use, f.main, root,
+                        &(fd_memory_event){.address = 64, .bytes = 500});
     fd_memory_step(&use, f.main); /* which gets the record of the samples */
     stepping steps[2] = {{&use, fixture_thread(&f, "worker 0")},
                          {&use, fixture_thread(&f, "worker 1")}};

@@ -58,14 +58,17 @@ at_peak(const fd_measure *record, uint64_t peak)
 static void
 take(memory *m, int path, uint64_t address, uint64_t bytes)
 {
-    fd_memory_allocated(&m->use, m->f.main, m->paths[path], FD_MEMORY_CPU,
-                        address, bytes);
+    fd_memory_allocated(
+        &m->use, m->f.main, m->paths[path],
+        &(fd_memory_event){.address = address, .bytes = bytes});
 }
 
 static void
 give(memory *m, uint32_t phase, uint64_t address)
 {
-    fd_memory_freed(&m->use, m->f.main, phase, address);
+    fd_memory_freed(
+        &m->use, m->f.main, m->paths[0], phase,
+        &(fd_memory_event){.change = FD_MEMORY_FREED, .address = address});
 }
 
 static void
@@ -152,10 +155,17 @@ work(void *argument)
     for (uint64_t i = 0; i < EVENTS; i++) {
         uint64_t address = w->base + i % BLOCKS * 64;
         if (i >= BLOCKS) {
-            fd_memory_freed(&w->m->use, w->tree, 0, address);
+            fd_memory_freed(&w->m->use, w->tree, 0, 0,
+                            &(fd_memory_event){.change = FD_MEMORY_FREED,
+                                               .address = address});
         }
-        fd_memory_allocated(&w->m->use, w->tree, w->m->paths[i % PATHS],
-                            FD_MEMORY_CPU, address, 1 + i % 97);
+        fd_memory_allocated(
+            &w->m->use, w->tree, w->m->paths[i % PATHS],
+            &(fd_memory_event){.address = address, .bytes = 1 + i % 97});
+        if (i % 64 == 0) {
+            fd_memory_refused(&w->m->use, w->tree, w->m->paths[0],
+                              &(fd_memory_event){.bytes = 7});
+        }
     }
     return NULL;
 }
@@ -189,7 +199,99 @@ threads_agree_on_the_peak(void)
     }
     EQUAL(sum, peak);
     CHECK(peak >= m.use.levels[0].level.live);
+    EQUAL(m.use.levels[0].refusals, THREADS * ((EVENTS + 63) / 64));
+}
+
+/* An event of the device cuda:0, after which it has `allocated` bytes. */
+static void
+on_gpu(memory *m, int path, fd_memory_change change, uint64_t address,
+       uint64_t bytes, uint64_t allocated)
+{
+    fd_memory_event of = {.change = change,
+                          .device = FD_MEMORY_CUDA,
+                          .address = address,
+                          .bytes = bytes,
+                          .step = 5,
+                          .totals = true,
+                          .allocated = allocated,
+                          .reserved = allocated + 10};
+    if (change == FD_MEMORY_ALLOCATED) {
+        fd_memory_allocated(&m->use, m->f.main, m->paths[path], &of);
+    }
+    else if (change == FD_MEMORY_FREED) {
+        fd_memory_freed(&m->use, m->f.main, m->paths[path], 0, &of);
+    }
+    else {
+        fd_memory_refused(&m->use, m->f.main, m->paths[path], &of);
+    }
+}
+
+static const fd_measure *
+gpu_row(memory *m, uint32_t context, uint16_t kind)
+{
+    return fd_measures_at(
+        m->f.main, (fd_measure_key){.context = context,
+                                    .kind = kind,
+                                    .detail = m->use.names[FD_MEMORY_CUDA]});
+}
+
+/* The device has 1000 bytes from before the recording. */
+static void
+totals_of_the_allocator(void)
+{
+    CLEAN(memory_clear) memory m;
+    OK(memory_open(&m));
+    const fd_memory_level *level = &m.use.levels[FD_MEMORY_CUDA].level;
+    on_gpu(&m, 0, FD_MEMORY_FREED, 8, 300, 700); /* one of these blocks */
+    EQUAL(level->peak, 1000);
+    EQUAL(level->live, 700);
+    EQUAL(m.use.unknown, 1);
+    on_gpu(&m, 1, FD_MEMORY_ALLOCATED, 64, 100, 800);
+    EQUAL(level->peak, 1000);
+    on_gpu(&m, 2, FD_MEMORY_ALLOCATED, 128, 500, 1300);
+    on_gpu(&m, 1, FD_MEMORY_FREED, 64, 100, 1200);
+    EQUAL(level->peak, 1300);
+    EQUAL(level->live, 1200);
+    uint32_t root = fd_tree_id(m.f.main, m.f.main->root);
+    const fd_measure *peak = gpu_row(&m, root, FD_MEASURE_PEAK);
+    CHECK(peak != NULL);
+    EQUAL(peak->count, 5);
+    EQUAL(peak->sum, 1310);
+    EQUAL(peak->max, 1300);
+    EQUAL(peak->link, m.paths[2]);
+    const fd_measure *taken = gpu_row(&m, m.paths[1], FD_MEASURE_ALLOCATED);
+    EQUAL(at_peak(taken, 1300), 100);
+    EQUAL(at_peak(gpu_row(&m, m.paths[1], FD_MEASURE_FREED), 1300), 0);
+}
+
+/* The latest failure, and what was live then, also of blocks freed later. */
+static void
+failed_allocations(void)
+{
+    CLEAN(memory_clear) memory m;
+    OK(memory_open(&m));
+    on_gpu(&m, 0, FD_MEMORY_ALLOCATED, 64, 100, 100);
+    on_gpu(&m, 0, FD_MEMORY_REFUSED, 0, 5000, 100);
+    on_gpu(&m, 0, FD_MEMORY_ALLOCATED, 128, 30, 130);
+    on_gpu(&m, 1, FD_MEMORY_ALLOCATED, 192, 20, 150);
+    on_gpu(&m, 2, FD_MEMORY_FREED, 64, 100, 50);
+    on_gpu(&m, 2, FD_MEMORY_REFUSED, 0, 9000, 50);
+    on_gpu(&m, 2, FD_MEMORY_FREED, 192, 20, 30);
+    uint32_t root = fd_tree_id(m.f.main, m.f.main->root);
+    const fd_measure *refused = gpu_row(&m, root, FD_MEASURE_REFUSED);
+    CHECK(refused != NULL);
+    EQUAL(refused->count, 2);
+    EQUAL(refused->mark, 2);
+    EQUAL(refused->sum, 9000);
+    EQUAL(refused->max, 50);
+    EQUAL(refused->other, 60);
+    EQUAL(refused->now, 5);
+    EQUAL(refused->link, m.paths[2]);
+    EQUAL(gpu_row(&m, m.paths[0], FD_MEASURE_ALLOCATED)->now, 30);
+    EQUAL(gpu_row(&m, m.paths[1], FD_MEASURE_ALLOCATED)->now, 20);
+    EQUAL(m.use.levels[FD_MEMORY_CUDA].level.peak, 150);
 }
 
 RUN(ABSORBS(shares_of_the_peak), ABSORBS(random_events_match_a_model),
+    ABSORBS(totals_of_the_allocator), ABSORBS(failed_allocations),
     ONCE(threads_agree_on_the_peak))

@@ -126,4 +126,55 @@ latest_collectives(void)
     }
 }
 
-RUN(ABSORBS(sums_of_a_path), TEST(in_a_dump), ABSORBS(latest_collectives))
+/* Only the latest failed allocation of a device is read, with what was held
+ * then. */
+static void
+failed_allocations(void)
+{
+    FIXTURE(f, NULL, 1);
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    fd_tree *other = fixture_thread(&f, "main");
+    OK(other != NULL ? FD_OK : FD_ENOMEM);
+    uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::empty");
+    uint32_t id = fd_tree_id(f.main, fixture_enter_node(f.main, node));
+    fd_measure_key key = {.context = id,
+                          .kind = FD_MEASURE_ALLOCATED,
+                          .detail = fd_recording_text(f.recording, "cuda:0")};
+    fd_measure *held = fd_measures_at(f.main, key);
+    key.kind = FD_MEASURE_HELD;
+    fd_measure_add(fd_measures_at(f.main, key), 9, 9);
+    key.kind = FD_MEASURE_REFUSED;
+    fd_measure *late = fd_measures_at(f.main, key);
+    fd_measure *early = fd_measures_at(other, key);
+    OK(held != NULL && late != NULL && early != NULL ? FD_OK : FD_ENOMEM);
+    fd_measure_add(held, 100, 0);
+    held->now = 60;
+    *early = (fd_measure){.context = id,
+                          .kind = FD_MEASURE_REFUSED,
+                          .detail = key.detail,
+                          .count = 1,
+                          .sum = 5,
+                          .mark = 1};
+    late->link = id;
+    late->count = 1;
+    late->sum = 500;
+    late->max = 70;
+    late->mark = 2;
+    late->now = 4;
+    fixture_leave(f.main);
+    OK(read(&f, &trace));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->measures.count, 3);
+    const fd_trace_measure *list = rank->measures.list;
+    EQUAL(list[1].kind, FD_MEASURE_REFUSED);
+    EQUAL(list[1].context, fixture_find(trace, "aten::empty"));
+    EQUAL(list[1].count, 2);
+    EQUAL(list[1].sum, 500);
+    EQUAL(list[1].max, 70);
+    EQUAL(list[2].kind, FD_MEASURE_HELD);
+    EQUAL(list[2].sum, 60);
+    EQUAL(list[2].max, 4);
+}
+
+RUN(ABSORBS(sums_of_a_path), TEST(in_a_dump), ABSORBS(latest_collectives),
+    ABSORBS(failed_allocations))
