@@ -1,47 +1,79 @@
-"""What the default costs a run of 600 steps, by processor time, and what the recording says that it costs."""
+"""Cost of the default in whole runs, by processor time, beside the cost that the recordings state."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 
 import torch
 
 import fastdispatch
-from benchmarks import training
 from benchmarks.figures import Result
+from benchmarks.loops import LOOPS, Train
 from benchmarks.measure import Effort
 from fastdispatch.read.recording_cost import recording_cost
 
 #: Goal: the ratio to the untraced run.
 _MOST = 1.01
 
-_STEPS = 600
 
-
-def _time_of(step: training.Step) -> int:
+def _time_of(train: Train) -> int:
     begin = time.process_time_ns()
-    for _ in range(_STEPS):
-        step()
+    train()
     return time.process_time_ns() - begin
+
+
+def ratios(train: Train, rounds: int) -> tuple[list[float], list[float]]:
+    """Return ratios to the mean of the untraced runs before and after: measured, and stated by the recording."""
+    over, stated = [], []
+    train()
+    before = _time_of(train)
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
+            begin = time.process_time_ns()
+            with fastdispatch.CallGraph(folder):
+                train()
+            recorded = time.process_time_ns() - begin
+            stated.append(1 + (recording_cost(fastdispatch.load(folder).ranks).share or 0))
+        after = _time_of(train)
+        over.append(2 * recorded / (before + after))
+        before = after
+    return over, stated
+
+
+def _of_ranks(name: str, rounds: int) -> tuple[list[float], list[float]]:
+    """Run a loop on as many ranks as its name says; return the ratios of rank 0."""
+    world = 2 if "two ranks" in name else 1
+    settings = {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29571"}
+    command = [sys.executable, "-m", "benchmarks.budget", name, str(rounds)]
+    ranks = [
+        subprocess.Popen(command, env=os.environ | settings | {"RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
+        for rank in range(world)
+    ]
+    printed = [rank.communicate()[0] for rank in ranks]
+    if any(rank.returncode for rank in ranks):
+        raise RuntimeError(f"exit status {ranks[0].returncode}")
+    over, stated = json.loads(printed[0].splitlines()[-1])
+    return over, stated
 
 
 def measure(effort: Effort) -> Result:
     result = Result()
-    torch.set_num_threads(1)
-    _, step = training.model_and_step(batch=1, context=16, width=32, heads=2)
-    over, stated = [], []
-    before = _time_of(step)
-    for _ in range(effort.rounds):
-        with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
-            begin = time.process_time_ns()
-            with fastdispatch.CallGraph(folder):
-                _time_of(step)
-            recorded = time.process_time_ns() - begin
-            stated.append(1 + (recording_cost(fastdispatch.load(folder).ranks).share or 0))
-        after = _time_of(step)
-        over.append(2 * recorded / (before + after))
-        before = after
-    result.add(f"default, {_STEPS} short steps / untraced", over, "x", _MOST)
-    result.add("the same, as the recording states it", stated, "x")
+    for name in LOOPS:
+        try:
+            over, stated = _of_ranks(name, effort.rounds)
+        except RuntimeError as error:
+            result.skip(name, str(error))
+            continue
+        result.add(f"{name}: default / untraced", over, "x", _MOST)
+        result.add("the same, as the recording states it", stated, "x")
     return result
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(json.dumps(ratios(LOOPS[sys.argv[1]](), int(sys.argv[2]))))

@@ -13,7 +13,7 @@ from .tree import ROOT, tracked
 #: Lines of C, Python, JavaScript and style sheets by folder, rounded up to 50; "pages": files of documentation.
 BUDGET: dict[str, int] = {
     ".": 300,
-    "benchmarks": 2700,
+    "benchmarks": 2850,
     "csrc/base": 2850,
     "csrc/capture": 17500,
     "csrc/clocks": 1850,
