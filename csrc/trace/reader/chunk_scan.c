@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+enum {
+    DEPTHS_ROUND = 1, /* round_of */
+    LAST_ROUND = 4,
+    STACK_ENTRIES = 64
+};
+
 /* Copy memory that other threads are writing to. No other function reads such
  * memory. */
 static void __attribute__((no_sanitize("thread")))
@@ -202,17 +208,19 @@ round_of(uint32_t kind)
 {
     switch (kind) {
     case FD_CHUNK_STRINGS:
-        return 3;
+        return 4;
     case FD_CHUNK_NODES:
     case FD_CHUNK_MODULES:
     case FD_CHUNK_OPERANDS:
     case FD_CHUNK_SPREADS:
-        return 2;
+        return 3;
     case FD_CHUNK_CONTEXTS:
     case FD_CHUNK_JOBS:
-        return 1;
-    default:
+        return 2;
+    case FD_CHUNK_STACK:
         return 0;
+    default:
+        return 1;
     }
 }
 
@@ -270,12 +278,63 @@ scan_round(fd_chunks *chunks, int round)
     return status;
 }
 
+/* Return the number of bytes of whole entries at `at` that are the same now,
+ * at most `size`. */
+static size_t
+count_same(const fd_chunks *chunks, size_t at, size_t size)
+{
+    fd_entry now[STACK_ENTRIES];
+    const char *before = chunks->base + at;
+    size_t same = 0;
+    size = size < sizeof now ? size : sizeof now;
+    if (fd_chunks_take(chunks, now, size, at) < size) {
+        return 0;
+    }
+    while (same + sizeof *now <= size
+           && memcmp((const char *)now + same, before + same, sizeof *now)
+                  == 0) {
+        same += sizeof *now;
+    }
+    return same;
+}
+
+/* Clear the entries of a stack from the first one on that has changed. */
+static void
+clear_changed_entries(const fd_chunks *chunks, const fd_chunk_view *view)
+{
+    size_t at = view->header.offset + sizeof(fd_chunk);
+    size_t end = view->header.offset + view->header.bytes;
+    size_t same = 1;
+    end = end < chunks->size ? end : chunks->size;
+    for (; at < end && same > 0; at += same) {
+        same = count_same(chunks, at, end - at);
+    }
+    if (at < end) {
+        memset(chunks->base + at, 0, end - at);
+    }
+}
+
+/* Stacks are read before and after the depths of threads, so that the open
+ * calls of a running thread were open at the same time. */
+static void
+keep_settled_entries(const fd_chunks *chunks)
+{
+    for (uint32_t i = 0; i < chunks->list.count; i++) {
+        if (chunks->list.list[i].header.kind == FD_CHUNK_STACK) {
+            clear_changed_entries(chunks, &chunks->list.list[i]);
+        }
+    }
+}
+
 fd_status
 fd_chunks_scan(fd_chunks *chunks)
 {
     fd_status status = FD_OK;
-    for (int round = 0; round <= 3 && status == FD_OK; round++) {
+    for (int round = 0; round <= LAST_ROUND && status == FD_OK; round++) {
         status = scan_round(chunks, round);
+        if (round == DEPTHS_ROUND) {
+            keep_settled_entries(chunks);
+        }
     }
     return status;
 }

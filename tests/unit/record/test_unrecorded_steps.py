@@ -70,6 +70,21 @@ def test_where_every_thread_is(source: str, calls: int, tmp_path: Path) -> None:
     assert list(ages) == sorted(ages, reverse=True) and 0 < ages[-1] < 120 * 10**9
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_open_calls_of_a_running_thread_were_open_at_one_time(source: str, tmp_path: Path) -> None:
+    file = "other_paths.py:[]:"
+    paths = [[], *([side, f"{side}_middle", f"{side}_end"] for side in ("left", "right"))]
+    allowed = {tuple(path[:depth]) for path in paths for depth in range(4)}
+    with processes.killed("other_paths.py", tmp_path, source):
+        looks = [live.stacks(str(tmp_path)) for _ in range(500)]
+    names = {
+        tuple(call.removeprefix(file) for call in stack.calls if call.startswith(file) and "<module>" not in call)
+        for stacks in looks
+        for stack in stacks
+    }
+    assert len(names) > 1 and names <= allowed
+
+
 class Run:
     """A training of ``STEPS`` steps in which functions run for the first time at known steps."""
 
