@@ -28,7 +28,7 @@ BUDGET: dict[str, int] = {
     "csrc/profile": 1250,
     "csrc/recording": 7400,
     "csrc/streams": 700,
-    "csrc/trace": 9000,
+    "csrc/trace": 9100,
     "docs": 800,
     "pages": 50,
     "python": 100,
