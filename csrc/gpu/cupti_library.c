@@ -3,10 +3,13 @@
 #include "recording/gpu_format.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
-static const char *const libraries[] = {"libcupti.so.13", "libcupti.so.12",
-                                        "libcupti.so"};
+/* The first two are known; others are named as the reason. */
+static const char *const libraries[] = {"libcupti.so.13",   "libcupti.so.12",
+                                        "libcupti.so.14",   "libcupti.so.15",
+                                        "libcupti.so.11.8", "libcupti.so"};
 
 /* Interfaces whose records are known: CUDA 12.4 to 12.9 count them, later ones
  * have 10000 * major + 100 * minor. */
@@ -60,15 +63,24 @@ static const layout layouts[] = {
 /* Offsets in the data of a callback. */
 enum { SITE = 0, CORRELATION = 64, SITE_ENTER = 0 };
 
-static bool
-is_known(uint32_t number)
+/* Fail if the records of an interface are not known. */
+static fd_status
+check_interface(const char *name, uint32_t number, fd_error *error)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    enum { KNOWN = sizeof known / sizeof *known };
+    for (size_t i = 0; i < KNOWN; i++) {
         if (number >= known[i][0] && number <= known[i][1]) {
-            return true;
+            return FD_OK;
         }
     }
-    return false;
+    if (number < known[0][0]) {
+        return fd_fail(error, FD_EINVAL, "%s is older than that of CUDA 12.4",
+                       name);
+    }
+    return fd_fail(error, FD_EINVAL,
+                   "%s of CUDA %u.%u is newer than this version of "
+                   "fastdispatch, which knows CUDA 13.5",
+                   name, number / 10000, number / 100 % 100);
 }
 
 static fd_status
@@ -85,13 +97,11 @@ look_up(fd_cupti *cupti, void *library, const char *name, fd_error *error)
     }
     int result = cupti->version(&cupti->number);
     if (result != FD_CUPTI_SUCCESS) {
-        return fd_fail(error, FD_EINVAL, "%s: error %d", name, result);
+        return fd_fail(error, FD_EINVAL,
+                       "%s: its version is not known (error %d)", name,
+                       result);
     }
-    return is_known(cupti->number)
-             ? FD_OK
-             : fd_fail(error, FD_EINVAL,
-                       "%s: the records of version %u are not known", name,
-                       cupti->number);
+    return check_interface(name, cupti->number, error);
 }
 
 fd_status
@@ -136,8 +146,9 @@ fd_cupti_subscribe(const fd_cupti *cupti, void **subscriber,
     return result;
 }
 
-const char *
-fd_cupti_refusal(int result)
+/* Return why CUPTI refuses; NULL for other errors. */
+static const char *
+refusal_text(int result)
 {
     static const struct {
         int result;
@@ -179,6 +190,77 @@ fd_cupti_listen(const fd_cupti *cupti, void *subscriber)
                                FD_CUPTI_COPIED);
     }
     return count;
+}
+
+static const int kinds[] = {FD_CUPTI_KERNEL, FD_CUPTI_COPY, FD_CUPTI_FILL};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+void
+fd_cupti_disable(const fd_cupti *cupti)
+{
+    for (int i = 0; i < KINDS; i++) {
+        cupti->disable(kinds[i]);
+    }
+}
+
+/* Register buffers and enable records and callbacks. Return CUPTI's error;
+ * `refused` becomes what it refuses. */
+static int
+enable_records(const fd_cupti *cupti, const fd_cupti_functions *functions,
+               void *subscriber, const char **refused)
+{
+    *refused = "buffers for records";
+    int result =
+        cupti->register_buffers(functions->requested, functions->completed);
+    for (int i = 0; i < KINDS && result == FD_CUPTI_SUCCESS; i++) {
+        *refused = "records of kernels";
+        result = cupti->enable(kinds[i]);
+    }
+    if (result == FD_CUPTI_SUCCESS
+        && fd_cupti_listen(cupti, subscriber) == 0) {
+        *refused = "callbacks of launches";
+        result = FD_CUPTI_INVALID;
+    }
+    return result;
+}
+
+static void
+describe_refusal(char problem[FD_PROBLEM], const char *library, int result,
+                 const char *holder, const char *refused)
+{
+    if (result == FD_CUPTI_TAKEN) {
+        snprintf(problem, FD_PROBLEM, "%s is in use by %s", library,
+                 holder[0] != '\0' ? holder : "another tool");
+    }
+    else if (refusal_text(result) != NULL) {
+        snprintf(problem, FD_PROBLEM, "%s: %s", library, refusal_text(result));
+    }
+    else {
+        snprintf(problem, FD_PROBLEM, "%s refuses %s (error %d)", library,
+                 refused, result);
+    }
+}
+
+bool
+fd_cupti_take(const fd_cupti *cupti, const fd_cupti_functions *functions,
+              void **subscriber, char problem[FD_PROBLEM])
+{
+    char holder[64];
+    const char *refused = "a subscription";
+    int result =
+        fd_cupti_subscribe(cupti, subscriber, functions->called, holder);
+    if (result == FD_CUPTI_SUCCESS) {
+        result = enable_records(cupti, functions, *subscriber, &refused);
+        if (result != FD_CUPTI_SUCCESS) {
+            fd_cupti_disable(cupti);
+            cupti->unsubscribe(*subscriber);
+        }
+    }
+    if (result != FD_CUPTI_SUCCESS) {
+        *subscriber = NULL;
+        describe_refusal(problem, cupti->library, result, holder, refused);
+    }
+    return result == FD_CUPTI_SUCCESS;
 }
 
 static uint32_t

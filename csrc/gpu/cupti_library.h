@@ -15,6 +15,7 @@
 
 enum {
     FD_CUPTI_SUCCESS = 0,
+    FD_CUPTI_INVALID = 1,  /* invalid parameter */
     FD_CUPTI_REFUSED = 35, /* insufficient privileges */
     FD_CUPTI_TAKEN = 39    /* another tool is subscribed */
 };
@@ -74,8 +75,22 @@ fd_status fd_cupti_find(fd_cupti *cupti, fd_error *error);
 int fd_cupti_subscribe(const fd_cupti *cupti, void **subscriber,
                        fd_cupti_called *called, char holder[64]);
 
-/* Return why CUPTI refuses; NULL for other errors. */
-const char *fd_cupti_refusal(int result);
+/* What CUPTI calls: at launches, to get a buffer, and with a full one. */
+typedef struct fd_cupti_functions {
+    fd_cupti_called *called;
+    fd_cupti_requested *requested;
+    fd_cupti_completed *completed;
+} fd_cupti_functions;
+
+enum { FD_PROBLEM = 160 }; /* size of a sentence */
+
+/* Subscribe, and enable records and callbacks. If CUPTI refuses any of it,
+ * undo it, set `problem` to a sentence without a full stop, and return false. */
+bool fd_cupti_take(const fd_cupti *cupti, const fd_cupti_functions *functions,
+                   void **subscriber, char problem[FD_PROBLEM]);
+
+/* Disable the records. */
+void fd_cupti_disable(const fd_cupti *cupti);
 
 /* Enable the callbacks of functions that launch (fd_launch_function), and of
  * nodes of CUDA graphs. Return the

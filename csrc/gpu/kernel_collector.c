@@ -16,11 +16,22 @@ enum {
     FIRST_STEPS = 3 /* in which it is not measured when the GPU is busy */
 };
 
-static const int kinds[] = {FD_CUPTI_KERNEL, FD_CUPTI_COPY, FD_CUPTI_FILL};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
 /* CUPTI passes no pointer to the functions for buffers. */
 static fd_kernel_collector of_process;
+
+/* The outermost call of CUDA that this thread is in, and its window; 0: none.
+ * The driver's call inside a runtime's is part of it. */
+static _Thread_local struct {
+    uint32_t id;
+    uint32_t function;
+    uint32_t window;
+} launching;
+
+static bool
+is_launching(const fd_kernel_collector *collector)
+{
+    return launching.id != 0 && launching.window == collector->window;
+}
 
 /* Note which call launched a node into a CUDA graph that is captured; a copy
  * of a node belongs to the same call. */
@@ -36,6 +47,21 @@ note_node(fd_kernel_collector *collector, uint32_t event, const void *resource)
     if (context != 0) {
         fd_graph_nodes_put(&collector->nodes, id, context);
     }
+    if (event == FD_CUPTI_NEW_NODE && is_launching(collector)) {
+        fd_launches_capture(&collector->launches, launching.id);
+    }
+}
+
+static void
+begin_launch(fd_kernel_collector *collector, uint32_t id, uint32_t function)
+{
+    uint64_t now = fd_clock_ticks();
+    fd_launcher launcher = collector->running(now);
+    launcher.function = function;
+    launching.id = id;
+    launching.function = function;
+    launching.window = collector->window;
+    fd_launches_put(&collector->launches, id, launcher, now);
 }
 
 static void
@@ -56,13 +82,16 @@ note_launch(void *user, int domain, uint32_t function, const void *call)
         return;
     }
     if (begins) {
-        uint64_t now = fd_clock_ticks();
-        fd_launcher launcher = collector->running(now);
-        launcher.function = which;
-        fd_launches_put(&collector->launches, id, launcher, now);
+        if (!is_launching(collector)) {
+            begin_launch(collector, id, which);
+        }
+        return;
     }
-    else if (collector->times_calls) {
+    if (collector->times_calls) {
         fd_launches_end(&collector->launches, id, which, fd_clock_ticks());
+    }
+    if (launching.id == id && launching.function == which) {
+        launching.id = 0;
     }
 }
 
@@ -83,6 +112,9 @@ take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size,
     fd_cupti_buffers_fill(&of_process.buffers, buffer, valid);
     sem_post(&of_process.asked);
 }
+
+static const fd_cupti_functions functions = {note_launch, give_buffer,
+                                             take_buffer};
 
 static void
 count_lost(const fd_kernel_collector *collector, uint64_t count)
@@ -147,6 +179,84 @@ settle_figures(fd_kernel_collector *collector, uint64_t now)
     }
 }
 
+/* Names of fd_gpu_use and fd_idle_cause. */
+static const char *const uses[] = {"compute_ns", "communication_ns",
+                                   "copy_ns"};
+static const char *const causes[] = {"host_ns", "end_ns", "launch_ns",
+                                     "wait_ns", "undecided_ns"};
+
+static void
+put_devices(fd_json_writer *w, const fd_busy_time *busy)
+{
+    fd_json_begin_array(w, "devices");
+    for (uint32_t i = 0; i < busy->devices.count; i++) {
+        const fd_busy_device *device = &busy->devices.list[i];
+        fd_json_begin_object(w, NULL);
+        fd_json_put_u64(w, "device", device->device);
+        fd_json_put_u64(w, "window_ns", device->window);
+        for (int use = 0; use < FD_USES; use++) {
+            fd_json_put_u64(w, uses[use], device->busy[use]);
+        }
+        for (int cause = 0; cause < FD_IDLE_CAUSES; cause++) {
+            fd_json_put_u64(w, causes[cause], device->idle[cause]);
+        }
+        fd_json_end_object(w);
+    }
+    fd_json_end_array(w);
+}
+
+/* Note the result so far. */
+static void
+note_collected(fd_kernel_collector *collector)
+{
+    fd_kernel_figures *figures = collector->figures;
+    uint64_t steps = collector->steps;
+    fd_buffer text = {.bytes = NULL};
+    fd_json_writer w = {.to = &text};
+    fd_json_begin_object(&w, NULL);
+    fd_json_put_text(&w, "library", collector->cupti.library);
+    fd_json_put_u64(&w, "version", collector->cupti.number);
+    fd_json_put_u64(&w, "kernels", figures->count);
+    fd_json_put_u64(&w, "ns", figures->ns);
+    fd_json_put_u64(&w, "unknown", collector->unknown);
+    fd_json_put_u64(&w, "busy_steps",
+                    steps > FIRST_STEPS ? steps - FIRST_STEPS : 0);
+    pthread_mutex_lock(&figures->lock);
+    put_devices(&w, &figures->busy);
+    pthread_mutex_unlock(&figures->lock);
+    if (collector->problem[0] != '\0') {
+        fd_json_put_text(&w, "problem", collector->problem);
+    }
+    fd_json_end_object(&w);
+    fd_buffer_bytes(&text, "", 1); /* terminating NUL */
+    if (text.status == FD_OK) {
+        fd_recording_note(figures->recording, "gpu_kernels", text.bytes);
+    }
+    fd_buffer_clear(&text);
+}
+
+/* Note the result when twice the time is divided as at the last note: the
+ * process may be killed. */
+static void
+note_progress(fd_kernel_collector *collector)
+{
+    char number[32];
+    uint64_t divided = 0;
+    const fd_busy_time *busy = &collector->figures->busy;
+    pthread_mutex_lock(&collector->figures->lock);
+    for (uint32_t i = 0; i < busy->devices.count; i++) {
+        divided += busy->devices.list[i].window;
+    }
+    pthread_mutex_unlock(&collector->figures->lock);
+    if (divided > 2 * collector->noted) {
+        collector->noted = divided;
+        snprintf(number, sizeof number, "%llu",
+                 (unsigned long long)collector->steps);
+        note_collected(collector);
+        fd_recording_note(collector->figures->recording, "gpu_steps", number);
+    }
+}
+
 /* Read all full buffers, unless the recording ends without this thread. `now`
  * is when they were asked for. */
 static void
@@ -161,6 +271,7 @@ read_buffers(fd_kernel_collector *collector, uint64_t now)
     }
     if (!collector->stuck) {
         settle_figures(collector, now);
+        note_progress(collector);
     }
     if (collector->state != FD_KERNELS_OFF) {
         fd_cupti_buffers_prepare(&collector->buffers);
@@ -253,6 +364,7 @@ fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
     collector->times_calls = recording->timeline.on;
     collector->unknown = 0;
     collector->steps = 0;
+    collector->noted = 0;
     collector->problem[0] = '\0';
     status = start_thread(collector);
     if (status != FD_OK) {
@@ -266,69 +378,21 @@ fd_kernels_open(fd_kernel_collector **to, fd_recording *recording,
     return FD_OK;
 }
 
-static void
-describe_refusal(char problem[FD_PROBLEM], const char *library, int result,
-                 const char *holder)
-{
-    if (result == FD_CUPTI_TAKEN) {
-        snprintf(problem, FD_PROBLEM, "%s is in use by %s", library,
-                 holder[0] != '\0' ? holder : "another tool");
-    }
-    else if (fd_cupti_refusal(result) != NULL) {
-        snprintf(problem, FD_PROBLEM, "%s: %s", library,
-                 fd_cupti_refusal(result));
-    }
-    else {
-        snprintf(problem, FD_PROBLEM, "%s: error %d", library, result);
-    }
-}
-
 fd_status
 fd_kernels_probe(fd_cupti *cupti, fd_error *error)
 {
-    char holder[64];
     char problem[FD_PROBLEM];
     void *subscriber;
     fd_status status = fd_cupti_find(cupti, error);
     if (status != FD_OK) {
         return status;
     }
-    int result = fd_cupti_subscribe(cupti, &subscriber, note_launch, holder);
-    if (result == FD_CUPTI_SUCCESS) {
-        /* Some devices are refused here only. */
-        result = cupti->enable(FD_CUPTI_KERNEL);
-        if (result == FD_CUPTI_SUCCESS) {
-            cupti->disable(FD_CUPTI_KERNEL);
-        }
-        cupti->unsubscribe(subscriber);
-    }
-    if (result != FD_CUPTI_SUCCESS) {
-        describe_refusal(problem, cupti->library, result, holder);
+    if (!fd_cupti_take(cupti, &functions, &subscriber, problem)) {
         return fd_fail(error, FD_ECONFLICT, "%s", problem);
     }
+    fd_cupti_disable(cupti);
+    cupti->unsubscribe(subscriber);
     return FD_OK;
-}
-
-/* Take CUPTI, or return its error. */
-static int
-take_cupti(fd_kernel_collector *collector, char holder[64])
-{
-    const fd_cupti *cupti = &collector->cupti;
-    int result =
-        fd_cupti_subscribe(cupti, &collector->subscriber, note_launch, holder);
-    if (result != FD_CUPTI_SUCCESS) {
-        collector->subscriber = NULL;
-        return result;
-    }
-    result = cupti->register_buffers(give_buffer, take_buffer);
-    for (int i = 0; i < KINDS && result == FD_CUPTI_SUCCESS; i++) {
-        result = cupti->enable(kinds[i]);
-    }
-    if (result == FD_CUPTI_SUCCESS
-        && fd_cupti_listen(cupti, collector->subscriber) == 0) {
-        result = FD_CUPTI_REFUSED;
-    }
-    return result;
 }
 
 static void
@@ -341,27 +405,29 @@ drop_subscription(fd_kernel_collector *collector)
 }
 
 static void
-disable_kinds(const fd_kernel_collector *collector)
-{
-    for (int i = 0; i < KINDS; i++) {
-        collector->cupti.disable(kinds[i]);
-    }
-}
-
-static void
 count_unfinished(const fd_kernel_collector *collector)
 {
     fd_file_add(&collector->figures->recording->file, FD_COUNT_GPU_UNFINISHED,
                 fd_launches_pending(&collector->launches));
 }
 
+/* The own thread may read it. */
+static void
+set_problem(fd_kernel_collector *collector, const char *problem)
+{
+    pthread_mutex_lock(&collector->reading);
+    snprintf(collector->problem, FD_PROBLEM, "%s", problem);
+    pthread_mutex_unlock(&collector->reading);
+}
+
 bool
 fd_kernels_start(fd_kernel_collector *collector, bool taken, int idle_device)
 {
-    char holder[64];
+    char problem[FD_PROBLEM];
     if (taken) {
-        describe_refusal(collector->problem, collector->cupti.library,
-                         FD_CUPTI_TAKEN, "torch.profiler");
+        snprintf(problem, FD_PROBLEM, "%s is in use by torch.profiler",
+                 collector->cupti.library);
+        set_problem(collector, problem);
         return false;
     }
     bool drains = collector->state == FD_KERNELS_DRAINING;
@@ -373,17 +439,12 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken, int idle_device)
     fd_launches_begin(&collector->launches, drains);
     pthread_mutex_unlock(&collector->reading);
     /* Before the first callback. */
+    collector->window++;
     collector->state = FD_KERNELS_ON;
-    int result = take_cupti(collector, holder);
-    if (result != FD_CUPTI_SUCCESS) {
-        bool refused = collector->subscriber == NULL;
-        drop_subscription(collector);
-        if (!refused) {
-            disable_kinds(collector);
-        }
+    if (!fd_cupti_take(&collector->cupti, &functions, &collector->subscriber,
+                       problem)) {
+        set_problem(collector, problem);
         collector->state = FD_KERNELS_OFF;
-        describe_refusal(collector->problem, collector->cupti.library, result,
-                         holder);
         return false;
     }
     fd_kernel_figures_begin(collector->figures, idle_device);
@@ -423,7 +484,7 @@ give_back(fd_kernel_collector *collector, bool taken)
         && fd_cupti_subscribe(&collector->cupti, &collector->subscriber,
                               note_launch, holder)
                == FD_CUPTI_SUCCESS) {
-        disable_kinds(collector);
+        fd_cupti_disable(&collector->cupti);
         drop_subscription(collector);
     }
     collector->subscriber = NULL;
@@ -493,59 +554,6 @@ end_thread(fd_kernel_collector *collector)
         pthread_mutex_unlock(&collector->reading);
         pthread_detach(collector->thread);
     }
-}
-
-/* Names of fd_gpu_use and fd_idle_cause. */
-static const char *const uses[] = {"compute_ns", "communication_ns",
-                                   "copy_ns"};
-static const char *const causes[] = {"host_ns", "end_ns", "launch_ns",
-                                     "wait_ns", "undecided_ns"};
-
-static void
-put_devices(fd_json_writer *w, const fd_busy_time *busy)
-{
-    fd_json_begin_array(w, "devices");
-    for (uint32_t i = 0; i < busy->devices.count; i++) {
-        const fd_busy_device *device = &busy->devices.list[i];
-        fd_json_begin_object(w, NULL);
-        fd_json_put_u64(w, "device", device->device);
-        fd_json_put_u64(w, "window_ns", device->window);
-        for (int use = 0; use < FD_USES; use++) {
-            fd_json_put_u64(w, uses[use], device->busy[use]);
-        }
-        for (int cause = 0; cause < FD_IDLE_CAUSES; cause++) {
-            fd_json_put_u64(w, causes[cause], device->idle[cause]);
-        }
-        fd_json_end_object(w);
-    }
-    fd_json_end_array(w);
-}
-
-static void
-note_collected(const fd_kernel_collector *collector)
-{
-    const fd_kernel_figures *figures = collector->figures;
-    fd_buffer text = {.bytes = NULL};
-    fd_json_writer w = {.to = &text};
-    fd_json_begin_object(&w, NULL);
-    fd_json_put_text(&w, "library", collector->cupti.library);
-    fd_json_put_u64(&w, "version", collector->cupti.number);
-    fd_json_put_u64(&w, "kernels", figures->count);
-    fd_json_put_u64(&w, "ns", figures->ns);
-    fd_json_put_u64(&w, "unknown", collector->unknown);
-    fd_json_put_u64(
-        &w, "busy_steps",
-        collector->steps > FIRST_STEPS ? collector->steps - FIRST_STEPS : 0);
-    put_devices(&w, &figures->busy);
-    if (collector->problem[0] != '\0') {
-        fd_json_put_text(&w, "problem", collector->problem);
-    }
-    fd_json_end_object(&w);
-    fd_buffer_bytes(&text, "", 1); /* terminating NUL */
-    if (text.status == FD_OK) {
-        fd_recording_note(figures->recording, "gpu_kernels", text.bytes);
-    }
-    fd_buffer_clear(&text);
 }
 
 /* Count lost records: those that CUPTI had no memory for, and those in the

@@ -25,8 +25,6 @@
 
 #include <semaphore.h>
 
-enum { FD_PROBLEM = 160 }; /* size of a sentence */
-
 typedef enum fd_kernels_state {
     FD_KERNELS_OFF,
     FD_KERNELS_ON,      /* a recorded step runs */
@@ -43,14 +41,16 @@ typedef struct fd_kernel_collector {
     bool times_calls;  /* for the timeline: how long a call of CUDA takes */
     void *subscriber;  /* NULL: not subscribed */
     _Atomic int state; /* fd_kernels_state */
-    uint64_t paused;   /* tick of the end of the window */
+    _Atomic uint32_t window; /* number of windows that have begun */
+    uint64_t paused;         /* tick of the end of the window */
     fd_launch_ring launches;
     fd_graph_nodes nodes;
     fd_cupti_buffers buffers;
     fd_kernel_figures *figures; /* owned; NULL between recordings */
     char problem[FD_PROBLEM];   /* why there are no kernels; "": none */
     uint64_t unknown;           /* kernels of windows without a launch */
-    uint64_t steps;             /* that were collected */
+    _Atomic uint64_t steps;     /* that were collected */
+    uint64_t noted; /* ns that were divided at the last note of the result */
     /* The own thread, and what others have asked it for. */
     pthread_t thread;
     pthread_mutex_t reading; /* held while it uses the figures */

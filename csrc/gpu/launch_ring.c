@@ -76,6 +76,17 @@ fd_launches_end(fd_launch_ring *ring, uint32_t correlation, uint32_t function,
     }
 }
 
+void
+fd_launches_capture(fd_launch_ring *ring, uint32_t correlation)
+{
+    fd_launch *launch = &ring->list[correlation % FD_LAUNCHES];
+    uint64_t word = atomic_load_explicit(&launch->word, memory_order_acquire);
+    if (word >> 32 == correlation && (word & SEEN) == 0
+        && atomic_compare_exchange_strong(&launch->word, &word, word | SEEN)) {
+        ring->seen++;
+    }
+}
+
 static bool
 is_between(uint32_t first, uint32_t id, uint32_t last)
 {

@@ -45,8 +45,7 @@ typedef struct fd_launch_ring {
     uint32_t settled; /* all launches up to this id were seen or given up;
                          of the reader */
     _Atomic uint32_t latest_seen; /* highest id of a record that was found */
-    _Atomic uint64_t seen; /* launches whose kernel was seen; only the reader
-                              adds to it */
+    _Atomic uint64_t seen;        /* launches that are not waited for */
     fd_launch list[FD_LAUNCHES];
 } fd_launch_ring;
 
@@ -62,6 +61,9 @@ void fd_launches_put(fd_launch_ring *ring, uint32_t correlation,
 /* Note the tick at which the function that launched has returned. */
 void fd_launches_end(fd_launch_ring *ring, uint32_t correlation,
                      uint32_t function, uint64_t tick);
+
+/* No kernel of this launch will come: it was captured into a graph. */
+void fd_launches_capture(fd_launch_ring *ring, uint32_t correlation);
 
 /* Whether the launch of a record is known. */
 typedef enum fd_launch_state {

@@ -8,7 +8,8 @@ typedef struct launch_function {
 
 /* Both forms: for the default stream of the process, and of the thread. A
  * launch by the runtime calls the driver with the same correlation id, so
- * kernels need the driver's functions only. */
+ * kernels need the driver's functions only. Copies and fills by the runtime
+ * need not call those of the driver, which programs call, too. */
 #define BOTH(domain, plain, thread, name) \
     {domain, plain, name}, \
     { \
@@ -35,6 +36,22 @@ static const launch_function functions[] = {
     BOTH(FD_CUDA_RUNTIME, 49, 233, "cudaMemset"),
     BOTH(FD_CUDA_RUNTIME, 51, 235, "cudaMemsetAsync"),
     BOTH(FD_CUDA_RUNTIME, 52, 236, "cudaMemset2DAsync"),
+    BOTH(FD_CUDA_DRIVER, 305, 408, "cuMemcpy"),
+    BOTH(FD_CUDA_DRIVER, 306, 418, "cuMemcpyAsync"),
+    BOTH(FD_CUDA_DRIVER, 276, 397, "cuMemcpyHtoD"),
+    BOTH(FD_CUDA_DRIVER, 277, 421, "cuMemcpyHtoDAsync"),
+    BOTH(FD_CUDA_DRIVER, 278, 398, "cuMemcpyDtoH"),
+    BOTH(FD_CUDA_DRIVER, 279, 422, "cuMemcpyDtoHAsync"),
+    BOTH(FD_CUDA_DRIVER, 280, 399, "cuMemcpyDtoD"),
+    BOTH(FD_CUDA_DRIVER, 281, 423, "cuMemcpyDtoDAsync"),
+    BOTH(FD_CUDA_DRIVER, 289, 424, "cuMemcpy2DAsync"),
+    BOTH(FD_CUDA_DRIVER, 291, 425, "cuMemcpy3DAsync"),
+    BOTH(FD_CUDA_DRIVER, 319, 426, "cuMemcpyPeerAsync"),
+    BOTH(FD_CUDA_DRIVER, 249, 411, "cuMemsetD8"),
+    BOTH(FD_CUDA_DRIVER, 251, 413, "cuMemsetD32"),
+    BOTH(FD_CUDA_DRIVER, 216, 428, "cuMemsetD8Async"),
+    BOTH(FD_CUDA_DRIVER, 218, 429, "cuMemsetD16Async"),
+    BOTH(FD_CUDA_DRIVER, 220, 430, "cuMemsetD32Async"),
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

@@ -29,6 +29,8 @@ STEPS = 24
 SLICES = 400
 TINY = 10_000
 SLEEP = 0.06
+LAUNCHES = 500
+CYCLES = 16_000_000  #: 8 to 10 ms
 
 
 @dataclass
@@ -167,6 +169,39 @@ def unfused(device: str, fault: bool) -> Step:
     return work.step
 
 
+#: A kernel that runs for a number of cycles. Its name is that of one of NCCL, which needs several GPUs.
+_COLLECTIVE = """
+extern "C" __global__ void ncclDevKernel_Planted(int cycles) {
+    long long begin = clock64();
+    while (clock64() - begin < cycles) {}
+}
+"""
+
+
+def communicates(device: str, fault: bool) -> Step:
+    """A collective after the step; without the fault beside it, on another stream."""
+    work = Work(device)
+    if device == "cpu":
+        return work.step
+    collective = torch.cuda._compile_kernel(_COLLECTIVE, "ncclDevKernel_Planted")
+    main = torch.cuda.current_stream()
+    side = main if fault else torch.cuda.Stream()
+
+    def all_reduce() -> None:
+        with torch.cuda.stream(side):
+            collective(args=[CYCLES])
+
+    def step() -> None:
+        if not fault:
+            all_reduce()
+        work.step()
+        if fault:
+            all_reduce()
+        main.wait_stream(side)
+
+    return step
+
+
 #: Program and accepted first findings.
 FAULTS: tuple[tuple[Callable[[str, bool], Step], set[str]], ...] = (
     (reads, {"host-sync"}),
@@ -178,20 +213,23 @@ FAULTS: tuple[tuple[Callable[[str, bool], Step], set[str]], ...] = (
     (float64, {"double-precision"}),
     (no_autocast, {"single-precision"}),
     (unfused, {"unfused-optimizer"}),
+    (communicates, {"exposed-comm"}),
 )
 
 
-def recorded(name: str, step: Step, steps: int) -> fastdispatch.Trace:
-    """Record calls of a step into ``FOLDER/name``, and leave the report and the findings beside it."""
+def recorded(name: str, step: Step, steps: int) -> tuple[fastdispatch.Trace, list[str]]:
+    """Record calls of a step into ``FOLDER/name``, and leave the report and the findings beside it. Return the ids of
+    the findings, too."""
     out = FOLDER / name
     with fastdispatch.CallGraph(str(out), steps="all") as graph:
         for _ in range(steps):
             step()
             graph.step()
     trace = fastdispatch.load(out)
-    (FOLDER / f"{name}.report.txt").write_text(str(report(trace, ReportOptions(top=20))))
-    (FOLDER / f"{name}.findings.txt").write_text(str(fastdispatch.findings(out)))
-    return trace
+    (FOLDER / f"{name}.report.json").write_text(json.dumps(report(trace, ReportOptions(top=20)).as_json(), indent=1))
+    found = fastdispatch.findings(out)
+    (FOLDER / f"{name}.findings.txt").write_text(str(found))
+    return trace, [each.id for each in found.findings]
 
 
 def planted_faults(device: str) -> str:
@@ -200,8 +238,7 @@ def planted_faults(device: str) -> str:
     for make, ids in FAULTS:
         for fault in (True, False):
             name = f"{make.__name__}-{'fault' if fault else 'twin'}"
-            recorded(name, make(device, fault), STEPS)
-            found = [each.id for each in fastdispatch.findings(FOLDER / name).findings]
+            _, found = recorded(name, make(device, fault), STEPS)
             if fault and (not found or found[0] not in ids):
                 wrong.append(f"{name}: {found[:3]}, not {sorted(ids)}")
             elif not fault and set(found) & about_gpu:
@@ -228,7 +265,7 @@ def planted_idle_time(device: str) -> str:
         torch.cuda.synchronize()
         nap()
 
-    trace = recorded("idle", step, STEPS)
+    trace, _ = recorded("idle", step, STEPS)
     known = trace.ranks[0]["meta"]["gpu_kernels"]
     (one,) = known["devices"]
     parts = sum(value for name, value in one.items() if name not in ("device", "window_ns"))
@@ -253,6 +290,12 @@ def _default(steps: int) -> Iterator[Step]:
 
 
 @contextmanager
+def _every_second(steps: int) -> Iterator[Step]:
+    with fastdispatch.CallGraph(None, schedule=lambda step: 2 * (step % 2)) as graph:
+        yield graph.step
+
+
+@contextmanager
 def _all(steps: int) -> Iterator[Step]:
     with fastdispatch.CallGraph(None, steps="all") as graph:
         yield graph.step
@@ -264,12 +307,18 @@ def _profiler(steps: int) -> Iterator[Step]:
         yield lambda: None
 
 
-#: torch.profiler is last: it may keep CUPTI after its first use.
-SIDES = {"untraced": _untraced, "default": _default, 'steps="all"': _all, "torch.profiler": _profiler}
+#: torch.profiler is last: it keeps CUPTI after its first use.
+SIDES = {
+    "untraced": _untraced,
+    "default": _default,
+    "recorded step": _every_second,
+    'steps="all"': _all,
+    "torch.profiler": _profiler,
+}
 
 
 def _step_time(work: Step, side: str, steps: int) -> float:
-    """Return the median time of a step, with all of its kernels."""
+    """Return the median time of a step, with all of its kernels; of those that are recorded if they are few."""
     times = []
     with SIDES[side](steps) as end:
         for _ in range(steps + 4):
@@ -278,7 +327,40 @@ def _step_time(work: Step, side: str, steps: int) -> float:
             torch.cuda.synchronize()
             end()
             times.append(time.perf_counter() - begin)
-    return statistics.median(times[4:])
+    return statistics.median(times[5::2] if side == "recorded step" else times[4:])
+
+
+def _prices(device: str) -> dict[str, float]:
+    """Return the host time in ns that kernels add to a launch, by kind: recorded with them and without."""
+    if device == "cpu":
+        return {}
+    small = torch.zeros(64, device=device)
+    other = small.clone()
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    small.add_(1)  # loads the kernel
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, stream=side):
+        small.add_(1)
+    calls = {
+        "a launch": lambda: small.add_(1),
+        "a copy": lambda: other.copy_(small),
+        "a graph launch": graph.replay,
+    }
+    return {kind: max(_price(call, "kernels") - _price(call, "off"), 0.0) for kind, call in calls.items()}
+
+
+def _price(call: Step, gpu: str) -> float:
+    """Return the median time of a launch in a recorded step, ns; the GPU is not waited for."""
+    times = []
+    with fastdispatch.CallGraph(None, steps="all", gpu=gpu) as graph:
+        for _ in range(9):
+            begin = time.perf_counter()
+            for _ in range(LAUNCHES):
+                call()
+            times.append((time.perf_counter() - begin) / LAUNCHES)
+            torch.cuda.synchronize()
+            graph.step()
+    return 1e9 * statistics.median(times[2:])
 
 
 def costs_of_steps(device: str) -> str:
@@ -290,30 +372,34 @@ def costs_of_steps(device: str) -> str:
 
 
 def costs(device: str) -> str:
-    """Steps with and without the recorder, alternating: rows for docs/concepts/overhead.md, and the price of a
-    kernel."""
+    """Steps with and without the recorder, alternating: rows for docs/concepts/overhead.md, and the price of a kernel.
+    torch.profiler comes last."""
     from tests.gpu.checks import SMALL, Training
 
     large, tiny = Work(device), Training(device, SMALL, 2)
-    lines, figures = [], {}
-    for name, work, rounds in (("large", large.step, 3), ("tiny", tiny.step, 5)):
+    programs = {"large": (large.step, 3), "tiny": (tiny.step, 5)}
+    times: dict[str, dict[str, list[float]]] = {name: {side: [] for side in SIDES} for name in programs}
+    for name, (work, rounds) in programs.items():
         for _ in range(3):
             work()
-        times: dict[str, list[float]] = {side: [] for side in SIDES}
         for _ in range(rounds):
-            for side in ("untraced", "default", 'steps="all"'):
-                times[side].append(_step_time(work, side, 12))
-        times["torch.profiler"] = [_step_time(work, "torch.profiler", 12) for _ in range(rounds)]
-        base = statistics.median(times["untraced"])
-        figures[name] = times
-        for side, found in times.items():
-            ratios = sorted(each / base for each in found)
-            middle = statistics.median(ratios)
-            lines.append(f"| GPU, {name} step: {side} | {1e3 * base * middle:.2f} ms | {middle:.3f} |")
-    trace = recorded("tiny", tiny.step, 12)
+            for side in list(SIDES)[:-1]:
+                times[name][side].append(_step_time(work, side, 12))
+    trace, _ = recorded("tiny", tiny.step, 12)
     kernels = sum(trace.contexts["gpu_calls"]) / 12
-    price = 1e9 * (statistics.median(figures["tiny"]['steps="all"']) - statistics.median(figures["tiny"]["untraced"]))
+    prices = _prices(device)
+    for name, (work, rounds) in programs.items():
+        times[name]["torch.profiler"] = [_step_time(work, "torch.profiler", 12) for _ in range(rounds)]
+    lines = []
+    for name, found in times.items():
+        base = statistics.median(found["untraced"])
+        for side, each in found.items():
+            middle = statistics.median(each)
+            lines.append(f"| GPU, {name} step: {side} | {1e3 * middle:.2f} ms | {middle / base:.3f} |")
+    tiny_steps = times["tiny"]
+    price = 1e9 * (statistics.median(tiny_steps['steps="all"']) - statistics.median(tiny_steps["untraced"]))
     lines.append(f"| GPU, a kernel of a recorded tiny step, everything on | {price / max(kernels, 1):.0f} ns | |")
+    lines += [f"| GPU, {kind}: CUPTI alone | {ns:.0f} ns | |" for kind, ns in prices.items()]
     (FOLDER / "costs.md").write_text("\n".join(lines) + "\n")
-    (FOLDER / "costs.json").write_text(json.dumps(figures))
+    (FOLDER / "costs.json").write_text(json.dumps({"steps": times, "prices": prices, "kernels": kernels}))
     return "\n" + "\n".join(lines)

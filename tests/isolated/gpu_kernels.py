@@ -90,6 +90,8 @@ REFUSALS = {
     "mig": (b"cuptiActivityEnable", 43),
     "no_buffers": (b"cuptiActivityRegisterCallbacks", 7),
 }
+#: Versions of CUPTI with other records.
+VERSIONS = {"old": 21, "new": 140100}
 PROGRAMS = ("eager", "compiled", "graph")
 RECORDS = Path(__file__).parent.parent / "standin" / "records"
 
@@ -273,7 +275,7 @@ RUNS = {
     "others": (others_in_a_layer, {"steps": "all", "measure": "flops"}),
     "threads": (threads, {"steps": "all"}),
     "fork": (fork, {"steps": "all"}),
-    **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", "old", *REFUSALS)},
+    **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", *VERSIONS, *REFUSALS)},
     **{name: (replay(name), {"steps": "all"}) for name in PROGRAMS},
     **{f"{name}_timeline": (replay(name, today=True), {"steps": "all", "timeline": True}) for name in PROGRAMS},
 }
@@ -284,18 +286,19 @@ def record(name: str) -> dict[str, object]:
     cupti.standin_cupti_reset()
     if name == "held":
         cupti.standin_cupti_hold(b"Nsight Systems")
-    elif name == "old":
-        cupti.standin_cupti_version(21)
+    elif name in VERSIONS:
+        cupti.standin_cupti_version(VERSIONS[name])
     elif name in REFUSALS:
         cupti.standin_cupti_fail(*REFUSALS[name])
     (check,) = [each for each in doctor.checks(Path(out)) if each.id == "gpu"]
+    registered = cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks")
     with fastdispatch.CallGraph(f"{out}/{name}", **options) as graph:
         run(graph)
     return {
         "kinds": cupti.standin_cupti_kinds(),
         "flushes": cupti.standin_cupti_calls(b"cuptiActivityFlushAll"),
         "doctor": check.text,
-        "windows": cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks"),
+        "windows": cupti.standin_cupti_calls(b"cuptiActivityRegisterCallbacks") - registered,
     }
 
 

@@ -229,6 +229,18 @@ callback_of(int domain, uint32_t function)
     return called;
 }
 
+/* The begin or the end of a call. */
+static void
+report_call(int domain, uint32_t function, uint32_t correlation, bool ends)
+{
+    uint8_t data[72] = {ends};
+    memcpy(data + 64, &correlation, sizeof correlation);
+    callback *called = callback_of(domain, function);
+    if (called != NULL) {
+        called(NULL, domain, function, data);
+    }
+}
+
 void
 standin_cupti_node(uint64_t node, uint64_t original)
 {
@@ -236,8 +248,15 @@ standin_cupti_node(uint64_t node, uint64_t original)
     const void *resource[3] = {NULL, NULL, description};
     uint32_t event = original == 0 ? 13 : 20;
     callback *called = callback_of(3, event);
+    uint32_t correlation = original == 0 ? state.correlation++ : 0;
+    if (correlation != 0) {
+        report_call(1, 307, correlation, false);
+    }
     if (called != NULL) {
         called(NULL, 3, event, resource);
+    }
+    if (correlation != 0) {
+        report_call(1, 307, correlation, true);
     }
 }
 
@@ -251,14 +270,17 @@ cuptiGetGraphNodeId(const void *node, uint64_t *id)
 void
 standin_cupti_call(int domain, uint32_t function, uint32_t correlation)
 {
-    uint8_t data[72] = {0};
-    memcpy(data + 64, &correlation, sizeof correlation);
-    callback *called = callback_of(domain, function);
-    if (called != NULL) {
-        called(NULL, domain, function, data);
-        data[0] = 1; /* the end of the call */
-        called(NULL, domain, function, data);
-    }
+    report_call(domain, function, correlation, false);
+    report_call(domain, function, correlation, true);
+}
+
+void
+standin_cupti_nested(uint32_t function, uint32_t correlation,
+                     uint32_t of_driver, uint32_t inner)
+{
+    report_call(2, function, correlation, false);
+    standin_cupti_call(1, of_driver, inner);
+    report_call(2, function, correlation, true);
 }
 
 static void

@@ -28,8 +28,12 @@ void standin_cupti_tear(void);
 /* A call of the program: the callback of this function, if it is enabled. */
 void standin_cupti_call(int domain, uint32_t function, uint32_t correlation);
 
-/* A new node of a CUDA graph, or a copy of `original`, if that is not 0. The
- * ids are those of the nodes. */
+/* A call of the runtime that calls a function of the driver. */
+void standin_cupti_nested(uint32_t function, uint32_t correlation,
+                          uint32_t of_driver, uint32_t inner);
+
+/* A new node of a CUDA graph, by a launch that is captured, or a copy of
+ * `original`, if that is not 0. The ids are those of the nodes. */
 void standin_cupti_node(uint64_t node, uint64_t original);
 
 /* Launch a kernel on a thread of this name that has no Python code. */

@@ -121,6 +121,8 @@ does_not_wait_for_captured_launches(void)
     CHECK(fd_kernels_start(collector, false, -1));
     standin_cupti_call(FD_CUDA_DRIVER, 307, 1);
     standin_cupti_next(2);
+    standin_cupti_node(11, 0); /* known to be captured */
+    EQUAL(fd_launches_pending(&collector->launches), 1);
     standin_cupti_launch("last", 30, 0);
     fd_kernels_pause(collector, false);
     CHECK(!fd_kernels_wait(collector, 1000));
@@ -228,7 +230,8 @@ errors_are_described(void)
     COLLECTOR(collector, f);
     standin_cupti_fail("cuptiSubscribe_v2", 9);
     CHECK(!fd_kernels_start(collector, false, -1));
-    SAME(collector->problem, "libcupti.so.13: error 9");
+    SAME(collector->problem,
+         "libcupti.so.13 refuses a subscription (error 9)");
     standin_cupti_fail("cuptiSubscribe_v2", 0);
     standin_cupti_fail("cuptiActivityEnable", FD_CUPTI_REFUSED);
     CHECK(!fd_kernels_start(collector, false, -1));
@@ -237,7 +240,14 @@ errors_are_described(void)
     standin_cupti_fail("cuptiActivityEnable", 0);
     standin_cupti_fail("cuptiActivityRegisterCallbacks", 1);
     CHECK(!fd_kernels_start(collector, false, -1));
+    SAME(collector->problem,
+         "libcupti.so.13 refuses buffers for records (error 1)");
     EQUAL(standin_cupti_kinds(), 0);
+    standin_cupti_fail("cuptiActivityRegisterCallbacks", 0);
+    standin_cupti_fail("cuptiEnableCallback", 1);
+    CHECK(!fd_kernels_start(collector, false, -1));
+    SAME(collector->problem,
+         "libcupti.so.13 refuses callbacks of launches (error 1)");
 }
 
 /* A forked child does not have the reading thread and must not use CUPTI. */
@@ -265,6 +275,21 @@ a_child_closes_nothing(void)
     EQUAL(record(&f, 0)->ns, 30);
 }
 
+/* Copies by the driver are launches, unless the runtime makes them. */
+static void
+counts_nested_calls_once(void)
+{
+    enum { COPY_BY_RUNTIME = 41, COPY_BY_DRIVER = 277 };
+    COLLECTOR(collector, f);
+    CHECK(fd_kernels_start(collector, false, -1));
+    standin_cupti_nested(COPY_BY_RUNTIME, 5, COPY_BY_DRIVER, 6);
+    EQUAL(fd_launches_pending(&collector->launches), 1);
+    standin_cupti_call(FD_CUDA_DRIVER, COPY_BY_DRIVER, 7);
+    EQUAL(fd_launches_pending(&collector->launches), 2);
+    fd_kernels_close(collector, false);
+    EQUAL(header_of(&f)->counters[FD_COUNT_GPU_UNFINISHED], 2);
+}
+
 /* The probe names the holder, and leaves no subscription. */
 static void
 probes_the_library(void)
@@ -285,5 +310,5 @@ RUN(ONCE(collects_a_window), ONCE(collects_late_records),
     ONCE(counts_what_is_missing), ONCE(does_not_wait_for_captured_launches),
     ONCE(survives_damage), ONCE(leaves_other_tools_alone),
     ONCE(gives_way_to_a_profiler), ONCE(late_calls_are_harmless),
-    ONCE(errors_are_described), ONCE(probes_the_library),
-    ONCE(a_child_closes_nothing))
+    ONCE(errors_are_described), ONCE(counts_nested_calls_once),
+    ONCE(probes_the_library), ONCE(a_child_closes_nothing))

@@ -31,7 +31,7 @@ def test_the_checks_on_the_stand_in(tmp_path: Path) -> None:
     names = ("forms_of_gpu", "results_unchanged", "memory_stays_level", "timeline_of_a_training", "programs_of_faults")
     assert printed[:5] == [f"passed  {name}" for name in names], done.stdout + done.stderr
     rows = (tmp_path / "costs.md").read_text().splitlines()
-    assert len(rows) == 9 and all(row.startswith("| GPU, ") and row.endswith(" |") for row in rows)
+    assert len(rows) == 11 and all(row.startswith("| GPU, ") and row.endswith(" |") for row in rows)
     assert printed[5:] == ["FAILED  broken: A check that fails."] and done.returncode == 1
     assert "GPU 0 stream 0: a slice ends after the one around it" in done.stdout
 

@@ -200,6 +200,7 @@ def test_kernels_of_a_graph_are_those_of_the_lines_that_captured_it(runs: Runs) 
     run = runs("captured")
     plain = runs("graph").kernels()
     assert run.kernels() == plain
+    assert run.losses == {}  # captured launches have no kernel
     found = {}
     for row, kind in enumerate(run.kinds):
         if kind == "kernel":
@@ -237,11 +238,16 @@ def test_another_tool_holds_cupti(runs: Runs) -> None:
     [
         ("held", "libcupti.so.13 is in use by Nsight Systems: GPU times are those of modules"),
         ("profile", "libcupti.so.13 is in use by torch.profiler: kernels of some steps are missing"),
-        ("old", "libcupti.so.13: the records of version 21 are not known: GPU times are those of modules"),
+        ("old", "libcupti.so.13 is older than that of CUDA 12.4: GPU times are those of modules"),
+        (
+            "new",
+            "libcupti.so.13 of CUDA 14.1 is newer than this version of fastdispatch, which knows CUDA 13.5: GPU times "
+            "are those of modules",
+        ),
         ("denied", "libcupti.so.13: no permission to trace the GPU: GPU times are those of modules"),
         ("no_driver", "libcupti.so.13: it cannot connect to the CUDA driver: GPU times are those of modules"),
         ("mig", "libcupti.so.13: Multi-Instance GPU (MIG) is not supported: GPU times are those of modules"),
-        ("no_buffers", "libcupti.so.13: error 7: GPU times are those of modules"),
+        ("no_buffers", "libcupti.so.13 refuses buffers for records (error 7): GPU times are those of modules"),
     ],
 )
 def test_the_report_says_why_kernels_are_missing(runs: Runs, name: str, line: str) -> None:
@@ -282,7 +288,7 @@ def test_doctor_names_the_library(runs: Runs) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["held", "old", "denied", "no_driver", "mig"])
+@pytest.mark.parametrize("name", ["held", "old", "new", "denied", "no_driver", "mig", "no_buffers"])
 def test_doctor_and_recording_give_the_same_reason(runs: Runs, name: str) -> None:
     run = runs(name)
     problem = run.meta["gpu_kernels"]["problem"]
@@ -304,6 +310,11 @@ def test_a_process_that_ends_loses_no_kernel(tmp_path: Path, end: str, status: i
     assert run.kernels() == {"kernel": (5, 500)}
     assert run.losses == {}
     assert run.rank["state"] == ("killed" if end == "kill" else "stopped")
+    if end == "kill":
+        steps, (device,) = run.meta["gpu_steps"], run.meta["gpu_kernels"]["devices"]
+        assert steps in (4, 5) and run.meta["gpu_kernels"]["busy_steps"] == steps - 3
+        assert sum(device.values()) - device["device"] == 2 * device["window_ns"] > 0
+        assert commands.out("report", tmp_path / "out").startswith("GPU idle ")
 
 
 def test_kernels_are_in_the_timeline(runs: Runs, tmp_path: Path) -> None:
