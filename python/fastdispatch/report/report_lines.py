@@ -217,7 +217,7 @@ def _steps(ranks: Sequence[RankFacts]) -> str:
     number = grouped(min(counts)) if len(counts) == 1 else f"{grouped(min(counts))} to {grouped(max(counts))}"
     run = max(rank.steps_of_run for rank in ranks)
     number += f" of {grouped(run)}" if run > max(counts) else ""
-    return f"{number} step{'' if counts == {1} else 's'} ({rule})"
+    return f"{number} step{'' if number == '1' else 's'} ({rule})"
 
 
 def _states(ranks: Sequence[RankFacts]) -> str:

@@ -369,6 +369,14 @@ def test_the_head_states_the_recording(recording: Path) -> None:
     assert "operators: off (requested)" in text
 
 
+def test_the_head_states_the_recorded_part(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off", steps="1:2") as graph:
+        for _ in range(3):
+            program()
+            graph.step()
+    assert "1 of 3 steps (by step())" in printed(tmp_path, width=None)
+
+
 def test_operators_without_pytorch(tmp_path: Path) -> None:
     command = f"import fastdispatch\nwith fastdispatch.CallGraph({str(tmp_path)!r}): sorted([1], key=lambda x: x)"
     processes.python_program("-c", command)
