@@ -30,6 +30,13 @@ count_of(const fd_memory_use *use)
     return count < use->capacity ? count : use->capacity;
 }
 
+/* Return the sum of a record that its owner may be changing. */
+static uint64_t
+sum_of(const fd_measure *record)
+{
+    return __atomic_load_n(&record->sum, __ATOMIC_RELAXED);
+}
+
 /* Return the KEPT record of an ALLOCATED record, or NULL if there is no
  * space. */
 static fd_measure *
@@ -74,7 +81,7 @@ find_live(fd_memory_use *use, fd_tree *tree, uint32_t count)
         fd_measure *kept = !freed ? record->link == 0 ? NULL : allocated
                                   : kept_of(use, NULL, allocated);
         if (kept != NULL) {
-            kept->now += freed ? -record->sum : record->sum;
+            kept->now += freed ? -sum_of(record) : sum_of(record);
         }
     }
 }
@@ -90,7 +97,7 @@ fd_memory_hold(fd_memory_use *use, uint32_t name)
         fd_measure *record = record_at(use, i);
         if (record != NULL && record->kind == FD_MEASURE_ALLOCATED
             && record->detail == name) {
-            record->now = record->sum;
+            record->now = sum_of(record);
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -99,7 +106,7 @@ fd_memory_hold(fd_memory_use *use, uint32_t name)
             && record->detail == name) {
             fd_measure *allocated =
                 fd_file_record(&use->recording->file, record->link);
-            allocated->now -= record->sum;
+            allocated->now -= sum_of(record);
         }
     }
     atomic_store(&use->holding, false);

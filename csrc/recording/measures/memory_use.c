@@ -118,7 +118,8 @@ list_record(fd_memory_use *use, const fd_measure *record)
     }
 }
 
-/* Add to a record of a device whose latest peak was `peak` before. */
+/* Add to a record of a device whose latest peak was `peak` before. Other
+ * threads may read the sum. */
 static void
 add_bytes(fd_measure *record, uint64_t peak, uint64_t bytes)
 {
@@ -127,7 +128,7 @@ add_bytes(fd_measure *record, uint64_t peak, uint64_t bytes)
         record->mark = peak;
     }
     record->count++;
-    record->sum += bytes;
+    __atomic_store_n(&record->sum, record->sum + bytes, __ATOMIC_RELAXED);
     record->max = bytes > record->max ? bytes : record->max;
 }
 
