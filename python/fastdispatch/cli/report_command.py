@@ -69,7 +69,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--memory",
         action="store_true",
-        help="print the parts and call paths of the peak of memory, and growth (recorded with --measure memory)",
+        help="print who holds memory at the peak or a failed allocation, and growth (recorded with --measure memory)",
     )
     parser.add_argument(
         "--shapes", action="store_true", help="print shapes of operands (recorded with --measure shapes)"

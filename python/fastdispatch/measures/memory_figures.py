@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -158,7 +159,17 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
         if device.refusal is not None:
             device.refusal.step = steps.get(device.device, -1)
             parts.hold(device.refusal, [(of.paths[row], total) for of, row, total in holders if of is device])
+    if not any(path.steps for device in devices.values() for path in device.paths.values()):
+        _forget_steps(devices.values())
     return [devices[name] for name in sorted(devices)], missing
+
+
+def _forget_steps(devices: Iterable[DeviceMemory]) -> None:
+    """Make the steps unknown: none has ended, so the program may have no steps."""
+    for device in devices:
+        device.step = -1
+        if device.refusal is not None:
+            device.refusal.step = -1
 
 
 class _Parts:

@@ -122,6 +122,7 @@ def test_a_leak_is_found_with_its_line(tmp_path: Path) -> None:
     growing = [row for row in report.rows if row.growth]
     assert [(row.growth, row.error, row.operator) for row in growing] == [(LEAK, 0, "aten::zeros")]
     assert (report.growth, report.steps, still.growth) == (LEAK, STEPS, 0)
+    assert report.at_peak.step in (STEPS - 1, STEPS)  # after the last end of a step, the number is the next one
     found, clean = (
         [each for each in fastdispatch.findings(tmp_path / name).findings if each.id == "memory-growth"]
         for name in ("faulty", "clean")
@@ -151,6 +152,7 @@ def test_a_failed_allocation(tmp_path: Path) -> None:
     failed = report.refused
     assert failed is not None and device.refusal is not None
     assert (failed.failures, failed.requested) == (1, 1 << 60)
+    assert failed.step is report.at_peak.step is None  # the program has no steps
     assert failed.where.endswith(":fail") and "torch.empty(1 << 60" in source(failed.line)
     assert sum(failed.parts.values()) == failed.allocated <= report.peak
     weights = 4 * sum(each.numel() for each in Net().parameters())
