@@ -26,7 +26,8 @@ const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
         {"text-id", false, "event",
          "with a pid or tid that is not a whole number below 2^32",
          "Perfetto assigns numbers; so does `timeline merge`"},
-    [FD_FAULT_TIME] = {"time", true, "event", "with a ts that is not a number",
+    [FD_FAULT_TIME] = {"time", true, "event",
+                       "with a ts that is not a number, or too large",
                        "viewers drop such events"},
     [FD_FAULT_NEGATIVE] = {"negative", true, "event", "before time 0",
                            "Perfetto drops such events: shift the file with "
@@ -34,9 +35,10 @@ const fd_fault_text fd_fault_texts[FD_FAULT_KINDS] = {
     [FD_FAULT_FAR] = {"far", false, "event", "far from all others",
                       "a time that was not set, or of another clock: "
                       "`timeline stats` does not count such slices"},
-    [FD_FAULT_DURATION] = {"duration", true, "slice",
-                           "with a dur that is negative or not a number",
-                           "Perfetto drops such slices"},
+    [FD_FAULT_DURATION] =
+        {"duration", true, "slice",
+         "with a dur that is negative, too large or not a number",
+         "Perfetto drops such slices"},
     [FD_FAULT_END_NAME] = {"end-name", true, "slice end",
                            "with a name that differs from the begin",
                            "viewers leave the slice open"},

@@ -68,6 +68,15 @@ has_word(fd_span text, const char *word)
     return false;
 }
 
+static bool
+has_one_of(fd_span text, const char *const *words)
+{
+    while (*words != NULL && !has_word(text, *words)) {
+        words++;
+    }
+    return *words != NULL;
+}
+
 fd_span
 fd_timeline_plain_name(fd_span name)
 {
@@ -115,48 +124,60 @@ fd_timeline_job_type(fd_span name)
     return name;
 }
 
-/* Return whether a kernel belongs to a library that communicates, by its name.
- * Compilers name kernels after everything that is computed in them. */
+/* Return the name of a kernel without templates and parameters. Compilers
+ * name kernels after everything that is computed in them. */
+static fd_span
+kernel_head(fd_span name)
+{
+    static const char nameless[] = "(anonymous namespace)";
+    size_t skipped = sizeof nameless - 1;
+    const char *at = name.from;
+    while (at < name.to && *at != '<') {
+        if (*at == '(') {
+            if ((size_t)(name.to - at) < skipped
+                || memcmp(at, nameless, skipped) != 0) {
+                break;
+            }
+            at += skipped - 1;
+        }
+        at++;
+    }
+    return (fd_span){name.from, at};
+}
+
+/* Return whether a kernel, or an operation of XLA or TensorFlow, belongs to a
+ * library that communicates, by its name. */
 static bool
 is_of_library(fd_span name)
 {
     static const char *const words[] = {"nccl",
                                         "rccl",
-                                        "oneccl",
-                                        "hccl",
+                                        "ccl_",
+                                        "ccl::",
                                         "hcom_",
-                                        "mscclpp",
                                         "msccl",
                                         "nvshmem",
+                                        "deep_ep::",
+                                        "userbuffers",
+                                        "symm_mem",
                                         "all_reduce",
                                         "allreduce",
                                         "all-reduce",
                                         "all_gather",
                                         "allgather",
                                         "all-gather",
-                                        "reduce_scatter",
                                         "reducescatter",
-                                        "all-to-all",
                                         "reduce-scatter",
                                         "all_to_all",
                                         "alltoall",
-                                        "cross_device_reduce",
+                                        "all-to-all",
                                         "collective-permute",
+                                        "reduce_scatter",
+                                        "collective-broadcast",
+                                        "cross_device_reduce",
                                         NULL};
-    const char *const *at = words;
-    if (fd_span_begins(name, "triton_")) {
-        return false;
-    }
-    for (const char *end = name.from; end < name.to; end++) {
-        if (*end == '<' || *end == '(') {
-            name.to = end; /* templates and parameters */
-            break;
-        }
-    }
-    while (*at != NULL && !has_word(name, *at)) {
-        at++;
-    }
-    return *at != NULL;
+    name = kernel_head(name);
+    return !fd_span_begins(name, "triton_") && has_one_of(name, words);
 }
 
 static uint32_t
@@ -280,19 +301,21 @@ static uint32_t
 uncategorized_kind(fd_span name, fd_span args)
 {
     static const char *const operations[] = {
-        "all-reduce", "all-gather",         "reduce-scatter",
-        "all-to-all", "collective-permute", "nccl",
-        NULL};
+        "Collective", "psum",  "ppermute",  "send.",
+        "send-done",  "recv.", "recv-done", NULL};
+    static const char *const cores[] = {"core", "cpu", "mix_", "aiv", NULL};
     fd_span type;
+    if (fd_span_begins(name, "hcom_")) {
+        return FD_IS_KERNEL | FD_IS_COMMUNICATION;
+    }
     if (args.from != NULL && fd_scan_find(args, "Task Type", &type)) {
-        return has_word(type, "core") || has_word(type, "ai_cpu")
-                    || has_word(type, "mix_")
-                 ? FD_IS_KERNEL
+        return has_one_of(type, cores) ? FD_IS_KERNEL
              : has_word(type, "memcpy") || has_word(type, "sdma") ? FD_IS_COPY
                                                                   : 0;
     }
-    return fd_span_begins(name, "hcom_") ? FD_IS_KERNEL | FD_IS_COMMUNICATION
-         : begins_one_of(name, operations)
+    /* A name that begins with "$" is a Python function. */
+    return !fd_span_begins(name, "$")
+                && (begins_one_of(name, operations) || is_of_library(name))
              ? FD_IS_COMMUNICATION | FD_IS_BACKEND
              : 0;
 }

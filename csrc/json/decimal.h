@@ -12,7 +12,7 @@ bool fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to);
 /* Convert a number of microseconds to nanoseconds, rounded down. */
 bool fd_decimal_ns(fd_span number, int64_t *ns);
 
-/* Read a whole number in any form: 7, "7", 7.0, 0.7e1. */
+/* Read a whole number in any form: 7, "7", 7.0, 0.7e1, "0x7". */
 bool fd_decimal_whole(fd_span value, uint64_t *number);
 
 /* Append a thousandth of `value` with three decimals: nanoseconds as

@@ -224,3 +224,38 @@ fd_json_string(fd_span inside, fd_buffer *to)
         }
     }
 }
+
+/* Return the printable character of the escape at `at`, or 0. */
+static char
+plain_character(const char *at, const char *end)
+{
+    if (end - at >= 2 && at[1] == '/') {
+        return '/';
+    }
+    uint32_t value =
+        end - at >= 6 && at[1] == 'u' ? four_digits(at + 2, end) : 0;
+    return value >= ' ' && value <= '~' && value != '"' && value != '\\'
+             ? (char)value
+             : '\0';
+}
+
+void
+fd_json_plain(fd_buffer *text)
+{
+    char *to = text->bytes;
+    const char *at = to;
+    const char *end = to + text->size;
+    while (at < end) {
+        char plain = *at == '\\' ? plain_character(at, end) : '\0';
+        if (plain != '\0') {
+            *to++ = plain;
+            at += at[1] == '/' ? 2 : 6;
+            continue;
+        }
+        if (*at == '\\' && end - at > 1) {
+            *to++ = *at++;
+        }
+        *to++ = *at++;
+    }
+    text->size = (size_t)(to - text->bytes);
+}

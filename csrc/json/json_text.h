@@ -15,4 +15,8 @@ void fd_json_text(fd_buffer *to, const char *json);
  * valid escape is kept. */
 void fd_json_string(fd_span inside, fd_buffer *to);
 
+/* Replace escapes of printable ASCII characters, such as \u003c and \/, by
+ * these characters, in place. The text stays the same JSON value. */
+void fd_json_plain(fd_buffer *text);
+
 #endif

@@ -3,6 +3,7 @@
 #include "et/process_group_table.h"
 #include "events/readers/event_reader.h"
 #include "events/slice_kinds.h"
+#include "events/stats/gpu_facts.h"
 #include "json/decimal.h"
 
 #include <stdio.h>
@@ -23,7 +24,6 @@ typedef enum argument {
     EXTERNAL,
     CORRELATION,
     STREAM,
-    QUEUE,
     DEVICE,
     SOURCE,
     RECORD,
@@ -39,7 +39,6 @@ static const char *const arguments[ARGUMENTS] = {
     [EXTERNAL] = "External id",
     [CORRELATION] = "correlation",
     [STREAM] = "stream",
-    [QUEUE] = "sycl queue",
     [DEVICE] = "device",
     [SOURCE] = "wait_on_stream",
     [RECORD] = "wait_on_cuda_event_record_corr_id",
@@ -56,7 +55,7 @@ span_number(fd_span value)
     return any && found != UINT64_MAX ? found : 0;
 }
 
-/* Parse a small number. A stream can be -1, or a pointer. */
+/* Parse a small number. A stream can be -1. */
 static int32_t
 small_number(fd_span value)
 {
@@ -139,6 +138,7 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
             const fd_span *args, fd_kineto_kernel kernel)
 {
     uint64_t elements;
+    fd_gpu_facts facts;
     const struct {
         fd_span text;
         uint32_t *to;
@@ -149,9 +149,12 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     fd_status status = FD_OK;
     kernel.correlation = span_number(args[CORRELATION]);
     kernel.external = span_number(args[EXTERNAL]);
-    kernel.stream =
-        small_number(args[args[STREAM].from != NULL ? STREAM : QUEUE]);
-    kernel.device = (uint8_t)span_number(args[DEVICE]);
+    fd_gpu_facts_read(event, &facts);
+    /* A stream can be a pointer, or absent. */
+    kernel.stream = facts.stream == FD_NO_STREAM
+                      ? -1
+                      : (int32_t)(facts.stream & INT32_MAX);
+    kernel.device = facts.device == FD_NO_STREAM ? 0 : (uint8_t)facts.device;
     kernel.elements = args[ELEMENTS].from != NULL
                            && fd_span_u64(args[ELEMENTS], &elements)
                            && elements < INT64_MAX / 64

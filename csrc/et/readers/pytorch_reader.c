@@ -205,6 +205,23 @@ read_nodes(reading *r)
     }
 }
 
+/* Go on at the list of nodes after damage in front of it. */
+static bool
+skip_to_nodes(reading *r)
+{
+    static const char *const nodes = "\"nodes\"";
+    uint64_t from = fd_bytes_in_offset(r->in, r->in->at);
+    r->in->at = r->scan.at;
+    if (!fd_bytes_in_find(r->in, &nodes, 1)) {
+        return false;
+    }
+    r->in->at = memmem(r->in->at, (size_t)(r->in->end - r->in->at), nodes,
+                       strlen(nodes));
+    r->et->faults.lost_bytes += fd_bytes_in_offset(r->in, r->in->at) - from;
+    r->first = true;
+    return true;
+}
+
 static fd_status
 read_members(reading *r)
 {
@@ -224,7 +241,10 @@ read_members(reading *r)
         }
         if (result != FD_SCAN_OK) {
             note_damage(r, result, r->scan.at);
-            return FD_OK;
+            if (r->any || !skip_to_nodes(r)) {
+                return r->in->status;
+            }
+            continue;
         }
         r->first = false;
         fd_et_count_repairs(r->et, &r->scan);
@@ -248,9 +268,9 @@ fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
         return FD_ENOMEM;
     }
     if (!r.any) {
-        return fd_fail(error, FD_EFORMAT,
-                       "%s: not an execution trace: it has no \"nodes\"",
-                       path);
+        return fd_fail(
+            error, FD_EFORMAT, "%s: not an execution trace: %s", path,
+            et->faults.lost > 0 ? et->faults.trouble : "it has no \"nodes\"");
     }
     return FD_OK;
 }

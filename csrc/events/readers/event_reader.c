@@ -1,6 +1,7 @@
 #include "events/readers/event_reader.h"
 
 #include "events/readers/chrome_scan.h"
+#include "json/json_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,22 @@ start_step(fd_timeline_reader *r)
     return fd_scan_mark(scan, r->bare ? '[' : '{');
 }
 
+/* Return a text without escapes of printable characters, if it has escapes. */
+static fd_span
+plain_text(fd_timeline_reader *r, fd_span text)
+{
+    fd_buffer *to = &r->repaired;
+    size_t size = fd_span_size(text);
+    if (size == 0 || memchr(text.from, '\\', size) == NULL) {
+        return text;
+    }
+    to->size = 0;
+    fd_scan_copy(&r->scan, text, to);
+    fd_json_plain(to);
+    r->status = to->status != FD_OK ? FD_ENOMEM : r->status;
+    return fd_span_of(to);
+}
+
 /* Read a member or the start of the array of events, which has no value. DONE
  * at the end of the object. */
 static fd_scan_result
@@ -148,6 +165,7 @@ member_step(fd_timeline_reader *r)
     if (result != FD_SCAN_OK) {
         return result;
     }
+    r->key = plain_text(r, r->key);
     if (fd_span_is(r->key, "traceEvents")) {
         if (scan->at == scan->end) {
             return FD_SCAN_CUT;
@@ -405,21 +423,19 @@ next_made(fd_timeline_reader *r)
     return item->key.from != NULL ? FD_TIMELINE_MEMBER : FD_TIMELINE_EVENT;
 }
 
-/* Copy an event that has repairs, with the repairs applied, and scan the copy,
- * so that only the reader handles repairs. */
+/* Copy an event that has escapes or repairs, with the repairs applied, and
+ * scan the copy, so that only the reader handles them. */
 static void
 settle_event(fd_timeline_reader *r)
 {
     uint32_t size =
         (uint32_t)(fd_bytes_in_offset(&r->in, r->in.at) - r->begin);
-    if (r->repairs > 0) {
+    fd_span found = {r->value.from, r->in.at};
+    fd_span text = plain_text(r, found);
+    if (text.from != found.from && r->status == FD_OK) {
         fd_scan scan = {.forgets = true};
-        fd_buffer *text = &r->repaired;
-        text->size = 0;
-        fd_scan_copy(&r->scan, (fd_span){r->value.from, r->in.at}, text);
-        fd_scan_begin(&scan, text->bytes, text->bytes + text->size);
-        if (text->status != FD_OK
-            || fd_chrome_scan(&scan, &r->event, &r->rest) == FD_SCAN_ENOMEM) {
+        fd_scan_begin(&scan, text.from, text.to);
+        if (fd_chrome_scan(&scan, &r->event, &r->rest) == FD_SCAN_ENOMEM) {
             r->status = FD_ENOMEM;
         }
     }

@@ -15,24 +15,23 @@ whole_number(fd_span value)
 void
 fd_gpu_facts_read(const fd_timeline_event *event, fd_gpu_facts *facts)
 {
-    static const char *const names[] = {"correlation", "device",
-                                        "stream",      "sycl queue",
-                                        "Stream Id",   "correlation_id"};
-    fd_span values[sizeof names / sizeof *names];
-    fd_span args = event->args;
-    *facts = (fd_gpu_facts){.correlation = FD_NO_CORRELATION,
-                            .device = FD_NO_STREAM,
-                            .stream = FD_NO_STREAM};
-    if (args.from == NULL
-        || !fd_scan_members(args, names, sizeof names / sizeof *names,
-                            values)) {
-        return;
+    static const char *const names[] = {
+        "correlation", "correlation_id", "device",   "stream",
+        "sycl queue",  "Stream Id",      "l0 queue", "queue"};
+    enum { NAMES = sizeof names / sizeof *names, FIRST_STREAM = 3 };
+    fd_span values[NAMES + 1] = {{NULL, NULL}};
+    if (event->args.from != NULL) {
+        fd_scan_members(event->args, names, NAMES, values);
     }
-    int64_t correlation = whole_number(values[values[0].from != NULL ? 0 : 5]);
-    facts->correlation =
-        correlation >= 0 ? (uint64_t)correlation : FD_NO_CORRELATION;
-    facts->device = whole_number(values[1]);
-    for (size_t i = 2; i < 5 && facts->stream == FD_NO_STREAM; i++) {
+    values[NAMES] = event->tid;
+    int64_t correlation = whole_number(values[values[0].from != NULL ? 0 : 1]);
+    *facts =
+        (fd_gpu_facts){.correlation = correlation >= 0 ? (uint64_t)correlation
+                                                       : FD_NO_CORRELATION,
+                       .device = whole_number(values[2]),
+                       .stream = FD_NO_STREAM};
+    for (size_t i = FIRST_STREAM; i <= NAMES && facts->stream == FD_NO_STREAM;
+         i++) {
         facts->stream = whole_number(values[i]);
     }
 }

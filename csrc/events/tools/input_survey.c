@@ -64,6 +64,11 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
     else if (fd_span_is(key, "coordinates")) {
         fd_span_words(value, survey->coordinates, FD_TIMELINE_NAME);
     }
+    else if (fd_span_is(key, "rank") && !survey->has_rank) {
+        survey->has_rank =
+            fd_decimal_whole(value, &number) && number < FD_TIMELINE_RANKS;
+        survey->rank = survey->has_rank ? (uint32_t)number : 0;
+    }
     else if (fd_span_is(key, "distributedInfo")) {
         fd_span words;
         survey->has_rank =

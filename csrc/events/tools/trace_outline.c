@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHORTEST_STEP = 1000 /* ns */ };
+
 void
 fd_timeline_outline_clear(fd_timeline_outline *outline)
 {
@@ -254,6 +256,8 @@ add_sums(fd_timeline_outline *outline)
         }
         process->rank = (uint32_t)(rank - outline->ranks.list);
         rank->kinds |= sums->kinds;
+        rank->stepping +=
+            outline->files <= 1 && (sums->kinds & FD_IS_STEP) != 0;
         if (rank->steps_of == 0 && (sums->kinds & FD_IS_STEP) != 0) {
             rank->steps_of = i + 1;
         }
@@ -278,7 +282,7 @@ add_sums(fd_timeline_outline *outline)
 /* Make steps of the ranges of a rank that has none. */
 static fd_status
 steps_from_ranges(fd_timeline_outline *outline, fd_timeline_rank *rank,
-                  const fd_timeline_range *list, uint32_t count)
+                  fd_timeline_range *list, uint32_t count)
 {
     const fd_timeline_range *chosen;
     fd_status status = fd_timeline_steps_from_ranges(list, count, rank->first,
@@ -318,7 +322,7 @@ find_ranges(fd_timeline_outline *outline)
     return status;
 }
 
-/* Add a step. One of length 0 was open when the trace ended, or has no end for
+/* Add a step. One of at most 1 us was open when the trace ended, or has no end for
  * another reason: it lasts until the next one or the last slice of its
  * process. */
 static fd_status
@@ -333,7 +337,7 @@ share_step(fd_timeline_outline *outline, fd_timeline_step step)
     if (step.process + 1 != rank->steps_of) {
         return FD_OK; /* another program may number steps differently */
     }
-    if (step.end == step.start) {
+    if (step.end - step.start <= SHORTEST_STEP) {
         rank->open_steps++;
         step.open = true;
         step.end = of->sums.last;
@@ -358,6 +362,7 @@ share_steps(fd_timeline_outline *outline)
 void
 fd_timeline_outline_next(fd_timeline_outline *outline)
 {
+    outline->files++;
     fd_timeline_slices_next(&outline->slices);
 }
 

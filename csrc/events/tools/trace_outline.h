@@ -28,10 +28,11 @@ typedef struct fd_timeline_rank {
     int64_t last;
     uint32_t steps_of; /* index + 1 of the process whose steps are used */
     uint32_t jobs_of;
-    fd_timeline_step_list steps;     /* in order, disjoint; of the host if it
+    uint32_t stepping;           /* processes with steps, in a single file */
+    fd_timeline_step_list steps; /* in order, disjoint; of the host if it
                                       * has any */
-    fd_timeline_step_list gpu_steps; /* as annotated on streams of a GPU */
-    uint32_t open_steps;             /* steps of length 0 */
+    fd_timeline_step_list gpu_steps;     /* as annotated on streams of a GPU */
+    uint32_t open_steps;                 /* steps of at most 1 us */
     char steps_of_name[FD_OUTLINE_NAME]; /* ranges that are the steps, or "":
                                           * they are ProfilerStep#N */
     bool steps_end_there;                /* steps end where these end */
@@ -46,6 +47,7 @@ typedef struct fd_timeline_process_facts {
 
 typedef struct fd_timeline_outline {
     fd_timeline_slices slices;
+    uint32_t files;
     FD_VECTOR(fd_timeline_process_facts) processes;
     fd_timeline_step_list steps;
     uint64_t steps_lost;                 /* steps beyond FD_OUTLINE_STEPS */

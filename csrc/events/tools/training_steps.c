@@ -51,6 +51,27 @@ fd_timeline_ranges_sort(fd_timeline_range *list, uint32_t count)
     }
 }
 
+/* Join steps of optimizers that directly follow each other, as those of several
+ * parameter groups: after a pause that is shorter than the step before, and in
+ * less than half of the mean distance. Return the number of joined ranges. */
+static uint32_t
+join_optimizers(fd_timeline_range *list, uint32_t count)
+{
+    int64_t half = (list[count - 1].end - list->start) / count / 2;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        fd_timeline_range *last = kept > 0 ? &list[kept - 1] : NULL;
+        if (last != NULL && list[i].start - last->end < last->end - last->start
+            && list[i].start - last->start < half) {
+            last->end = list[i].end;
+        }
+        else {
+            list[kept++] = list[i];
+        }
+    }
+    return kept;
+}
+
 /* Return whether ranges follow each other without overlaps, and fill most of
  * the time. */
 static bool
@@ -83,7 +104,7 @@ is_better(const fd_timeline_range *list, uint32_t count,
 }
 
 fd_status
-fd_timeline_steps_from_ranges(const fd_timeline_range *list, uint32_t count,
+fd_timeline_steps_from_ranges(fd_timeline_range *list, uint32_t count,
                               int64_t first, fd_timeline_step_list *steps,
                               const fd_timeline_range **chosen)
 {
@@ -95,10 +116,12 @@ fd_timeline_steps_from_ranges(const fd_timeline_range *list, uint32_t count,
                            && list[next].thread == list[i].thread;
              next++) {
         }
-        if (are_steps(&list[i], next - i)
-            && is_better(&list[i], next - i, *chosen, best_count)) {
+        uint32_t joined =
+            list[i].optimizer ? join_optimizers(&list[i], next - i) : next - i;
+        if (are_steps(&list[i], joined)
+            && is_better(&list[i], joined, *chosen, best_count)) {
             *chosen = &list[i];
-            best_count = next - i;
+            best_count = joined;
         }
     }
     for (uint32_t i = 0; i < best_count && status == FD_OK; i++) {

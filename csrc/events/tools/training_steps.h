@@ -14,7 +14,7 @@ typedef struct fd_timeline_step {
     int64_t end;
     uint32_t process;
     bool gpu;
-    bool open; /* it had length 0: its end is not known */
+    bool open; /* it had at most 1 us: its end is not known */
 } fd_timeline_step;
 
 typedef FD_VECTOR(fd_timeline_step) fd_timeline_step_list;
@@ -42,7 +42,7 @@ void fd_timeline_ranges_sort(fd_timeline_range *list, uint32_t count);
  * end; otherwise they are annotations that follow each other closely. `*chosen`
  * is one of the ranges, or NULL if there are no steps. `first`: start of the
  * first step that ends with an optimizer. */
-fd_status fd_timeline_steps_from_ranges(const fd_timeline_range *list,
+fd_status fd_timeline_steps_from_ranges(fd_timeline_range *list,
                                         uint32_t count, int64_t first,
                                         fd_timeline_step_list *steps,
                                         const fd_timeline_range **chosen);

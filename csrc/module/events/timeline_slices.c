@@ -97,14 +97,14 @@ static PyObject *
 rank_row(const fd_timeline_rank *rank, uint64_t lost)
 {
     return Py_BuildValue(
-        "{s:I,s:I,s:K,s:K,s:K,s:L,s:L,s:L,s:I,s:N,s:O,s:N,s:N}", "rank",
+        "{s:I,s:I,s:K,s:K,s:K,s:L,s:L,s:L,s:I,s:I,s:N,s:O,s:N,s:N}", "rank",
         rank->rank, "kinds", rank->kinds, "events",
         (unsigned long long)rank->events, "calls_lost",
         (unsigned long long)rank->calls_lost, "places_lost",
         (unsigned long long)(rank->places_lost + lost), "start",
         (long long)rank->first, "end", (long long)rank->last, "jobs_of",
-        (long long)rank->jobs_of - 1, "open_steps", rank->open_steps,
-        "steps_of",
+        (long long)rank->jobs_of - 1, "stepping", rank->stepping, "open_steps",
+        rank->open_steps, "steps_of",
         PyUnicode_DecodeUTF8(rank->steps_of_name,
                              (Py_ssize_t)strlen(rank->steps_of_name),
                              "replace"),

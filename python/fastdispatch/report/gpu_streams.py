@@ -16,6 +16,8 @@ EventColumns = dict[str, NDArray[Any]]
 NO_STREAM = np.iinfo(np.int64).min
 #: Longer gaps are other idle time, ns.
 _KERNEL_WAIT = 30_000
+#: Work that is this far from all launches has another clock, ns.
+_OTHER_CLOCK = 1_000_000_000
 
 
 class Streams:
@@ -69,6 +71,18 @@ class Streams:
             made[works] = np.where(found, places[at], -1)
         return made, launches["rank"][repeated]
 
+    def extent(self, rank: int) -> tuple[int, int] | None:
+        """Return the first start and the last end of the work of a rank whose GPU has another clock than the host: the
+        work is farther from all launches than ten times the length of both, and a second."""
+        of_rank = (self.launch_of >= 0) & (self.work["rank"] == rank)
+        if not of_rank.any():
+            return None
+        launch, work = self.launches["start"][self.launch_of[of_rank]], self.work["rank"] == rank
+        begin, end = int(self.work["start"][work].min()), int(self.work["end"][work].max())
+        pause = max(begin - int(launch.max()), int(launch.min()) - end)
+        length = end - begin + int(launch.max() - launch.min())
+        return (begin, end) if pause > max(10 * length, _OTHER_CLOCK) else None
+
     def figures(self) -> list[dict[str, Any]]:
         """Return the rows of streams: busy time, and idle time by its cause."""
         work = self.work
@@ -96,6 +110,7 @@ class Streams:
             **{key: None if (value := int(work[key][first])) == NO_STREAM else value for key in ("device", "stream")},
             "count": len(rows),
             "launched": int((launch >= 0).sum()),
+            "inside": int((end[1:] < ends[:-1]).sum()),
             "start": int(start[0]),
             "end": int(ends[-1]),
             "busy": busy,

@@ -15,7 +15,9 @@ from fastdispatch._core import Error, timeline_rows
 from fastdispatch.report.durations import Tally, summary
 from fastdispatch.report.gpu_streams import EventColumns, Streams
 from fastdispatch.report.spans import NONE, Ints, Spans, joined, pieces, union, within, without
+from fastdispatch.report.terminal import rounded_share
 from fastdispatch.report.timeline_steps import RankSteps
+from fastdispatch.text.formats import counted
 
 FigureRow = dict[str, Any]
 Rows = NDArray[Any]
@@ -48,6 +50,10 @@ class Is(IntFlag):
 #: Kinds of work. On GPUs, copies are "memory".
 _COMPUTE, _COMMUNICATION, _COPY = 1, 2, 3
 _KINDS = ("compute", "communication", "memory")
+
+
+#: Steps that are annotated on a GPU contain at least this share of its work.
+_WHOLE = 0.8
 
 
 def basis_of(kinds: int) -> str:
@@ -99,6 +105,27 @@ class Lanes:
                 yield (int(part[0, 0]), int(part[0, 1])), union(part[:, 2:])
 
 
+def covered(starts: Ints, ends: Ints, busy: Spans) -> float:
+    """Return the share of the busy time from the first start to the last end that is between starts and ends."""
+    whole = int(within(busy, starts[:1], ends[-1:]).sum())
+    return float(within(busy, starts, ends).sum()) / whole if whole else 1.0
+
+
+def doubts(stepping: int, streams: list[FigureRow]) -> Iterator[str]:
+    """Yield lines on several processes with steps, and on kernels within other kernels of their stream."""
+    if stepping > 1:
+        yield (
+            f"{stepping} processes have steps: those of the first are used, and the work of all (several ranks need "
+            "processes with the names `rank 0`, `rank 1`, ...)"
+        )
+    inside = sum(row["inside"] for row in streams)
+    if inside:
+        yield (
+            f"{counted(inside, 'kernel')} or copies within another one of the same stream: "
+            "times of some of them are wrong"
+        )
+
+
 @dataclass
 class RankWork:
     """The times of the work of a rank, all threads together."""
@@ -114,10 +141,14 @@ class RankWork:
         self.communication = joined(self.communication, talking)
         self.copies = joined(self.copies, lane.get(_COPY, NONE))
 
+    @property
+    def busy(self) -> Spans:
+        return joined(joined(self.compute, self.communication), self.copies)
+
     def rows(self, starts: Ints, ends: Ints) -> Iterator[FigureRow]:
         """Yield the figures between each start and end."""
         both = joined(self.compute, self.communication)
-        sets = (joined(both, self.copies), self.compute, self.communication, both, self.copies)
+        sets = (self.busy, self.compute, self.communication, both, self.copies)
         columns = [within(spans, starts, ends).tolist() for spans in sets]
         for start, end, busy, compute, talking, either, copies in zip(
             starts.tolist(), ends.tolist(), *columns, strict=True
@@ -245,10 +276,12 @@ class Slices:
             work[lane & (1 << 32) - 1].add(kinds)
         gpu = self._gpu.columns()
         streams = Streams(self._launched.columns(), gpu)
+        figures, delays = streams.figures(), streams.delays()
         for index, rank in enumerate(self._here):
             if rank is not None:
+                rank["doubts"] = list(doubts(rank.pop("stepping"), [row for row in figures if row["rank"] == index]))
                 self._finish_rank(index, rank, work[index], streams)
-        for rows, made in ((self.streams, streams.figures()), (self.launches, streams.delays())):
+        for rows, made in ((self.streams, figures), (self.launches, delays)):
             rows += [row | {"rank": int(self._numbers[row["rank"]])} for row in made]
         self._here = []
 
@@ -259,8 +292,17 @@ class Slices:
         host.launch(streams.launches["start"][launch], streams.work["start"][of_rank], streams.work["end"][of_rank])
         chosen = host.by_work()
         if chosen is None:
-            rows = annotated.rows if len(annotated.rows) else host.rows
+            rows = host.rows
+            if len(annotated.rows):
+                share = covered(annotated.rows["start"], annotated.rows["end"], work.busy)
+                if share < _WHOLE:
+                    rank["doubts"].append(f"steps on the GPU contain only {rounded_share(share)} of its work")
+                rows = rows if len(rows) and share < _WHOLE else annotated.rows
             chosen = list(zip(*(rows[key].tolist() for key in ("number", "start", "end")), strict=True))
+        gpu = streams.extent(index)
+        if gpu is not None:
+            rank |= {"start": gpu[0], "end": gpu[1]}
+            rank["doubts"].append("host and GPU have different clocks: all times are those of the GPU")
         times = np.array([(rank["start"], rank["end"]), *(step[1:] for step in chosen)], np.int64)
         whole, *steps = work.rows(times[:, 0], times[:, 1])
         of_gpu = streams.work["rank"] == index

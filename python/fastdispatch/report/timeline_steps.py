@@ -18,7 +18,7 @@ class _Step:
     number: int
     start: int
     end: int
-    open: bool  # it had length 0: its end is not known
+    open: bool  # it had at most 1 us: its end is not known
     launched: bool
     first: int  # of the work launched in it
     last: int
@@ -45,21 +45,23 @@ class RankSteps:
         np.maximum.at(self._last, step[inside], ends[inside])
 
     def by_work(self) -> list[tuple[int, int, int]] | None:
-        """Return number, start and end of the steps; if the host runs ahead of the GPU, of the work launched in them.
-        None if nothing was launched in them."""
+        """Return number, start and end of the steps; if the work launched in them lies elsewhere, of that work. None if
+        nothing was launched in them."""
         columns = *(self.rows[key].tolist() for key in ("number", "start", "end", "open")), self._first <= self._last
         steps = [_Step(*row) for row in zip(*columns, self._first.tolist(), self._last.tolist(), strict=True)]
         if not any(step.launched for step in steps):
             return None
-        if _runs_ahead(steps):
+        if _works_elsewhere(steps):
             steps = _disjoint(list(_of_work(steps)))
         return [(step.number, step.start, step.end) for step in steps]
 
 
-def _runs_ahead(steps: list[_Step]) -> bool:
-    """Return whether work goes on after the steps for more than a hundredth of their time."""
-    after = sum(max(step.last - step.end, 0) for step in steps if step.launched)
-    return after > sum(step.end - step.start for step in steps) // 100
+def _works_elsewhere(steps: list[_Step]) -> bool:
+    """Return whether work goes on after the steps, because the host runs ahead, or before them, because the clock of
+    the GPU is behind, for more than a hundredth of their time."""
+    launched = [step for step in steps if step.launched]
+    outside = sum(max(step.last - step.end, 0) + max(step.start - step.first, 0) for step in launched)
+    return outside > sum(step.end - step.start for step in steps) // 100
 
 
 def _of_work(steps: list[_Step]) -> Iterable[_Step]:

@@ -194,13 +194,15 @@ def foot(made: Stats) -> Iterator[str]:
 
 
 def steps_of(row: FigureRow) -> Iterator[str]:
-    """Yield what the steps of a rank are if they are not ``ProfilerStep#N``, and which have no end."""
+    """Yield what the steps of a rank are if they are not ``ProfilerStep#N``, which have no end, and other doubts."""
+    for doubt in row["doubts"]:
+        yield f"rank {row['rank']}: {doubt}"
     if row["steps_of"]:
         what = "a step ends with each" if row["steps_end_there"] else "steps are the ranges"
         yield f"rank {row['rank']}: the trace has no ProfilerStep; {what} `{row['steps_of']}`"
     if row["open_steps"]:
         yield (
-            f"rank {row['rank']}: {counted(row['open_steps'], 'step')} of length 0: shown until the next one or the "
+            f"rank {row['rank']}: {counted(row['open_steps'], 'step')} without an end: shown until the next one or the "
             "end of the trace"
         )
 

@@ -105,7 +105,11 @@ whole_numbers(void)
                  {"7.5", UINT64_MAX},
                  {"-7", UINT64_MAX},
                  {"\"\"", UINT64_MAX},
-                 {"null", UINT64_MAX}};
+                 {"null", UINT64_MAX},
+                 {"\"0x5aF0\"", 0x5AF0},
+                 {"\"0x\"", UINT64_MAX},
+                 {"\"0xg\"", UINT64_MAX},
+                 {"\"0x10000000000000000\"", UINT64_MAX}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t number;
         bool good = fd_decimal_whole(span(cases[i].from), &number);

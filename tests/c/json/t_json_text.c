@@ -76,4 +76,26 @@ invalid_text(void)
     decodes_to("\\", "\\", 1);
 }
 
-RUN(TEST(one_spelling), TEST(escapes), TEST(invalid_text))
+static void
+becomes_plain(const char *from, const char *wanted)
+{
+    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
+    fd_buffer_text(&text, from);
+    if (text.status == FD_OK) {
+        fd_json_plain(&text);
+    }
+    WRITTEN(&text, wanted);
+}
+
+static void
+plain_escapes(void)
+{
+    becomes_plain("\\u0041\\u003cx\\u003E\\/", "A<x>/");
+    becomes_plain("\\\\u0041 \\\" \\n", "\\\\u0041 \\\" \\n");
+    becomes_plain("\\u0022\\u005c\\u001f\\u007f\\u00e9",
+                  "\\u0022\\u005c\\u001f\\u007f\\u00e9");
+    becomes_plain("\\u00", "\\u00");
+    becomes_plain("\\", "\\");
+}
+
+RUN(TEST(one_spelling), TEST(escapes), TEST(plain_escapes), TEST(invalid_text))

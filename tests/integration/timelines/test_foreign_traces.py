@@ -117,7 +117,7 @@ def test_figures(name: str) -> None:
 LINES = {
     "gpu_clock_behind.json": "8 of 8 launches began after their work: the clock of the GPU is at least 45 us behind",
     "kernel_at_time_0.json": "1 slice far from all others not counted: gemm, 1 700 000 000 s before them",
-    "last_step_of_length_0.json": "1 step of length 0: shown until the next one or the end of the trace",
+    "last_step_of_length_0.json": "1 step without an end: shown until the next one or the end of the trace",
     "negative_dur.json": "1 slice with an invalid time",
     "two_ranks_in_one_file_same_correlations.json": "correlation numbers are not unique (3 repeated)",
 }
@@ -270,7 +270,10 @@ def test_files_of_the_trials(tmp_path: Path) -> None:
         "void hccl::AllGatherKernel<float>(int)",
         "mscclpp::allreduce7<half>",
         "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>",
-        "two_shot_all_reduce_kernel",
+        "void at::native::(anonymous namespace)::two_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(int)",
+        "void deep_ep::intranode::combine<x>",
+        "userbuffers_fp16_sum_inplace_gpu_rw",
+        "sycl::ccl_kernel",
         "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
     ],
 )
@@ -284,9 +287,23 @@ def test_collectives_of_libraries(name: str, tmp_path: Path) -> None:
     assert stats(path)["ranks"][0]["communication"] == 300_000
 
 
-def test_collectives_of_xla(tmp_path: Path) -> None:
+def test_names_of_templates_are_not_collectives(tmp_path: Path) -> None:
+    """Some programs escape the angle bracket of a template."""
+    (tmp_path / "a.json").write_text(
+        (TRACES / "collective_kernel_without_nccl_in_its_name.json")
+        .read_text()
+        .replace("void oneccl_allreduce_small<float>", "void reduce\\u003cAllReduceOp\\u003E")
+        .replace("Collective name", "other")
+    )
+    assert stats(tmp_path / "a.json")["ranks"][0]["communication"] == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["all-reduce-start.1", "psum.3", "send.1", "NcclAllReduce", "HorovodAllgather", "CollectiveReduceV2"]
+)
+def test_collectives_of_xla_and_tensorflow(name: str, tmp_path: Path) -> None:
     events = [{"ph": "X", "name": "fusion.1", "pid": 1, "tid": 1, "ts": 0, "dur": 50}]
-    events += [{"ph": "X", "name": "all-reduce-start.1", "pid": 1, "tid": 1, "ts": 50, "dur": 30}]
+    events += [{"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": 50, "dur": 30}]
     (row,) = stats(write(tmp_path / "a.json", events))["ranks"]
     assert (row["compute"], row["communication"]) == (50_000, 30_000)
 
@@ -305,7 +322,7 @@ def test_kernels_of_an_ascend_npu(tmp_path: Path) -> None:
     made = stats(write(tmp_path / "trace_view.json", tasks))
     (row,) = made["ranks"]
     assert (row["basis"], row["compute"], row["communication"], row["copies"]) == ("gpu", 40_000, 50_000, 10_000)
-    assert {row["stream"] for row in made["streams"]} == {2, 3, None}
+    assert {row["stream"] for row in made["streams"]} == {2, 3, 9}
 
 
 RANGES = {
@@ -359,6 +376,98 @@ def test_steps_of_length_0(place: int, tmp_path: Path) -> None:
     assert made["ranks"][0]["open_steps"] == 3 - place
 
 
+def test_two_steps_of_one_optimizer_name(tmp_path: Path) -> None:
+    """Two optimizers of one class step one after the other."""
+    events = remove(events_of("last_step_of_length_0.json"), "user_annotation")
+    for number in range(6):
+        ts = events[0]["ts"] + number // 2 * 1000 + 940 + number % 2 * 30
+        name = {"name": "Optimizer.step#AdamW.step", "cat": "user_annotation"}
+        events.append(events[0] | name | {"ts": ts, "dur": 20})
+    made = stats(write(tmp_path / "a.json", events))
+    assert [row["duration"] for row in made["steps"]] == [990_000, 1_000_000, 1_000_000]
+
+
+@pytest.mark.parametrize("covers", [100, 8_900])
+def test_steps_on_a_gpu_without_launches(covers: int, tmp_path: Path) -> None:
+    """Annotations that contain one of nine kernels are not steps."""
+    events = remove(events_of("gpu_step_annotation_of_one_kernel.json"), "cuda_runtime")
+    for event in events:
+        event["dur"] = covers if event["cat"] == "gpu_user_annotation" else event["dur"]
+    made = stats(write(tmp_path / "a.json", events))
+    assert {row["duration"] for row in made["steps"]} == {9_900_000 if covers == 100 else 8_900_000}
+    assert [len(row["doubts"]) for row in made["ranks"]] == [int(covers == 100)]
+
+
+@pytest.mark.parametrize("shift", [-HOUR, HOUR, -1_700_000_000_000_000, -8_000])
+def test_another_clock_of_the_gpu(shift: int, tmp_path: Path) -> None:
+    """Steps are the work launched in them; the time of the rank has no pause between the clocks."""
+    events = events_of("gpu_step_annotation_of_one_kernel.json")
+    for event in events:
+        event["ts"] += shift if event["cat"] in ("kernel", "gpu_user_annotation") else 0
+    made = stats(write(tmp_path / "a.json", events))
+    assert {(row["compute"], row["communication"]) for row in made["steps"]} == {(6_300_000, 1_800_000)}
+    (row,) = made["ranks"]
+    assert row["duration"] < 40_000_000
+    assert [doubt.split(":")[0] for doubt in row["doubts"]] == ["host and GPU have different clocks"] * (
+        shift != -8_000
+    )
+
+
+def test_a_kernel_around_others(tmp_path: Path) -> None:
+    assert "2 kernels or copies within another one" in text(TRACES / "kernel_longer_than_its_followers_start.json")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_steps_of_two_ranks_in_one_file(named: bool, tmp_path: Path) -> None:
+    events = events_of("last_step_of_length_0.json")
+    names = [
+        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"rank {pid}" if named else "python"}}
+        for pid in (1, 2)
+    ]
+    path = write(tmp_path / "a.json", [*names, *events, *(event | {"pid": 2} for event in events)])
+    assert ("2 processes have steps" in text(path)) == (not named)
+    assert len(stats(path)["ranks"]) == 1 + named
+
+
+@pytest.mark.parametrize("key", ["sycl queue", "l0 queue", "queue", "stream", ""])
+@pytest.mark.parametrize("form", [int, str, hex, float])
+def test_numbers_of_queues(key: str, form: Callable[[int], object], tmp_path: Path) -> None:
+    """Without an argument, a stream has the number of its thread."""
+
+    def change(event: Event) -> None:
+        if "sycl queue" in event["args"]:
+            queue = form(event["args"].pop("sycl queue"))
+            event["args"].pop("l0 queue", None)
+            event |= {"tid": queue} if not key else {}
+            event["args"] |= {key: queue} if key else {}
+
+    made = stats(variant("xpu_two_queues.json", tmp_path / "a.json", change))
+    assert [(row["stream"], row["count"]) for row in made["streams"]] == [(64, 4), (65, 2)]
+
+
+def test_escapes_of_printable_characters(tmp_path: Path) -> None:
+    """JSON may write any character as an escape, also in the names of members."""
+    plain = (TRACES / "gpu_step_annotation_of_one_kernel.json").read_text()
+    escaped = plain.replace("dur", "d\\u0075r").replace("kernel", "k\\u0065rnel")
+    escaped = escaped.replace("traceEvents", "trace\\u0045vents").replace("ProfilerStep#", "Profiler\\u0053tep\\u0023")
+    for name, content in (("a.json", plain), ("b.json", escaped)):
+        (tmp_path / name).write_text(content)
+        commands.out("timeline", "merge", tmp_path / name, "-o", tmp_path / f"m{name}")
+    assert json.loads(escaped) == json.loads(plain)
+    first, second = (stats(tmp_path / name) for name in ("a.json", "b.json"))
+    assert {**first, "files": []} == {**second, "files": []}
+    assert faults(tmp_path / "b.json") == faults(tmp_path / "a.json")
+    merged = [json.loads((tmp_path / f"m{name}").read_text())["traceEvents"] for name in ("a.json", "b.json")]
+    assert merged[0] == merged[1]
+
+
+@pytest.mark.parametrize("rank", [3, "3", 3.0])
+def test_rank_of_the_metadata(rank: object, tmp_path: Path) -> None:
+    """``profiler.add_metadata("rank", ...)`` writes a member of the file."""
+    path = write(tmp_path / "a.json", events_of("last_step_of_length_0.json"), rank=rank)
+    assert stats(path)["ranks"][0]["rank"] == 3
+
+
 ET = (TRACES / "execution_trace_missing_comma.json").read_text()
 SOUND = ET[:4518].rstrip() + "," + ET[4518:]
 
@@ -371,6 +480,9 @@ SOUND = ET[:4518].rstrip() + "," + ET[4518:]
         (SOUND[: SOUND.rindex("]")] + "," + SOUND[SOUND.rindex("]") :], False),
         (SOUND + "]", False),
         (SOUND + "{}", False),
+        (SOUND.replace(',\n "pid"', '\n "pid"', 1), False),
+        (SOUND.replace('"pid": 1000', '"pid": 01000', 1), False),
+        (SOUND.replace('"pid": 1000', '"pid" 1000', 1), False),
         (SOUND + " \n", True),
         (SOUND.replace('"nodes"', '"x": "C:\\work", "nodes"', 1), False),
         (SOUND.replace('"nodes"', '"x": "a\tb", "nodes"', 1), False),

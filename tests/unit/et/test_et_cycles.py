@@ -108,7 +108,7 @@ def test_threads_take_turns_by_id(tmp_path: Path) -> None:
 def test_a_cycle_that_the_file_states(tmp_path: Path) -> None:
     nodes = [root(2), node(3, 2, "a", 3), node(4, 2, "b", 4) | {"inter_thread_dep": 5}, node(5, 2, "c", 5)]
     path = write(tmp_path / "et.json", nodes)
-    cut = "1 cycles cut (1 given), the first of order, given; dropped the edge from 5 (c) to 4 (b)"
+    cut = "1 cycle cut (1 given), the first of order, given; dropped the edge from 5 (c) to 4 (b)"
     assert cut in commands.out("et", "check", path, status=1)
 
 

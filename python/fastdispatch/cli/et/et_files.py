@@ -16,6 +16,7 @@ from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.files.output import write
 from fastdispatch.files.regular import open_regular
 from fastdispatch.page.graphviz import FORMS
+from fastdispatch.text.formats import counted, grouped
 
 #: Kinds of dependencies, in the order of the C core.
 KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
@@ -150,29 +151,30 @@ def warnings(row: dict[str, Any]) -> Iterator[str]:
     """Yield a line per kind of fault of a trace."""
     faults = row["faults"]
     if faults["lost"]:
-        places = "place" if faults["lost"] == 1 else "places"
         yield (
-            f"{faults['trouble']}: {faults['lost']} damaged {places}, {faults['lost_bytes']} bytes lost, "
-            f"{row['nodes']} nodes kept"
+            f"{faults['trouble']}: {counted(faults['lost'], 'damaged place')}, "
+            f"{counted(faults['lost_bytes'], 'byte')} lost, {counted(row['nodes'], 'node')} kept"
         )
     elif not row["finished"]:
         yield "without finish_ts: the program was stopped while it recorded"
     sentences = {
-        "repaired": "values NaN or Infinity, read as null",
-        "invalid": "names and values with invalid JSON repaired",
-        "wrong": "fields of a wrong type skipped",
-        "duplicates": "nodes with a duplicate id have new ids",
-        "orphans": "nodes with a missing parent: now without a parent",
-        "dangling": "dependencies on missing nodes skipped",
-        "collectives_unknown": "collectives of an unknown kind",
+        "repaired": ("value", "NaN or Infinity, read as null"),
+        "invalid": ("name or value", "with invalid JSON repaired"),
+        "wrong": ("field", "of a wrong type or range skipped"),
+        "duplicates": ("node", "with a duplicate id: now with a new one"),
+        "orphans": ("node", "with a missing parent: now without a parent"),
+        "dangling": ("dependency", "on a missing node skipped"),
+        "collectives_unknown": ("collective", "of an unknown kind"),
     }
-    for key, text in sentences.items():
+    plurals = {"name or value": "names and values", "dependency": "dependencies"}
+    for key, (noun, text) in sentences.items():
         if faults[key]:
-            yield f"{faults[key]} {text}"
+            yield f"{counted(faults[key], noun, plurals.get(noun, ''))} {text}"
     if faults["dtypes_unknown"]:
-        yield f"{faults['dtypes_unknown']} nodes with an unknown dtype, the first {faults['dtype']}"
+        yield f"{counted(faults['dtypes_unknown'], 'node')} with an unknown dtype, the first {faults['dtype']}"
     if faults["cycles"]:
         cut = ", ".join(f"{count} {kind}" for kind, count in faults["cut"].items() if count)
-        yield f"{faults['cycles']} cycles cut ({cut}), the first {faults['cycle']}"
+        yield f"{counted(faults['cycles'], 'cycle')} cut ({cut}), the first {faults['cycle']}"
     if faults["renumbered"]:
-        yield f"all {faults['renumbered']} nodes have new ids: the old ones did not increase along the dependencies"
+        renumbered = grouped(faults["renumbered"])
+        yield f"all {renumbered} nodes have new ids: the old ones did not increase along the dependencies"
