@@ -173,6 +173,15 @@ def test_paper_is_light_and_has_the_view_alone(gpt: Path, browser: Browser) -> N
         assert shown.pdf(format="A4", landscape=True).startswith(b"%PDF")
 
 
+def test_the_table_has_room_for_all_times(gpt: Path, browser: Browser) -> None:
+    """At a width of 1400 pixels, as far as the total of backward times."""
+    with opened(browser, gpt / "page.html", "view=table") as shown:
+        assert "Backward time, total" in shown.locator("#view-table thead").inner_text().replace("\n", " ")
+        assert shown.evaluate(
+            "(view => view.scrollWidth <= view.clientWidth)(document.querySelector('#view-table .scroller'))"
+        )
+
+
 def test_the_overview_ends_with_facts_of_the_recording(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html") as shown:
         text = shown.locator("#view-overview").inner_text()

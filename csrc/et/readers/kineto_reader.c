@@ -150,9 +150,9 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
     kernel.correlation = span_number(args[CORRELATION]);
     kernel.external = span_number(args[EXTERNAL]);
     fd_gpu_facts_read(event, &facts);
-    /* A stream can be a pointer, or absent. */
+    /* A stream can be a pointer. */
     kernel.stream = facts.stream == FD_NO_STREAM
-                      ? -1
+                      ? small_number(event->tid)
                       : (int32_t)(facts.stream & INT32_MAX);
     kernel.device = facts.device == FD_NO_STREAM ? 0 : (uint8_t)facts.device;
     kernel.elements = args[ELEMENTS].from != NULL

@@ -139,15 +139,18 @@ start_step(fd_timeline_reader *r)
     return fd_scan_mark(scan, r->bare ? '[' : '{');
 }
 
-/* Return a text without escapes of printable characters, if it has escapes. */
+static bool
+has_backslash(const char *from, const char *to)
+{
+    return from < to && memchr(from, '\\', (size_t)(to - from)) != NULL;
+}
+
+/* Return a copy of a text with repairs, and without escapes of printable
+ * characters. */
 static fd_span
 plain_text(fd_timeline_reader *r, fd_span text)
 {
     fd_buffer *to = &r->repaired;
-    size_t size = fd_span_size(text);
-    if (size == 0 || memchr(text.from, '\\', size) == NULL) {
-        return text;
-    }
     to->size = 0;
     fd_scan_copy(&r->scan, text, to);
     fd_json_plain(to);
@@ -165,7 +168,9 @@ member_step(fd_timeline_reader *r)
     if (result != FD_SCAN_OK) {
         return result;
     }
-    r->key = plain_text(r, r->key);
+    if (has_backslash(r->key.from, r->key.to)) {
+        r->key = plain_text(r, r->key);
+    }
     if (fd_span_is(r->key, "traceEvents")) {
         if (scan->at == scan->end) {
             return FD_SCAN_CUT;
@@ -423,20 +428,28 @@ next_made(fd_timeline_reader *r)
     return item->key.from != NULL ? FD_TIMELINE_MEMBER : FD_TIMELINE_EVENT;
 }
 
-/* Copy an event that has escapes or repairs, with the repairs applied, and
- * scan the copy, so that only the reader handles them. */
+/* Copy an event that has repairs, or escapes outside of its arguments, and scan
+ * the copy, so that only the reader handles them. */
 static void
 settle_event(fd_timeline_reader *r)
 {
-    uint32_t size =
-        (uint32_t)(fd_bytes_in_offset(&r->in, r->in.at) - r->begin);
-    fd_span found = {r->value.from, r->in.at};
-    fd_span text = plain_text(r, found);
-    if (text.from != found.from && r->status == FD_OK) {
+    const char *from = r->value.from;
+    const char *to = r->in.at;
+    fd_span args = r->event.args;
+    uint32_t size = (uint32_t)(fd_bytes_in_offset(&r->in, to) - r->begin);
+    bool escapes = args.from == NULL ? has_backslash(from, to)
+                                     : has_backslash(from, args.from)
+                                           || has_backslash(args.to, to);
+    if (r->repairs > 0 || escapes) {
         fd_scan scan = {.forgets = true};
+        fd_span text = plain_text(r, (fd_span){from, to});
         fd_scan_begin(&scan, text.from, text.to);
-        if (fd_chrome_scan(&scan, &r->event, &r->rest) == FD_SCAN_ENOMEM) {
+        if (r->status == FD_OK
+            && fd_chrome_scan(&scan, &r->event, &r->rest) == FD_SCAN_ENOMEM) {
             r->status = FD_ENOMEM;
+        }
+        if (r->repairs == 0 && args.from != NULL) {
+            r->event.args = args;
         }
     }
     r->event.offset = r->begin;

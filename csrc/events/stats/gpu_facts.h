@@ -12,7 +12,7 @@ typedef struct fd_gpu_facts {
     uint64_t correlation; /* id of a launch and its work, or
                            * FD_NO_CORRELATION */
     int64_t device;       /* FD_NO_STREAM: absent */
-    int64_t stream;       /* a queue, or the thread; FD_NO_STREAM: absent */
+    int64_t stream;       /* or queue; FD_NO_STREAM: absent */
 } fd_gpu_facts;
 
 void fd_gpu_facts_read(const fd_timeline_event *event, fd_gpu_facts *facts);

@@ -82,7 +82,7 @@ def _hidden(graph: BoxGraph) -> str:
     parts = {
         f"function{'s' * (counts[TORCH] != 1)} of torch": counts[TORCH],
         "of the standard library": counts[OTHER],
-        "of libraries that were already running": counts[RUNNING],
+        "that were already running": counts[RUNNING],
         "comprehensions and wrappers": counts[INNER],
         "of idle threads": graph.tree.idle,
         f"under {_small_percent(graph):g} %": counts[SMALL],

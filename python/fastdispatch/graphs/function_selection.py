@@ -21,6 +21,8 @@ DRAWN, TORCH, OTHER, RUNNING, INNER, SMALL, JOINED, DELETED = range(8)
 _LIMITS = (60, 40, 24)
 _USER, _OPERATORS, _LIBRARY = range(3)
 DEFAULT_MIN_PERCENT = 0.1
+#: Functions that were already running, one above the other, are all drawn up to this number.
+_TOWER = 4
 
 #: The kind of code on the path of a context: only frameworks; code of the user, or machinery called by it; below the
 #: first public function of a framework.
@@ -115,12 +117,14 @@ class FunctionSelection:
         return [node for node, found in self.states.items() if found == state]
 
     def _fold_running(self) -> None:
-        """Fold functions of libraries that were already running: a tower of boxes with all of the time above the first
-        call."""
-        for node in self._of_state(DRAWN):
-            figures = self.tree.figures[node]
-            if self._part(node) == _LIBRARY and figures.calls + figures.resumes == 0:
-                self.states[node] = RUNNING
+        """Fold functions that were already running: a tower of boxes with all of the time above the first call. Of a
+        tower of functions of the user, the first and the last ones are drawn."""
+        figures, rows = self.tree.figures, {node: row for row, node in reversed([*enumerate(self.tree.drawn)])}
+        running = [node for node in self._of_state(DRAWN) if figures[node].calls + figures[node].resumes == 0]
+        parts = {part: [node for node in running if self._part(node) == part] for part in (_USER, _LIBRARY)}
+        tower = [node for node in parts[_USER] if figures[node].total >= 0.99 * self.tree.whole]
+        inner = sorted(tower, key=rows.__getitem__)[1:-2] if len(tower) > _TOWER else []
+        self.states |= dict.fromkeys(parts[_LIBRARY] + inner, RUNNING)
 
     def _apply_globs(self, globs: Iterable[str], state: int) -> None:
         nodes = self.tree.nodes

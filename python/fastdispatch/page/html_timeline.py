@@ -75,7 +75,7 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
     values: dict[str, Any] = {
         "clocks": [{name: clock[name] for name in ("method", "uncertainty_ns")} for clock in clocks]
     }
-    values["capped"] = {f"{what} of the timeline, shorter than all shown": n for what, n in capped.items() if n}
+    values["capped"] = {f"shorter {what} of the timeline": n for what, n in capped.items() if n}
     tables = {"lanes": lanes.lanes, "slices": lanes.slices, "flows": flows, "jobs": jobs, "steps": steps}
     return values, tables
 

@@ -245,6 +245,18 @@ def test_text_of_calls(calls: int, resumes: int, text: str) -> None:
     assert calls_text(CallFigures(calls, resumes)) == text
 
 
+@pytest.mark.parametrize("height", [4, 9])
+def test_a_tower_of_running_functions(height: int, tmp_path: Path) -> None:
+    """The first function and the last two of a high tower are drawn."""
+    tree = ("a.py:[]:step", 5, 9)
+    for number in range(height):
+        tree = (f"a.py:[]:f{height - 1 - number}", 0, 0, [tree])
+    picture = draw(fastdispatch.load(Dump([tree]).write(tmp_path / "dump.json")))
+    drawn = range(4) if height == 4 else (0, 7, 8)
+    assert set(picture.boxes) == {"a.py:[]:step", *(f"a.py:[]:f{number}" for number in drawn)}
+    assert ("6 that were already running" in picture.text) == (height == 9)
+
+
 def test_recursion_is_a_loop(tmp_path: Path) -> None:
     walk = ("a.py:[]:walk", 3, 2, [("a.py:[]:walk", 4, 5)])
     picture = draw(fastdispatch.load(Dump([("a.py:[]:main", 1, 1, [walk])]).write(tmp_path / "dump.json")))

@@ -111,7 +111,7 @@ function axis(paint, at, width, look) {
 }
 
 function title(lane) {
-    const idle = lane.idle ? ` · ${share(lane.idle, 1)} hatched: waits, receives or has nothing to do` : "";
+    const idle = lane.idle ? ` · ${share(lane.idle, 1)} hatched: neither computes nor sends` : "";
     return `${lane.folded ? "▸" : "▾"} ${placeOf(lane)}${idle}${lane.depth > lane.rows ? ` · ${lane.rows} of ${lane.depth} levels` : ""}`;
 }
 
