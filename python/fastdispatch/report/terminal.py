@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +15,8 @@ from fastdispatch.text.formats import printable
 
 #: Lines written to a pipe are not folded.
 ENDLESS = 100_000
+#: Of a column with text, which is folded.
+_NARROWEST = 16
 _ASCII = str.maketrans({"\u202f": " ", "▲": "!", "│": "|", "├": "|", "└": "`", "─": "-", "«": "<", "…": "..."})
 
 
@@ -26,14 +29,34 @@ def width_of(file: IO[str]) -> int:
 def print_parts(parts: Iterable[Text | Table], file: IO[str], width: int) -> None:
     """Print texts and tables, in ASCII if the encoding of the file requires it."""
     console = Console(file=file, highlight=False)
-    console.width = width
     with console.capture() as capture:
         for part in parts:
+            console.width = max(width, _fit(part, width)) if isinstance(part, Table) else width
             console.print(part)
     text = "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
     if not console.encoding.startswith("utf"):
         text = text.translate(_ASCII).encode(console.encoding, "backslashreplace").decode(console.encoding)
     file.write(text)
+
+
+def _fit(made: Table, width: int) -> int:
+    """Fold the headings of a table, then narrow its gaps, until it fits into a width. Return the width that it needs:
+    a figure is never cut."""
+    if _least(made) > width:
+        for column in made.columns:
+            column.header = str(column.header).replace(" ", "\n") if column.no_wrap else column.header
+    while _least(made) > width and made.padding[1] > 1:
+        made.padding = (0, made.padding[1] - 1, 0, 0)
+    return _least(made)
+
+
+def _least(made: Table) -> int:
+    widths = []
+    for column in made.columns:
+        lines = "\n".join(map(str, (column.header, *column.cells))).split("\n")
+        longest = max(map(cell_len, lines))
+        widths.append(longest if column.no_wrap else min(longest, _NARROWEST))
+    return sum(widths) + made.padding[1] * (len(widths) - 1)
 
 
 def section(title: str, table: Table) -> Iterator[Text | Table]:

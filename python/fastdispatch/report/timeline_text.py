@@ -43,7 +43,7 @@ def parts(made: Stats, top: int) -> Iterator[Text | Table]:
         yield from section(f"Steps{longest(len(made.stragglers), top)}", steps(made, top))
     if made.jobs:
         yield from section("Jobs", jobs([row for row in made.jobs if row["step"] is None][: 4 * top]))
-    if made.collectives:
+    if made.collectives and len(made.ranks) > 1:
         yield from section("Collectives: how far apart the ranks begin and end", collectives(made.collectives))
     yield from gpu_parts(made, top)
     if made.names:

@@ -5,6 +5,7 @@ The expected values are computed from the times in ``tests/gold/traces``."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -411,6 +412,18 @@ def test_another_clock_of_the_gpu(shift: int, tmp_path: Path) -> None:
     assert [doubt.split(":")[0] for doubt in row["doubts"]] == ["host and GPU have different clocks"] * (
         shift != -8_000
     )
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_figures_are_not_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a narrow terminal, headings are folded and gaps are narrow."""
+    path = TRACES / "gpu_step_annotation_of_one_kernel.json"
+    figures = re.compile(r"\d+(?:\.\d+)? (?:us|ms|%)")
+    wide = text(path)
+    monkeypatch.setenv("COLUMNS", str(width))
+    narrow = text(path)
+    assert figures.findall(narrow) == figures.findall(wide)
+    assert max(map(len, narrow.splitlines())) <= 84
 
 
 def test_a_kernel_around_others(tmp_path: Path) -> None:
