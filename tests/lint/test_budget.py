@@ -45,7 +45,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/pipeline": 7850,
     "python/fastdispatch/read": 2900,
     "python/fastdispatch/record": 4000,
-    "python/fastdispatch/report": 5450,
+    "python/fastdispatch/report": 5500,
     "python/fastdispatch/testing": 350,
     "python/fastdispatch/text": 450,
     "tests": 1200,
@@ -78,7 +78,7 @@ BUDGET: dict[str, int] = {
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 1650,
-    "tests/unit": 14700,
+    "tests/unit": 14750,
     "tests/wheels": 200,
 }
 
