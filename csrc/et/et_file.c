@@ -156,9 +156,7 @@ writer_of(const char *path)
     static const struct {
         const char *end;
         fd_et_write *write;
-    } ends[] = {{".et", fd_et_write_chakra},
-                {".json", fd_et_write_pytorch},
-                {".graphml", fd_et_write_graphml}};
+    } ends[] = {{".et", fd_et_write_chakra}, {".json", fd_et_write_pytorch}};
     size_t size = strlen(path);
     if (size > 3 && strcmp(path + size - 3, ".gz") == 0) {
         size -= 3;
@@ -179,8 +177,8 @@ fd_et_save(const fd_et *et, const char *path, fd_error *error)
     fd_status status;
     if (write == NULL) {
         return fd_fail(error, FD_EINVAL,
-                       "%s: write a name that ends in .et, .json or "
-                       ".graphml, each with .gz or without",
+                       "%s: write a name that ends in .et or .json, with .gz "
+                       "or without",
                        path);
     }
     fd_bytes_out *out = fd_bytes_out_open(path, &status, error);

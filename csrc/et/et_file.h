@@ -28,7 +28,7 @@ fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
  * kinds, order. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 
-/* Write a trace in the format of the suffix: .et, .json, .graphml, each also
+/* Write a trace in the format of the suffix: .et, .json, each also
  * with .gz. FD_EINVAL: another suffix. */
 fd_status fd_et_save(const fd_et *et, const char *path, fd_error *error);
 

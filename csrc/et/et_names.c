@@ -198,14 +198,6 @@ fd_et_tensor_bytes(fd_span values, uint64_t *bytes)
     return any;
 }
 
-const char *
-fd_et_comm_name(const fd_et_node *node, const fd_et_comm *comm)
-{
-    return node->type == FD_ET_SEND ? "SEND"
-         : node->type == FD_ET_RECV ? "RECV"
-                                    : fd_et_coll_name(comm->type);
-}
-
 bool
 fd_et_lists_all(const char *list)
 {

@@ -46,9 +46,6 @@ fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
  * communication. */
 fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
 
-/* Return "SEND", "RECV", or the name of the collective of a node. */
-const char *fd_et_comm_name(const fd_et_node *node, const fd_et_comm *comm);
-
 /* Return whether the ranks of a process group, a JSON list, contain a rank; or
  * whether they are all ranks, an empty list. */
 bool fd_et_lists_rank(const char *list, int64_t rank);

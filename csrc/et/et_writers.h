@@ -17,8 +17,4 @@ fd_et_write fd_et_write_chakra;
  * linker: times, kernels, synchronisation. One node per line. */
 fd_et_write fd_et_write_pytorch;
 
-/* Write all nodes, and all dependencies with their kinds, for networkx, yEd,
- * Gephi. */
-fd_et_write fd_et_write_graphml;
-
 #endif

@@ -221,16 +221,12 @@ static PyMethodDef functions[] = {
     {"et_identity", fd_et_identity_py, METH_O,
      PyDoc_STR("et_identity($module, path, /)\n--\n\n"
                "The process and rank of a trace.")},
-    {"et_check", fd_et_check_py, METH_VARARGS,
-     PyDoc_STR("et_check($module, inputs, /)\n--\n\n"
-               "Execution traces of all ranks compared.")},
     FD_KEYWORD_METHOD("et_info", fd_et_info_py,
                       "et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
                       "Summarize an execution trace."),
-    FD_KEYWORD_METHOD("et_graph", fd_et_graph_py,
-                      "et_graph($module, path, *, edges=255, rank=-1)\n--\n\n"
-                      "An execution trace as a graph that is small enough to "
-                      "draw."),
+    FD_KEYWORD_METHOD("et_tables", fd_et_tables_py,
+                      "et_tables($module, path, *, edges=255, rank=-1)\n--\n\n"
+                      "An execution trace as tables."),
     FD_KEYWORD_METHOD(
         "et_export", fd_et_export_py,
         "et_export($module, path, pytorch, chakra, *, edges=255)\n--\n\n"

@@ -174,7 +174,7 @@ def timeline_check(path: _Path, *, progress: Callable[[int, int], object] | None
 
 def et_convert(path: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,
-    .json, .graphml, each with .gz. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32
+    .json, each with .gz. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32
     group, 64 data, 128 given; ``rank`` is used if the file has none. Returns the same as :func:`et_info`. Raises
     :class:`Error` for other files and suffixes."""
 
@@ -196,23 +196,16 @@ def et_identity(path: _Path, /) -> dict[str, Any]:
     """Return the facts that an execution trace or a Kineto trace contains: pid (0: unknown), rank (None: unknown) and
     members, the ranks in all its process groups (empty: unknown). Raises :class:`Error`."""
 
-def et_check(inputs: list[tuple[str, int]], /) -> dict[str, Any]:
-    """Check whether collectives and messages of execution traces of all ranks match. ``inputs``: files, each with a
-    rank that is used if the file has none. Returns files (each as :func:`et_info`), collectives and messages that
-    match, unknown_peers, and mismatches: what, group, number, one and other with rank, node id, name and bytes. Raises
-    :class:`Error`."""
-
 def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """Return the contents of an execution trace (``docs/reference/schemas/et-info.schema.json``). Raises
     :class:`Error`."""
 
-def et_graph(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
-    """Return the same as :func:`et_info`, and ``graph``: the trace, collapsed to at most 120 boxes.
-
-    ``boxes``: name and type of the first node, count, time (ns), others (contains several names), gpu. ``lines``: from
-    and to (rows of boxes), calls, and per kind of dependency its number. ``mode``: a box is ``each`` node, the calls of
-    one name below one box (``parent``), of one ``name``, or ``size``: all small names together, ``names`` of them.
-    Raises :class:`Error`."""
+def et_tables(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
+    """Return the same as :func:`et_info`, and ``tables``, with columns of equal length. nodes: id, parent and comm
+    (index + 1 in nodes and comms; 0: none), name, type (Chakra's number), flags (1 GPU, 2 with times), tid, stream,
+    start_ns, dur_ns. comms: group, type (Chakra's number of the collective), src, dst, bytes; -1: unknown. edges: from,
+    to (indices), kinds (a mask). order: indices of nodes, parents first. texts: names by their numbers. Raises
+    :class:`Error`."""
 
 def et_export(path: _Path, pytorch: _Path, chakra: _Path, *, edges: int = 255) -> dict[str, Any]:
     """Write the operators of a recording of ``CallGraph(et=True)`` in the formats of PyTorch (.json) and Chakra (.et),

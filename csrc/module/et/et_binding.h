@@ -11,17 +11,14 @@ PyObject *fd_et_convert_py(PyObject *module, PyObject *args, PyObject *kwargs);
 /* et_info(path, *, edges, rank) -> dict */
 PyObject *fd_et_info_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
-/* et_graph(path, *, edges, rank) -> dict */
-PyObject *fd_et_graph_py(PyObject *module, PyObject *args, PyObject *kwargs);
+/* et_tables(path, *, edges, rank) -> dict */
+PyObject *fd_et_tables_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* et_link(path, kineto, output, *, edges, rank) -> dict */
 PyObject *fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs);
 
 /* et_identity(path) -> dict */
 PyObject *fd_et_identity_py(PyObject *module, PyObject *path);
-
-/* et_check(inputs) -> dict */
-PyObject *fd_et_check_py(PyObject *module, PyObject *args);
 
 /* et_export(path, pytorch, chakra, *, edges) -> dict */
 PyObject *fd_et_export_py(PyObject *module, PyObject *args, PyObject *kwargs);

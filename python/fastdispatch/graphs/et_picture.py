@@ -7,6 +7,7 @@ from math import log10
 from typing import Any
 
 from fastdispatch.graphs.dot_text import count_text, label_text, time_text
+from fastdispatch.graphs.et_boxes import collapsed
 
 #: Dependency lines if each box is one node, and if boxes have several nodes (such boxes depend on each other in all
 #: directions, and lines hide the calls); characters of a name.
@@ -41,9 +42,9 @@ edge [arrowsize=0.6, fontsize=9, fontname="Helvetica,Arial,sans-serif"]
 """
 
 
-def et_picture(found: dict[str, Any]) -> bytes:
-    """Return the picture of what :func:`fastdispatch._core.et_graph` returns."""
-    return "".join(_parts(found["graph"], found["nodes"])).encode()
+def et_picture(tables: dict[str, Any]) -> bytes:
+    """Return the picture of the tables of :func:`fastdispatch._core.et_tables`."""
+    return "".join(_parts(collapsed(tables), len(tables["order"]))).encode()
 
 
 def _parts(graph: dict[str, Any], nodes: int) -> Iterator[str]:

@@ -16,10 +16,6 @@ by_name(void)
         EQUAL(format, i < 2 ? FD_ET_CHAKRA : FD_ET_PYTORCH);
         EQUAL(again.nodes.count, 10);
     }
-    OK(fd_et_save(&et, "a.graphml.gz", NULL));
-    OK(fd_et_save(&et, "a.graphml", NULL));
-    fd_et_clear(&again);
-    STATUS(fd_et_load(&again, "a.graphml", 0, &format, &error), FD_EFORMAT);
     fd_et_clear(&again);
     STATUS(fd_et_load(&again, "absent.et", FD_ET_ALL_KINDS, &format, &error),
            FD_EIO);

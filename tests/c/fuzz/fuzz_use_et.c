@@ -2,8 +2,6 @@
 
 #include "et/et_file.h"
 #include "et/et_summary.h"
-#include "et/tools/et_collapse.h"
-#include "et/tools/et_ranks.h"
 
 /* The invariants of a trace. */
 static void
@@ -18,19 +16,6 @@ sound(const fd_et *et)
         const fd_et_edge *edge = &et->edges.list[i];
         must(edge->from < edge->to && edge->to < et->nodes.count);
     }
-}
-
-/* It agrees with itself as another rank, or reports mismatches. */
-static void
-compare(const fd_et *et)
-{
-    fd_et other = *et;
-    fd_et_ranks ranks = {.collectives = 0};
-    other.rank = et->rank + 1;
-    must(fd_et_ranks_add(&ranks, et) == FD_OK);
-    must(fd_et_ranks_add(&ranks, &other) == FD_OK);
-    must(fd_et_ranks_compare(&ranks) == FD_OK);
-    fd_et_ranks_clear(&ranks);
 }
 
 /* In each output format it has as many nodes, and as many edges if the format
@@ -50,17 +35,6 @@ write_and_read(const fd_et *et)
         must(i == 1 || again.edges.count == et->edges.count);
         fd_et_clear(&again);
     }
-    must(fd_et_save(et, "a.graphml", NULL) == FD_OK);
-}
-
-/* Collapsed, it has at most the requested number of boxes. */
-static void
-collapse(const fd_et *et)
-{
-    fd_et_collapsed collapsed;
-    must(fd_et_collapse(&collapsed, et, 120) == FD_OK);
-    must(collapsed.boxes.count <= 120);
-    fd_et_collapsed_clear(&collapsed);
 }
 
 void
@@ -69,7 +43,5 @@ fuzz_use_et(const fd_et *et)
     fd_et_summary summary;
     sound(et);
     must(fd_et_summarize(et, &summary) == FD_OK);
-    compare(et);
     write_and_read(et);
-    collapse(et);
 }

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fastdispatch._core import et_check
+from fastdispatch._core import et_tables
 from fastdispatch.cli.et.et_files import list_traces, warnings
 from fastdispatch.cli.paths import Input
+from fastdispatch.compare.et_ranks import compare_ranks, rank_calls
 from fastdispatch.text.formats import counted, grouped
 
 SCHEMA = "fastdispatch-et-check/1"
@@ -32,7 +33,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     files = list_traces(arguments.paths)
-    made = et_check(files)
+    found, calls = [], []
+    for path, rank in files:
+        row = et_tables(path, rank=rank)
+        calls.append(rank_calls(row))
+        found.append({name: value for name, value in row.items() if name != "tables"})
+    made = {"files": found, **compare_ranks(calls)}
     rows = [
         {
             "file": path,

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from fastdispatch._core import Error, et_convert, et_graph
+from fastdispatch._core import Error, et_convert, et_tables
 from fastdispatch.cli.et.et_files import (
     DOT,
     ENDINGS,
@@ -26,6 +26,7 @@ from fastdispatch.cli.export_command import write_file
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output, check_output
 from fastdispatch.files.output import new_folder
+from fastdispatch.graphs.et_graphml import et_graphml
 from fastdispatch.graphs.et_picture import et_picture
 from fastdispatch.page.graphviz import drawn
 from fastdispatch.text.formats import grouped
@@ -73,7 +74,7 @@ def convert_one(
 
     def convert(index: int) -> dict[str, Any]:
         path, rank = files[index]
-        if outputs[index].endswith(DOT + PICTURES):
+        if outputs[index].endswith(GRAPHS + DOT + PICTURES):
             return draw(path, outputs[index], arguments.edges, rank)
         return et_convert(path, outputs[index], edges=arguments.edges, rank=rank)
 
@@ -81,10 +82,14 @@ def convert_one(
 
 
 def draw(path: str, output: str, edges: int, rank: int) -> dict[str, Any]:
-    """Draw a trace with Graphviz, or write its source."""
-    found = et_graph(path, edges=edges, rank=rank)
-    picture = et_picture(found)
-    write_file(output, picture if output.endswith(DOT) else drawn(picture, output))
+    """Write a trace as a graph, or draw it with Graphviz."""
+    found = et_tables(path, edges=edges, rank=rank)
+    tables = found.pop("tables")
+    if output.endswith(GRAPHS):
+        write_file(output, et_graphml(tables))
+    else:
+        picture = et_picture(tables)
+        write_file(output, picture if output.endswith(DOT) else drawn(picture, output))
     return found
 
 

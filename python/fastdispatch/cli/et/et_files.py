@@ -15,14 +15,13 @@ from fastdispatch._core import Error
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.files.output import write
 from fastdispatch.files.regular import open_regular
+from fastdispatch.graphs.et_boxes import KINDS
 from fastdispatch.page.graphviz import FORMS
 from fastdispatch.text.formats import counted, grouped
 
-#: Kinds of dependencies, in the order of the C core.
-KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
 ALL = (1 << len(KINDS)) - 1
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
-#: Formats for output only: the core writes the first, Graphviz the last.
+#: Formats for output only; Graphviz writes the last.
 GRAPHS = (".graphml", ".graphml.gz")
 DOT = (".dot", ".dot.gz")
 PICTURES = tuple(FORMS)

@@ -89,8 +89,7 @@ refused(void)
     STATUS(fd_et_save(&et, "nowhere/a.et", &error), FD_EIO);
     STATUS(fd_et_save(&et, "a.txt", &error), FD_EINVAL);
     SAME(error.text,
-         "a.txt: write a name that ends in .et, .json or .graphml, each with "
-         ".gz or without");
+         "a.txt: write a name that ends in .et or .json, with .gz or without");
 }
 
 RUN(TEST(typed), TEST(refused))

@@ -1,0 +1,89 @@
+"""An execution trace as GraphML, for networkx, yEd and Gephi."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastdispatch.graphs.et_boxes import GPU, KINDS, TIMED, TYPES
+
+#: Names of collectives by Chakra's numbers.
+COLLECTIVES = (
+    *("ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST"),
+    *("ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"),
+)
+#: The first type of nodes that communicate, and the names of messages.
+SEND = TYPES.index("COMM_SEND")
+MESSAGES = {SEND: "SEND", SEND + 1: "RECV"}
+
+#: The attributes: id, what has it, name, type.
+_KEYS = (
+    ("name", "node", "name", "string"),
+    ("type", "node", "type", "string"),
+    ("parent", "node", "parent", "string"),
+    ("cpu", "node", "is_cpu_op", "boolean"),
+    ("tid", "node", "tid", "long"),
+    ("stream", "node", "stream", "int"),
+    ("start", "node", "start_ns", "long"),
+    ("dur", "node", "dur_ns", "long"),
+    ("comm", "node", "collective", "string"),
+    ("bytes", "node", "bytes", "long"),
+    ("group", "node", "group", "string"),
+    ("kinds", "edge", "kinds", "string"),
+)
+#: XML has no control characters, U+FFFE, U+FFFF or surrogates.
+_ESCAPES: dict[int, str] = {
+    **dict.fromkeys([*range(0x20), 0x7F, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], "\ufffd"),
+    **{ord("\n"): " ", ord('"'): "&quot;", ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"},
+}
+
+
+def et_graphml(tables: dict[str, Any]) -> bytes:
+    """Return all nodes of :func:`fastdispatch._core.et_tables`, and all dependencies with their kinds."""
+    return "".join(_parts(tables)).encode()
+
+
+def _parts(tables: dict[str, Any]) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    for id, target, name, kind in _KEYS:
+        yield f'<key id="{id}" for="{target}" attr.name="{name}" attr.type="{kind}"/>\n'
+    yield '<graph edgedefault="directed">\n'
+    nodes, edges = tables["nodes"], tables["edges"]
+    for node, id in enumerate(nodes["id"]):
+        data = "".join(f'<data key="{key}">{value}</data>' for key, value in _attributes(tables, node))
+        yield f'<node id="{id}">{data}</node>\n'
+    names = {kinds: _kind_names(kinds) for kinds in {*edges["kinds"]}}
+    for start, end, kinds in zip(edges["from"], edges["to"], edges["kinds"], strict=True):
+        ends = f'source="{nodes["id"][start]}" target="{nodes["id"][end]}"'
+        yield f'<edge {ends}><data key="kinds">{names[kinds]}</data></edge>\n'
+    yield "</graph>\n</graphml>\n"
+
+
+def _kind_names(kinds: int) -> str:
+    return ",".join(kind for at, kind in enumerate(KINDS) if kinds >> at & 1)
+
+
+def _attributes(tables: dict[str, Any], node: int) -> Iterator[tuple[str, object]]:
+    nodes, texts = tables["nodes"], tables["texts"]
+    flags, type, parent = nodes["flags"][node], nodes["type"][node], nodes["parent"][node]
+    yield "name", texts[nodes["name"][node]].translate(_ESCAPES)
+    yield "type", TYPES[type]
+    if parent:
+        yield "parent", nodes["id"][parent - 1]
+    yield "cpu", "false" if flags & GPU else "true"
+    yield ("stream", nodes["stream"][node]) if flags & GPU else ("tid", nodes["tid"][node])
+    if flags & TIMED:
+        yield "start", nodes["start_ns"][node]
+        yield "dur", nodes["dur_ns"][node]
+    if nodes["comm"][node] and type >= SEND:
+        comm = {name: column[nodes["comm"][node] - 1] for name, column in tables["comms"].items()}
+        yield "comm", MESSAGES.get(type) or collective_name(comm["type"])
+        if comm["bytes"] >= 0:
+            yield "bytes", comm["bytes"]
+        if comm["group"]:
+            yield "group", texts[comm["group"]].translate(_ESCAPES)
+
+
+def collective_name(number: int) -> str:
+    """Return the name of a collective, "" if it is unknown."""
+    return COLLECTIVES[number] if 0 <= number < len(COLLECTIVES) else ""
