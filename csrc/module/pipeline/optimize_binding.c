@@ -182,12 +182,11 @@ take_model(fd_model *model, PyObject *ids, const char **names,
         }
         names[i] = name;
     }
-    *model =
-        (fd_model){.layers = costs->buf,
-                   .ids = names,
-                   .edges = edges->buf,
-                   .count = (uint32_t)count,
-                   .edge_count = (uint32_t)edge_count};
+    *model = (fd_model){.layers = costs->buf,
+                        .ids = names,
+                        .edges = edges->buf,
+                        .count = (uint32_t)count,
+                        .edge_count = (uint32_t)edge_count};
     return true;
 }
 
