@@ -476,7 +476,7 @@ start_cpu(fd_tree *tree)
 static void
 start_queued(fd_tree *tree)
 {
-    fd_thread_turns turns = {0, 0};
+    fd_thread_turns turns = {0, 0, 0};
     uint32_t id = tree->record->system_id;
     tree->queued_known = tree->cpu_known && id == (uint32_t)getpid()
                       && fd_thread_turns_of(id, &turns);

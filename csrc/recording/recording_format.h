@@ -222,6 +222,8 @@ typedef struct fd_header {
     uint32_t unused;
     uint64_t run_steps; /* steps of the run that have ended, recorded or not */
     _Atomic uint64_t seen_alive; /* tick of the latest sign of life */
+    _Atomic uint64_t others_ran; /* tick of the latest look at which, while the
+                                    first thread stood still, others ran */
 } fd_header;
 
 typedef struct fd_chunk {

@@ -3,7 +3,6 @@
 #include "recording/followed_call.h"
 #include "recording/thread_clock.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,19 +25,6 @@ enum {
     MOST_CALLS = 512
 };
 
-/* Read a file of /proc into `text`; empty on failure. */
-static void
-read_proc(const char *path, char *text, size_t size)
-{
-    ssize_t count = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        count = read(fd, text, size - 1);
-        close(fd);
-    }
-    text[count > 0 ? count : 0] = '\0';
-}
-
 static uint32_t
 wait_for_file(uint64_t descriptor)
 {
@@ -52,12 +38,27 @@ wait_for_file(uint64_t descriptor)
                                               : FD_WAIT_FILE;
 }
 
+/* Return what a thread in `open` waits for: a pipe by name without its other
+ * end, or the disk, which signals do not interrupt. */
 static uint32_t
-wait_in_call(long call, uint64_t first)
+wait_for_opening(uint32_t system_id)
+{
+    char path[64];
+    char text[128];
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/stat", system_id);
+    fd_proc_file_read(path, text, sizeof text);
+    return strstr(text, ") S ") != NULL ? FD_WAIT_PIPE : FD_WAIT_FILE;
+}
+
+static uint32_t
+wait_in_call(long call, uint64_t first, uint32_t system_id)
 {
     switch (call) {
     case SYS_futex:
+    case SYS_flock:
         return FD_WAIT_LOCK;
+    case SYS_openat:
+        return wait_for_opening(system_id);
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
         return FD_WAIT_SLEEP;
@@ -98,26 +99,41 @@ wait_of(uint32_t system_id)
     uint64_t first;
     snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/syscall",
              system_id);
-    read_proc(path, text, sizeof text);
+    fd_proc_file_read(path, text, sizeof text);
     return sscanf(text, "%ld %" SCNx64, &call, &first) == 2
-             ? wait_in_call(call, first)
+             ? wait_in_call(call, first, system_id)
              : FD_WAIT_UNKNOWN;
 }
 
-/* Return whether the thread began or ended to stand still. */
+/* Return whether the thread has waited since the previous look, for most of
+ * the time in which it had or did not need a CPU. */
+static bool
+thread_waits(const fd_watched *at, const fd_thread_turns *turns, uint64_t now)
+{
+    double ns = (double)(now - at->seen) * 1e9 / fd_clock_hertz();
+    double queued = (double)(turns->queued - at->turns.queued);
+    double ran = (double)(turns->ran - at->turns.ran);
+    return at->seen != 0 && 2.0 * ran < ns - queued;
+}
+
+/* Return whether the thread began or ended to stand still. A thread that waits
+ * again and again keeps its reason when it happens to run. */
 static bool
 look_at_thread(fd_watched *at, uint64_t now)
 {
     bool before = at->still;
-    fd_thread_turns turns = {0, 0};
-    at->still = fd_thread_turns_of(at->system_id, &turns)
-             && turns.slices == at->slices;
+    fd_thread_turns turns = {0, 0, 0};
+    bool known = fd_thread_turns_of(at->system_id, &turns);
+    uint32_t waits = wait_of(at->system_id);
+    at->still = known && turns.slices == at->turns.slices;
     if (!at->still) {
-        at->slices = turns.slices;
         at->looked = now;
     }
-    atomic_store_explicit(&at->record->waits, wait_of(at->system_id),
-                          memory_order_relaxed);
+    if (waits != FD_WAIT_UNKNOWN || !thread_waits(at, &turns, now)) {
+        atomic_store_explicit(&at->record->waits, waits, memory_order_relaxed);
+    }
+    at->turns = turns;
+    at->seen = now;
     atomic_store_explicit(&at->record->still, at->still ? at->looked : 0,
                           memory_order_relaxed);
     return at->still != before;
@@ -306,6 +322,31 @@ list_threads(fd_thread_watch *watch)
     pthread_mutex_unlock(&recording->lock);
 }
 
+/* While the first thread stands still, note when others do something: it may
+ * wait for them. */
+static void
+look_at_work(fd_thread_watch *watch, uint64_t now)
+{
+    fd_process_work work = {0, 0};
+    if (watch->threads.count == 0 || !watch->threads.list[0].still) {
+        watch->measures = false;
+        return;
+    }
+    fd_process_work_add(&work);
+    for (uint32_t i = 0; i < watch->threads.count; i++) {
+        if (watch->threads.list[i].system_id != 0) {
+            fd_process_work_add_children(&work,
+                                         watch->threads.list[i].system_id);
+        }
+    }
+    if (watch->measures && fd_process_worked(&watch->work, &work)) {
+        fd_header *header = fd_file_header(&watch->recording->file);
+        atomic_store_explicit(&header->others_ran, now, memory_order_relaxed);
+    }
+    watch->work = work;
+    watch->measures = true;
+}
+
 void
 fd_thread_watch_look(fd_thread_watch *watch)
 {
@@ -322,6 +363,7 @@ fd_thread_watch_look(fd_thread_watch *watch)
     if (changed && watch->line_of != NULL) {
         write_lines(watch);
     }
+    look_at_work(watch, now);
     fd_header *header = fd_file_header(&watch->recording->file);
     atomic_store_explicit(&header->seen_alive, now, memory_order_relaxed);
 }
@@ -391,6 +433,9 @@ fd_thread_watch_end(fd_thread_watch *watch)
         pthread_mutex_unlock(&watch->lock);
         pthread_join(watch->thread, NULL);
         watch->running = false;
+        atomic_store_explicit(
+            &fd_file_header(&watch->recording->file)->seen_alive, 0,
+            memory_order_relaxed);
     }
 }
 

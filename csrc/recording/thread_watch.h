@@ -1,7 +1,8 @@
 /* A thread of the recorder that looks at the process once a second. It writes
  * a sign of life into the recording, and for each recorded thread since when
- * it has not run, and what it waits for. Readers find out with it how long a
- * process has stood still, even after it was killed.
+ * it has not run, and what it waits for; while the first of them stands still,
+ * also when other threads and child processes last ran. Readers find out with
+ * it how long a process has stood still, even after it was killed.
  *
  * It reads /proc, the lines of frames of threads that stand still, through
  * `line_of`, and the open calls of threads whose stack is old
@@ -11,14 +12,16 @@
 #define FD_THREAD_WATCH_H
 
 #include "recording/recording.h"
+#include "recording/thread_clock.h"
 #include "recording/wait_kinds.h"
 
 /* A watched thread. */
 typedef struct fd_watched {
     fd_thread_record *record;
     uint32_t system_id;
-    uint64_t slices; /* number of times that it had been scheduled */
-    uint64_t looked; /* tick of the look at which that number was new */
+    fd_thread_turns turns; /* at the latest look */
+    uint64_t seen;         /* tick of the latest look */
+    uint64_t looked;       /* tick of the latest look at which it had run */
     bool still;
     bool watched;    /* whether its stack was old at the latest look */
     fd_chunk *calls; /* FD_CHUNK_WATCHED of the record, or NULL */
@@ -40,14 +43,16 @@ typedef struct fd_thread_watch {
                          uint32_t capacity);
     fd_chunk *lines; /* of fd_open_line; NULL: none yet */
     FD_VECTOR(fd_watched) threads;
+    bool measures; /* whether `work` is that of the latest look */
+    fd_process_work work;
 } fd_thread_watch;
 
 /* Start the thread; without it (no memory) the recording is complete, but
  * readers know less about a process that stands still. */
 void fd_thread_watch_start(fd_thread_watch *watch, fd_recording *recording);
 
-/* End the thread and wait for it, at most for one look. It may be started
- * again. */
+/* End the thread and wait for it, at most for one look: its signs of life are
+ * no longer valid. It may be started again. */
 void fd_thread_watch_end(fd_thread_watch *watch);
 
 /* Free everything after the end. */

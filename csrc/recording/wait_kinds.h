@@ -15,7 +15,8 @@ enum {
     FD_WAIT_POLL = 6,  /* poll, select or epoll */
     FD_WAIT_CHILD = 7, /* the end of a process */
     FD_WAIT_OTHER = 8,
-    FD_WAIT_KINDS = 9
+    FD_WAIT_UNSEEN = 9, /* no look at it; only in traces */
+    FD_WAIT_KINDS = 10
 };
 
 /* The line of an open call of a thread that stands still. */

@@ -314,6 +314,8 @@ typedef struct fd_trace_rank {
     uint64_t recorded;   /* ns during which the rank recorded */
     uint64_t seen_alive; /* ns from the start to the latest sign of life of a
                           * rank that has not stopped; not dumped */
+    uint64_t others_ran; /* ns from the start until others worked while the
+                          * first thread stood still, 0: never; not dumped */
     uint64_t whole;      /* `recorded` of all steps, if some are selected */
     uint64_t file_bytes;
     char id[33]; /* id of the recording, hexadecimal */

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import threading
+import time
 
 import fastdispatch
 
@@ -13,6 +15,8 @@ AT = 50  # after the first steps of a budget
 
 out, kind = sys.argv[1:3]
 rank = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+CHILD = "import os; parent = os.getppid()\nwhile os.getppid() == parent: sum(range(1000))"
+event_of_nobody = threading.Event()
 here, there = socket.socketpair()
 reading, writing = os.pipe()
 
@@ -37,6 +41,32 @@ def missing() -> None:
     dist.barrier()
 
 
+def polling_rank() -> None:
+    if rank == 1:
+        poll()
+    dist.barrier()
+
+
+def poll() -> None:  # here: polling_rank
+    while not event_of_nobody.is_set():
+        time.sleep(0.05)
+
+
+def left_loop() -> None:
+    if rank == 1:
+        dist.barrier()  # here: left_loop
+
+
+def batch_of_a_rank() -> None:
+    if rank == 1:
+        batch()
+    dist.barrier()
+
+
+def handles() -> None:
+    dist.irecv(torch.ones(2), 1 - rank).wait()  # here: handles
+
+
 def event() -> None:
     threading.Event().wait()  # here: event
 
@@ -53,6 +83,16 @@ def from_socket() -> None:
 
 def from_pipe() -> None:
     os.read(reading, 1)  # here: from_pipe
+
+
+def from_fifo() -> None:
+    os.mkfifo(f"{out}.fifo")
+    open(f"{out}.fifo")  # noqa: SIM115  # here: from_fifo
+
+
+def thread_of_ended() -> None:
+    threading.Thread(target=event).start()
+    threading._shutdown()
 
 
 class Rows:
@@ -78,6 +118,21 @@ def batch() -> None:
 def computes() -> None:
     while True:
         sum(range(1000))
+
+
+def thread_computes() -> None:
+    thread = threading.Thread(target=computes, daemon=True)
+    thread.start()
+    thread.join()
+
+
+def child_computes() -> None:
+    subprocess.run([sys.executable, "-S", "-c", CHILD])
+
+
+def waits_again() -> None:
+    while not event_of_nobody.wait(0.02):
+        pass
 
 
 def evaluates() -> None:

@@ -15,7 +15,9 @@ enum {
     MOST_SKIPPED = 64, /* one window in this many is recorded at least */
     /* To follow this many calls costs as much as to switch events of
      * sys.monitoring off and on. */
-    CALLS_PER_SWITCH = PY_VERSION_HEX >= 0x030E0000 ? 20000 : 5000
+    CALLS_PER_SWITCH = PY_VERSION_HEX >= 0x030E0000 ? 20000 : 5000,
+    /* CPython counts the threads of the process after a fork, and warns. */
+    UNWATCHED_S = PY_VERSION_HEX >= 0x030C0000 ? 1 : 0
 };
 
 /* Return the patience in ticks. */
@@ -61,7 +63,8 @@ fd_partial_forked(const fd_session *session)
     if (session->partial.watched) {
         Py_AddPendingCall(follow_again, NULL);
     }
-    uint64_t soon = fd_clock_ticks() + (uint64_t)fd_clock_hertz();
+    uint64_t soon =
+        fd_clock_ticks() + UNWATCHED_S * (uint64_t)fd_clock_hertz();
     uint64_t deadline = session->partial.deadline;
     atomic_store_explicit(&fd_process.deadline,
                           soon < deadline ? soon : deadline,
@@ -203,7 +206,7 @@ fd_partial_deadline_passed(fd_session *session)
     start_watch(session);
     set_deadline(session, deadline);
     if (fd_clock_ticks() <= deadline) {
-        return; /* it was the end of a second after a fork */
+        return; /* it was for the watch after a fork */
     }
     set_deadline(session, UINT64_MAX);
     if (plan->budget == 0 || session->on_hold) {

@@ -19,8 +19,8 @@ void fd_partial_start(fd_session *session);
 /* The same for a step that begins. */
 void fd_partial_step(fd_session *session);
 
-/* Start the watch again at the first Python call after a second: CPython 3.13
- * counts the threads of the process after a fork, and warns. */
+/* Start the watch again at the first Python call; from CPython 3.12 on at the
+ * first one after a second. */
 void fd_partial_forked(const fd_session *session);
 
 /* fd_session.deadline_passed. */

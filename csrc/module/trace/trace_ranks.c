@@ -22,6 +22,7 @@ static const fd_column rank_columns[] = {
     FD_COLUMN(fd_trace_rank, "run_steps", U64, run_steps),
     FD_COLUMN(fd_trace_rank, "recorded", U64, recorded),
     FD_COLUMN(fd_trace_rank, "seen_alive", U64, seen_alive),
+    FD_COLUMN(fd_trace_rank, "others_ran", U64, others_ran),
     FD_COLUMN(fd_trace_rank, "file_bytes", U64, file_bytes),
     FD_COLUMN(fd_trace_rank, "start_realtime", U64, start.realtime_ns),
     FD_COLUMN(fd_trace_rank, "start_monotonic", U64, start.monotonic_ns),
@@ -63,8 +64,9 @@ notes_of(const fd_trace *trace, const fd_trace_rank *rank)
 }
 
 /* Names of FD_WAIT_*. */
-static const char *const waits[] = {"",     "lock", "sleep", "socket", "pipe",
-                                    "file", "poll", "child", "other"};
+static const char *const waits[] = {"",      "lock",  "sleep", "socket",
+                                    "pipe",  "file",  "poll",  "child",
+                                    "other", "unseen"};
 
 /* Return the table of threads as in dumps, with additional columns that dumps
  * do not have. */

@@ -170,7 +170,9 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
     uint64_t still = record->still;
     uint64_t seen = fd_chunks_header(&r->file)->seen_alive;
     if (fd_reading_is_unfinished(r)) {
-        thread.waits = record->waits < FD_WAIT_KINDS ? record->waits : 0;
+        thread.waits = seen == 0                      ? FD_WAIT_UNSEEN
+                     : record->waits < FD_WAIT_UNSEEN ? record->waits
+                                                      : FD_WAIT_UNKNOWN;
         thread.still =
             still != 0 && seen > still ? fd_reading_ns(r, seen - still) : 0;
     }

@@ -202,6 +202,7 @@ read_header(fd_reading *r)
     rank->steps = header->steps;
     r->alive = fd_reading_is_unfinished(r) ? sign_of_life(r) : 0;
     rank->seen_alive = fd_reading_since_start(r, r->alive);
+    rank->others_ran = fd_reading_since_start(r, header->others_ran);
     rank->run_steps =
         header->run_steps > rank->steps ? header->run_steps : rank->steps;
     rank->steps_source = header->steps_source <= FD_STEPS_EXPLICIT

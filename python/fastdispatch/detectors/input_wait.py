@@ -222,7 +222,8 @@ def _first_of_epochs(steps: MeasuredSteps) -> Iterator[Finding]:
     if len(waits) < 2 * limits.STEPS:
         return
     usual = median(waits)
-    starts = [path for path in _outer_starts(steps, _START) if steps.paths["calls"][path] >= 2]
+    epochs = 2 * len(steps.ranks)
+    starts = [path for path in _outer_starts(steps, _START) if steps.paths["calls"][path] >= epochs]
     slow = [wait for wait in waits if wait > limits.EPOCH_TIMES * usual and wait > steps.typical]
     lost = sum(wait - usual for wait in slow) / len(waits)
     if not starts or len(slow) < 1 or lost < limits.EPOCH_SHARE * steps.step or lost < limits.INPUT_MS * 1e6:
@@ -233,8 +234,8 @@ def _first_of_epochs(steps: MeasuredSteps) -> Iterator[Finding]:
         "the first batch of each epoch is slow: workers are started again",
         steps.where(starts[0]),
         lost,
-        f"{len(slow)} steps waited {seconds(median(slow))} for input, the others {seconds(usual)}; workers were started"
-        f" {calls} times",
+        f"{counted(len(slow), 'step')} waited {seconds(median(slow))} for input, the others {seconds(usual)}; "
+        f"workers were started {calls} times",
         ADVICE_EPOCHS,
         steps=len(slow),
         evidence={"slow_steps": len(slow), "ns_usual": round(usual), "ns_slow": round(median(slow)), "starts": calls},

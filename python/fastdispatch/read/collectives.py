@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
-from fastdispatch.text.formats import printable, seconds, size, spans
+from fastdispatch.text.formats import counted, printable, seconds, size, spans
 
 #: FD_MEASURE_ASYNC, FD_MEASURE_OPEN
 _ASYNC, _OPEN = 2, 8
@@ -202,7 +202,7 @@ def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
         calls = {rank: of.get(rank, 0) for rank in ranks}
         if len(set(calls.values())) > 1:
             texts = [
-                f"{count} calls on {_ranks([rank for rank in ranks if calls[rank] == count])}"
+                f"{counted(count, 'call')} on {_ranks([rank for rank in ranks if calls[rank] == count])}"
                 for count in sorted(set(calls.values()))
             ]
             yield f"{printable(key)}, all groups: {', '.join(texts)}"

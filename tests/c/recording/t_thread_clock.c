@@ -3,8 +3,11 @@
 #include "recording/thread_clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static uint32_t
@@ -68,4 +71,51 @@ turns_of_a_thread(void)
     }
 }
 
-RUN(TEST(own_time_grows), TEST(ended_threads), TEST(turns_of_a_thread))
+static fd_process_work
+work_so_far(void)
+{
+    fd_process_work work = {0, 0};
+    fd_process_work_add(&work);
+    fd_process_work_add_children(&work, own_id());
+    return work;
+}
+
+/* A child that writes, and then waits. */
+static pid_t
+start_writer(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        char block[4096] = "";
+        int to = open("/dev/null", O_WRONLY);
+        for (int i = 0; i < 1000; i++) {
+            (void)!write(to, block, sizeof block);
+        }
+        for (;;) {
+            pause();
+        }
+    }
+    return child;
+}
+
+/* The bytes that a child writes are work; its end, too. */
+static void
+work_of_a_child(void)
+{
+    bool counts = access("/proc/self/io", R_OK) == 0;
+    fd_process_work before = work_so_far();
+    pid_t child = start_writer();
+    fd_process_work after = before;
+    for (int i = 0; i < 100000 && !fd_process_worked(&before, &after); i++) {
+        usleep(100);
+        after = work_so_far();
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK(!counts || fd_process_worked(&before, &after));
+    CHECK(!counts || fd_process_worked(&after, &before));
+    CHECK(!fd_process_worked(&before, &before));
+}
+
+RUN(TEST(own_time_grows), TEST(ended_threads), TEST(turns_of_a_thread),
+    TEST(work_of_a_child))

@@ -168,8 +168,10 @@ starts_and_ends(void)
     for (int i = 0; i < 2; i++) {
         fd_thread_watch_start(&watch, f.recording);
         fd_thread_watch_start(&watch, f.recording);
+        fd_file_header(&f.recording->file)->seen_alive = 1;
         fd_thread_watch_end(&watch);
         CHECK(!watch.running);
+        EQUAL(fd_file_header(&f.recording->file)->seen_alive, 0);
     }
     fd_thread_watch_clear(&watch);
 }

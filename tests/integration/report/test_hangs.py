@@ -26,7 +26,12 @@ ALONE = {
     "lock": ("lock", "lock"),
     "from_socket": ("socket", "from_socket"),
     "from_pipe": ("pipe", "from_pipe"),
+    "from_fifo": ("pipe", "from_fifo"),
+    "thread_of_ended": ("lock", "wait"),
 }
+
+#: Lines with the mark of another kind.
+MARKS = {"thread_of_ended": "event", "batch_of_a_rank": "batch"}
 
 #: The kinds of two ranks: the ranks to look at, and the innermost function.
 RANKS = {
@@ -34,9 +39,25 @@ RANKS = {
     "both_receive": ([0, 1], "recv"),
     "other_order": ([0, 1], "all_reduce"),
     "missing": ([1], "wait"),
+    "left_loop": ([1], "barrier"),
+    "handles": ([0, 1], "handles"),
 }
 
-SLOW = ("computes", "evaluates", "slow_rank")
+#: Two ranks, with their own tests.
+PAIRS = ("slow_rank", "polling_rank", "batch_of_a_rank")
+
+#: Programs without a finding, and a part of the reason.
+SLOW = {
+    "computes": ": it runs",
+    "evaluates": "",
+    "slow_rank": "rank 1 is in hanging.py:[]:computes: it runs",
+    "thread_computes": "it waits for a lock or another thread",
+    "child_computes": "it waits for a child process",
+    "waits_again": "waits_again for",
+}
+
+#: Programs that return from short waits: the call that does not end.
+AGAIN = {"waits_again": "waits_again", "polling_rank": "poll"}
 
 #: Stands for the limit in seconds.
 LIMIT = 2.5
@@ -49,7 +70,7 @@ def _sooner(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def started(kind: str, folder: Path) -> list[warm.Program]:
     arguments: list[list[object]] = [[folder / kind, kind]]
-    if kind in RANKS or kind == "slow_rank":
+    if kind in (*RANKS, *PAIRS):
         arguments = [[folder / kind, kind, folder / f"{kind}.meeting", rank, 2] for rank in range(2)]
     imports = ("torch.distributed", "fastdispatch") if len(arguments) > 1 else ("fastdispatch",)
     return [processes.start_warm(imports, PROGRAM.name, *each) for each in arguments]
@@ -61,30 +82,35 @@ def stands(out: Path) -> bool:
     return min(ages, default=0) >= (LIMIT + 2) * 1e9
 
 
+def is_under_way(kind: str, out: Path) -> bool:
+    if kind in AGAIN:
+        return _is_open(AGAIN[kind], live.stacks(str(out)), LIMIT + 2)
+    return waits_for_its_worker(out) if kind.startswith("batch") else stands(out)
+
+
 def waits_for_its_worker(out: Path) -> bool:
     """The same of a worker and of the rank that waits for its batch. The recorder's thread, which gives signs of life,
     is gone after a fork, until the next call: that is after ``MP_STATUS_CHECK_INTERVAL``, 5 s."""
     workers = [stack for folder in out.glob("rank*.worker*") for stack in live.stacks(str(folder))]
-    return _is_open("reading_for_ever", workers) and _is_open("_next_data", live.stacks(str(out)))
+    return _is_open("reading_for_ever", workers) and _is_open("__next__", live.stacks(str(out)))
 
 
-def _is_open(function: str, stacks: list[live.Stack]) -> bool:
+def _is_open(function: str, stacks: list[live.Stack], seconds: float = 5 + 2 + LIMIT) -> bool:
     calls = [call for stack in stacks for call in zip(stack.calls, stack.ages, strict=True)]
-    return any(key.endswith(f":{function}") and age >= (5 + 2 + LIMIT) * 1e9 for key, age in calls)
+    return any(key.endswith(f":{function}") and age >= seconds * 1e9 for key, age in calls)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, Findings, Path]]:
     """All programs at once: the findings while they run, those after they were killed, and the recordings."""
     folder = tmp_path_factory.mktemp("hangs")
-    kinds = [*ALONE, *RANKS, *SLOW, "batch"]
+    kinds = sorted({*ALONE, *RANKS, *PAIRS, *SLOW, "batch"})
     programs = {kind: started(kind, folder) for kind in kinds}
     try:
         for each in programs.values():
             assert [process.stdout.readline() for process in each] == ["under way\n"] * len(each)
         for kind in set(kinds) - {"evaluates"}:
-            check = waits_for_its_worker if kind == "batch" else stands
-            processes.wait_for(partial(check, folder / kind))
+            processes.wait_for(partial(is_under_way, kind, folder / kind))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(limits, "HANG_S", LIMIT)
             patch.syspath_prepend(processes.ISOLATED)  # the command of the recordings is that of tests/warm.py
@@ -92,7 +118,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, 
     finally:
         for process in chain(*programs.values()):
             process.kill()
-        for worker in folder.glob("batch/rank*.worker*"):
+        for worker in folder.glob("batch*/rank*.worker*"):
             os.kill(int(worker.name.rpartition("-")[2]), signal.SIGKILL)
         for process in chain(*programs.values()):
             process.wait(60)
@@ -114,7 +140,7 @@ def check_extent(found: Finding) -> None:
 
 def line_of(kind: str) -> int:
     lines = PROGRAM.read_text(encoding="utf-8").splitlines()
-    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# here: {kind}"))
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# here: {MARKS.get(kind, kind)}"))
 
 
 def text_of(line: int) -> str:
@@ -142,15 +168,28 @@ def test_programs_that_stand_still(kind: str, runs: dict[str, tuple[Findings, Fi
     assert all(stack.age >= LIMIT * 1e9 for stack in stacks)
 
 
-def test_a_worker_of_a_loader_that_stands_still(runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
-    for findings in runs["batch"][:2]:
+@pytest.mark.parametrize(("kind", "rank"), [("batch", 0), ("batch_of_a_rank", 1)])
+def test_a_worker_of_a_loader_that_stands_still(
+    kind: str, rank: int, runs: dict[str, tuple[Findings, Findings, Path]]
+) -> None:
+    for findings in runs[kind][:2]:
         assert hangs(findings), findings.not_decided
         (found,) = hangs(findings)
-        assert findings.findings[0] is found
-        assert (Path(found.where.file).name, found.where.line) == (PROGRAM.name, line_of("batch"))
+        assert findings.findings[0] is found and found.ranks == [rank]
+        assert (Path(found.where.file).name, found.where.line) == (PROGRAM.name, line_of(kind))
         assert found.evidence["quiet_ns"] == found.gain_ns >= LIMIT * 1e9  # of the batch, not of the innermost call
         assert "for a batch: a worker of the DataLoader has been in hanging.py:[]:reading_for_ever" in found.title
+        assert ("rank 0 waits in barrier" in found.proof) == (rank == 1)
         check_extent(found)
+
+
+def test_a_rank_that_polls_is_as_old_as_its_loop(runs: dict[str, tuple[Findings, Findings, Path]]) -> None:
+    for findings in runs["polling_rank"][:2]:
+        assert hangs(findings), findings.not_decided
+        (found,) = hangs(findings)
+        assert found.ranks == [1] and found.where.line == line_of("polling_rank")
+        assert found.evidence["quiet_ns"] >= LIMIT * 1e9
+        assert "again and again" in found.title and "rank 0 waits in barrier" in found.proof
 
 
 @pytest.mark.parametrize("kind", SLOW)
@@ -158,6 +197,5 @@ def test_slow_programs_are_not_a_hang(kind: str, runs: dict[str, tuple[Findings,
     for findings in runs[kind][:2]:
         assert not hangs(findings)
         reason = next((each.reason for each in findings.not_decided if each.id == "hang"), "")
-        assert bool(reason) == (kind != "evaluates")
-        if kind == "slow_rank":
-            assert "rank 0 waits" in reason and "rank 1 runs in hanging.py:[]:computes" in reason
+        assert SLOW[kind] in reason and bool(reason) == (kind != "evaluates")
+        assert ("its other threads or child processes run" in reason) == (kind in ("thread_computes", "child_computes"))
