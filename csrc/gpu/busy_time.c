@@ -83,6 +83,17 @@ divide_idle(fd_busy_time *time, fd_busy_device *device, uint64_t from,
     }
 }
 
+/* Return for how long kernels both compute and communicate. */
+static uint64_t
+hidden_time(const fd_busy_device *device, uint64_t from, uint64_t to)
+{
+    uint64_t compute = device->until[FD_USE_COMPUTE];
+    uint64_t until = device->until[FD_USE_COMMUNICATION];
+    until = compute < until ? compute : until;
+    until = until < to ? until : to;
+    return until > from ? until - from : 0;
+}
+
 /* Divide the time up to `to`, in which no further kernel starts. */
 static void
 advance_device(fd_busy_time *time, fd_busy_device *device, uint64_t to,
@@ -95,6 +106,7 @@ advance_device(fd_busy_time *time, fd_busy_device *device, uint64_t to,
         return;
     }
     device->window += to - from;
+    device->hidden += hidden_time(device, from, to);
     for (int use = 0; use < FD_USES; use++) {
         uint64_t until = device->until[use] < to ? device->until[use] : to;
         if (until > from) {

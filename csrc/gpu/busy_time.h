@@ -53,6 +53,7 @@ typedef struct fd_busy_device {
     uint64_t window;         /* sum of the next two, ... */
     uint64_t busy[FD_USES];  /* ... by use, */
     uint64_t idle[FD_IDLE_CAUSES]; /* ... and by cause */
+    uint64_t hidden;               /* communication beside compute */
 } fd_busy_device;
 
 /* Time in which the host was late. `log` of no kernel is 0. Return the part of

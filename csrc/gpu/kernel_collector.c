@@ -200,6 +200,7 @@ put_devices(fd_json_writer *w, const fd_busy_time *busy)
         for (int cause = 0; cause < FD_IDLE_CAUSES; cause++) {
             fd_json_put_u64(w, causes[cause], device->idle[cause]);
         }
+        fd_json_put_u64(w, "hidden_ns", device->hidden);
         fd_json_end_object(w);
     }
     fd_json_end_array(w);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -16,7 +17,10 @@ import pretrain
 import torch
 
 import fastdispatch
+from fastdispatch.measures.measured import communicated
+from fastdispatch.report.report_collectives import collectives
 from fastdispatch.report.report_flops import flop_report
+from fastdispatch.text.formats import seconds
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests.gpu import modules
 from tests.gpu.allocator import memory_against_the_allocator
@@ -505,12 +509,35 @@ def timeline_of_a_training(device: str) -> str:
     return f"{sum(map(len, tracks.values()))} slices on {len(tracks)} tracks"
 
 
+def collectives_of_one_rank(device: str) -> str:
+    """Work of NCCL is below the operators that start it, with their bytes, and one rank waits for no other."""
+    moved, calls = torch.ones(1 << 20, device=device), 5
+    gathered = torch.empty_like(moved)
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-gpu-") as folder:
+        torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
+        try:
+            work = functools.partial(torch.distributed.all_gather_into_tensor, gathered, moved)
+            work()
+            trace = record(work, "kernels", calls, measure="comm")
+        finally:
+            torch.distributed.destroy_process_group()
+    sound(trace)
+    keys = [trace.nodes["key"][node] for node in trace.contexts["node"]]
+    (row,) = (row for row, key in enumerate(keys) if key == "c10d::_allgather_base_")
+    assert trace.contexts["calls"][row] == calls
+    assert trace.contexts["gpu_total"][row] == sum(trace.contexts["gpu_self"]) > 0
+    assert communicated(trace.ranks)[row, "float32 0:1", 0] == [1, calls, calls * moved.nbytes, calls * moved.nbytes]
+    assert all(not each.waited_ns for each in collectives(trace))
+    return f"{seconds(trace.contexts['gpu_total'][row])} in {calls} calls"
+
+
 #: Those that need no kernels come first; ``errors_untouched`` starts other processes.
 CHECKS = (
     forms_of_gpu,
     results_unchanged,
     memory_stays_level,
     timeline_of_a_training,
+    collectives_of_one_rank,
     several_streams,
     capture_of_a_graph,
     lines_of_a_graph,

@@ -76,7 +76,9 @@ def _waited(steps: MeasuredSteps, rank: int) -> tuple[str, dict[str, int]]:
     rows = [row for row in collective_waits(steps.trace) if row.collectives]
     time, last = sum(row.caused_ns[rank] for row in rows), sum(row.last[rank] for row in rows)
     every = sum(row.collectives for row in rows)
-    if not last:
+    if not time:
         return "", {}
-    text = f"; it began {grouped(last)} of {grouped(every)} collectives last, the others waited {seconds(time)} for it"
+    began = f"it began {grouped(last)} of {grouped(every)} collectives last, " if last else ""
+    least = "" if last else "at least "
+    text = f"; {began}the others waited {least}{seconds(time)} for it"
     return text, {"waited_ns": time, "last": last, "collectives": every}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
-from fastdispatch.read.collectives import SYNCHRONIZING, CollectiveCall, GroupCalls, group_calls
+from fastdispatch.measures.measured import communicated
+from fastdispatch.read.collectives import SYNCHRONIZING, CollectiveCall, GroupCalls, group_calls, number_of_members
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.kernel_names import collective_kernel
 
 #: Back ends whose functions return before the transfer: only the device waits.
 _DEVICES = ("nccl:", "xccl:", "hccl:")
@@ -18,7 +20,7 @@ _DEVICES = ("nccl:", "xccl:", "hccl:")
 _LEAST = 5
 
 #: Why a collective has no split.
-ASYNC, ENDS, RANKS, CLOCKS, DEVICE, PARTIAL, NUMBERS = (
+ASYNC, ENDS, RANKS, CLOCKS, DEVICE, PARTIAL, NUMBERS, GROUP, STEPS = (
     "asynchronous, or called by C++ code",
     "without a known end",
     "not kept on all ranks of the group",
@@ -26,6 +28,8 @@ ASYNC, ENDS, RANKS, CLOCKS, DEVICE, PARTIAL, NUMBERS = (
     "on a device, for which the host does not wait",
     "of an operator in which not all ranks wait for the last one",
     "with numbers that cannot be compared",
+    "of a group that was not recorded (measure='comm')",
+    "not in the same steps, or not as often, on all ranks of the group",
 )
 
 #: Operators of c10d by the names of collectives; these are also the names of the records of back ends.
@@ -46,6 +50,15 @@ _OPERATORS = {
     "send": ("send",),
     "recv": ("recv_", "recv_any_source_"),
 }
+_KERNELS = {
+    "AllReduce": "all_reduce",
+    "AllGather": "all_gather",
+    "ReduceScatter": "reduce_scatter",
+    "Broadcast": "broadcast",
+    "Reduce": "reduce",
+    "SendRecv": "send and recv",
+}
+_TOGETHER = {"all_reduce", "all_gather", "reduce_scatter"}  # kernels that end on all ranks together
 _NAMES = {operator: name for name, operators in _OPERATORS.items() for operator in operators}
 
 #: Bus bandwidth per algorithm bandwidth, as (a, b) of a * (n - b) / n for n ranks; docs/concepts/measures.md has the
@@ -89,13 +102,19 @@ class Waits:
     """The collectives of one operator in a group with sizes between two powers of two, summed over ranks; times in ns.
     ``wait``, ``transfer``: see :class:`Split`. ``last``: how often a rank began last; ``caused``: the time that the
     others waited for it. ``bytes``: sum over collectives, of the rank with most. ``best_bandwidth``: the bus bandwidth
-    of the fastest collective, bytes per second. ``undecided``: collectives without a split, by reason."""
+    of the fastest collective, bytes per second. ``undecided``: collectives without a split, by reason.
+
+    Of kernels, which have an ``algorithm``, only the sums of each rank are recorded. Their ``wait`` and ``caused`` are
+    lower bounds, ``transfer`` is an upper bound. ``last`` and ``best_bandwidth`` are not known."""
 
     operator: str
-    group: str
-    ranks_in_group: int
+    group: str  # "": unknown
+    ranks_in_group: int  # 0: unknown
+    algorithm: str = ""
+    ranks: int = 0  # recorded ones
     collectives: int = 0
     bytes: int = 0
+    time_ns: int = 0  # of kernels also without a split
     wait_ns: int = 0
     transfer_ns: int = 0
     best_bandwidth: float | None = None
@@ -111,13 +130,17 @@ class Waits:
         factor = bus_factor(self.operator, self.ranks_in_group)
         return moved * factor * self.ranks_in_group / transfer * 1e9 if factor and moved and transfer > 0 else None
 
-    def add(self, one: Split, moved: int) -> None:
-        self.collectives += 1
+    def add(self, one: Split, moved: int, count: int = 1) -> None:
+        """Add a collective, or the sum of several."""
+        self.collectives += count
         self.bytes += moved
+        self.time_ns += one.wait + one.transfer
         self.wait_ns += one.wait
         self.transfer_ns += one.transfer
-        self.last[one.last] += 1
         self.caused_ns[one.last] += one.wait
+        if self.algorithm:
+            return
+        self.last[one.last] += 1
         rates = (self.best_bandwidth, self._bandwidth(moved, one.transfer))
         self.best_bandwidth = max((rate for rate in rates if rate is not None), default=None)
 
@@ -127,12 +150,13 @@ class Waits:
 
 def uses_device(trace: Trace) -> bool:
     """Return whether collectives run on devices, so that times of the host are not those of transfers."""
-    return any(key.startswith(_DEVICES) for key in trace.nodes["key"])
+    return any(key.startswith(_DEVICES) for key in trace.nodes["key"]) or bool(_collective_kernels(trace))
 
 
 def waits(trace: Trace) -> list[Waits]:
-    """Return the latest collectives of a trace of all ranks, by operator, group and size, the longest wait first."""
-    return waits_of(group_calls([trace]), uses_device(trace))
+    """Return the latest collectives of a trace of all ranks, by operator, group and size, the longest wait first; with
+    kernels of NCCL, all of these instead, also by algorithm."""
+    return kernel_waits(trace) or waits_of(group_calls([trace]), uses_device(trace))
 
 
 def waits_of(groups: list[GroupCalls], device: bool = False) -> list[Waits]:
@@ -145,7 +169,7 @@ def waits_of(groups: list[GroupCalls], device: bool = False) -> list[Waits]:
             moved = max(call.bytes for call in of.values())
             for operator in {call.operator for call in of.values()}:
                 key = operator, group.name, moved.bit_length()
-                row = found.setdefault(key, Waits(operator, group.name, group.size))
+                row = found.setdefault(key, Waits(operator, group.name, group.size, ranks=group.size))
                 if reason := whole or _undecided(group, of):
                     row.undecided[reason] += 1
                 else:
@@ -188,6 +212,79 @@ def _clocks(group: GroupCalls) -> dict[int, int] | None:
     if any(len(offsets.get(host, ())) < _LEAST for host in group.hosts.values()):
         return None
     return {rank: round(median(offsets[host])) for rank, host in group.hosts.items()}
+
+
+def _collective_kernels(trace: Trace) -> dict[int, tuple[str, str]]:
+    """Return operator and algorithm of the call paths that are kernels of collectives."""
+    nodes = zip(trace.nodes["key"], trace.nodes["kind"], strict=True)
+    names = [collective_kernel(key) if kind == "kernel" else None for key, kind in nodes]
+    found = ((row, names[node]) for row, node in enumerate(trace.contexts["node"]))
+    return {row: (_KERNELS.get(name[0], name[0]), name[1] or "?") for row, name in found if name is not None}
+
+
+def kernel_waits(trace: Trace) -> list[Waits]:
+    """Return the kernels of collectives, by operator, algorithm, group and size, the longest wait first. All ranks
+    leave a collective together: the others waited for the rank with the shortest kernels."""
+    kernels = _collective_kernels(trace)
+    calls = _calls_of(trace, kernels)
+    found: dict[tuple[str, str, str, int], dict[int, list[int]]] = {}
+    for rank in trace.ranks if kernels else ():
+        figures = rank.get("gpu") or {}
+        for row, count, time in zip(*(figures.get(name, ()) for name in ("context", "calls", "self")), strict=True):
+            if row in kernels and count:
+                group, moved = calls[row]
+                ranks = found.setdefault((*kernels[row], group, moved.bit_length()), {})
+                sums = ranks.setdefault(rank["rank"], [0, 0, 0])
+                sums[:] = (a + b for a, b in zip(sums, (count, time, moved * count), strict=True))
+    together = _same_steps(trace.ranks)
+    rows = [_kernel_row(*key[:3], ranks, together) for key, ranks in found.items()]
+    return sorted(rows, key=lambda row: (-row.wait_ns, -row.time_ns, row.group, row.operator, row.algorithm))
+
+
+def _kernel_row(operator: str, algorithm: str, group: str, ranks: dict[int, list[int]], together: bool) -> Waits:
+    name, _, members = group.rpartition(":")
+    row = Waits(operator, name, number_of_members(members), algorithm, len(ranks))
+    counts = [count for count, _, _ in ranks.values()]
+    if not name:
+        reason = GROUP
+    elif operator not in _TOGETHER:
+        reason = PARTIAL
+    else:
+        complete = together and len(ranks) == row.ranks_in_group and len(set(counts)) == 1
+        reason = "" if complete else STEPS
+    if reason:
+        row.undecided[reason] = max(counts)
+        row.time_ns = sum(time for _, time, _ in ranks.values())
+        row.bytes = max(moved for _, _, moved in ranks.values())
+    else:
+        one = split({rank: -time for rank, (_, time, _) in ranks.items()}, dict.fromkeys(ranks, 0))
+        row.add(one, max(moved for _, _, moved in ranks.values()), counts[0])
+    return row
+
+
+def _calls_of(trace: Trace, kernels: Mapping[int, object]) -> dict[int, tuple[str, int]]:
+    """Return for each kernel the group and the mean bytes of the calls that launch it; ``("", 0)`` if not known."""
+    calls: dict[int, dict[str, list[int]]] = {}
+    for (context, detail, _), (_, count, *both) in communicated(trace.ranks).items():
+        sums = calls.setdefault(context, {}).setdefault(detail.partition(" ")[2], [0, 0])
+        sums[:] = sums[0] + count, sums[1] + max(both)
+    found = {}
+    for row in kernels:
+        above = trace.contexts["parent"][row]
+        while above >= 0 and above not in calls:
+            above = trace.contexts["parent"][above]
+        groups = calls.get(above, {})
+        (group, (count, moved)), *others = [*groups.items()] or [("", [0, 0])]
+        if others or group.startswith("?"):
+            group, count = "", 0
+        one_each = count > 0 and count == trace.contexts["gpu_calls"][row]
+        found[row] = (group, moved // count if one_each else 0)
+    return found
+
+
+def _same_steps(ranks: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether all ranks have recorded the same steps."""
+    return len({(rank["steps"], rank["run_steps"], *rank["latest_steps"]["number"]) for rank in ranks}) == 1
 
 
 @dataclass

@@ -46,6 +46,7 @@ class GpuFacts:
     window: int = 0  # busy and idle
     compute: int = 0  # at least one kernel ran, and so on; communication: no other kernel ran
     communication: int = 0
+    hidden: int = 0  # a part of compute: kernels that communicate ran, too
     copies: int = 0
     host: int = 0  # idle: the host was late
     end: int = 0  # after the last kernel of the step, also of the host
@@ -82,8 +83,8 @@ def gpu_facts(trace: Trace, rank: int | None, entries: Sequence[Mapping[str, Any
             found.busy_steps = max(found.busy_steps, known["busy_steps"] // ranks)
             for device in known.get("devices", []):
                 found.window += device["window_ns"]
-                for key, name in (BUSY | _IDLE).items():
-                    setattr(found, name, getattr(found, name) + device[key])
+                for key, name in (BUSY | _IDLE | {"hidden_ns": "hidden"}).items():
+                    setattr(found, name, getattr(found, name) + device.get(key, 0))
     if found.host or found.end:
         found.places = idle_places(trace, rank)
     return found if found.kernels else None

@@ -19,21 +19,25 @@ _SHOWN = 8
 
 @dataclass
 class CollectiveMeans:
-    """The latest collectives of one operator, group and size. Times are means of a collective and rank, ns; bytes are
-    the mean of a collective, of the rank with most; bandwidths in bytes per second, None of operators without bytes.
-    ``last_rank``: the one for which the others waited longest, in ``waited_ns``; ``cause``: the function of the program
-    in which it spends ``cause_ns`` more per step than the median of the others; empty if no function explains half of
-    its delay."""
+    """The latest collectives of one operator, group and size; of kernels all, by algorithm. Times are means of a
+    collective and rank, ns; bytes are the mean of a collective, of the rank with most, 0 if unknown; bandwidths in
+    bytes per second, None if unknown. ``last_rank``: the one for which the others waited longest, in ``waited_ns``;
+    ``cause``: the function of the program in which it spends ``cause_ns`` more per step than the median of the others;
+    empty if no function explains half of its delay.
+
+    ``at_least``: the waits are lower bounds, the transfer is an upper bound. Without a split they are None."""
 
     operator: str
     group: str
     ranks_in_group: int
+    algorithm: str
     collectives: int
     bytes: int
     time_ns: int
-    wait_ns: int
-    transfer_ns: int
-    last_rank: int
+    at_least: bool
+    wait_ns: int | None
+    transfer_ns: int | None
+    last_rank: int | None
     last: int  # number of collectives that it began last
     waited_ns: int
     cause: str
@@ -43,34 +47,38 @@ class CollectiveMeans:
 
 
 def collectives(trace: Trace) -> list[CollectiveMeans]:
-    """Return the collectives of a trace of several ranks, the longest wait first; empty without ``measure="comm"``."""
-    rows = [row for row in waits(trace) if row.collectives]
+    """Return the collectives of a trace, the longest wait first; empty without ``measure="comm"`` and kernels."""
+    rows = [row for row in waits(trace) if row.collectives or row.algorithm]
     if not rows:
         return []
     causes = _Causes(trace)
-    return [_collective(row, causes) for row in rows]
+    return [_means(row, causes) for row in rows]
 
 
-def _collective(row: Waits, causes: _Causes) -> CollectiveMeans:
-    rank, waited = row.caused_ns.most_common(1)[0]
-    parts = row.collectives * row.ranks_in_group
-    late = waited / max(row.last[rank] * (row.ranks_in_group - 1), 1)
+def _means(row: Waits, causes: _Causes) -> CollectiveMeans:
+    is_split = row.collectives > 0
+    count = row.collectives or row.undecided.total()
+    parts = count * max(row.ranks, 1)
+    rank, waited = row.caused_ns.most_common(1)[0] if is_split else (None, 0)
+    late = 0.0 if rank is None else waited / max((row.last[rank] or count) * (row.ranks - 1), 1)
     cause, extra = causes.of(rank, late)
     return CollectiveMeans(
         collective_name(row.operator),
         row.group,
         row.ranks_in_group,
-        row.collectives,
-        row.bytes // row.collectives,
-        (row.wait_ns + row.transfer_ns) // parts,
-        row.wait_ns // parts,
-        row.transfer_ns // parts,
+        row.algorithm,
+        count,
+        row.bytes // count,
+        row.time_ns // parts,
+        bool(row.algorithm),
+        row.wait_ns // parts if is_split else None,
+        row.transfer_ns // parts if is_split else None,
         rank,
-        row.last[rank],
+        0 if rank is None else row.last[rank],
         waited // parts,
         cause,
         round(extra),
-        row.bus_bandwidth,
+        row.bus_bandwidth if is_split else None,
         row.best_bandwidth,
     )
 
@@ -85,10 +93,10 @@ class _Causes:
         for one in figures if len(figures) > 1 else ():
             self._extra[one.rank] = extra_path(self._steps, one, [other for other in figures if other is not one])
 
-    def of(self, rank: int, late: float) -> tuple[str, float]:
+    def of(self, rank: int | None, late: float) -> tuple[str, float]:
         """Return the key of the function if it explains that the rank begins a collective ``late`` ns after others,
         and its extra time."""
-        path, extra = self._extra.get(rank, (0, 0.0))
+        path, extra = self._extra.get(-1 if rank is None else rank, (0, 0.0))
         return (self._steps.key(path), extra) if late and extra >= _EXPLAINS * late else ("", 0.0)
 
 
@@ -96,20 +104,26 @@ def collective_lines(rows: list[CollectiveMeans]) -> Iterator[str]:
     """Yield a sentence about the longest wait, and a table."""
     if not rows:
         return
-    yield f"{_name(rows[0])}: {seconds(rows[0].time_ns)}, {_sentence(rows[0])}"
+    yield f"{_name(rows[0])}: {seconds(rows[0].time_ns)}{_sentence(rows[0])}"
     table = [("calls", "time", "wait", "transfer", "bus bandwidth", "of the best", "collective, last rank")]
-    for row in rows[:_SHOWN]:
-        rate = "" if row.bus_bandwidth is None else f"{size(round(row.bus_bandwidth))}/s"
-        share = (
-            rounded_share(row.bus_bandwidth / row.best_bandwidth) if row.bus_bandwidth and row.best_bandwidth else ""
-        )
-        last = f"rank {row.last_rank}, last in {grouped(row.last)}" if row.waited_ns else ""
-        what = ", ".join([f"{_name(row)} of group {printable(row.group)}", *([last] if last else [])])
-        times = (seconds(row.time_ns), seconds(row.wait_ns), seconds(row.transfer_ns))
-        table.append((grouped(row.collectives), *times, rate, share, what))
+    table += [_cells(row) for row in rows[:_SHOWN]]
     yield from aligned(table, ">>>>>>", "  ")
     if len(rows) > _SHOWN:
         yield f"  {len(rows) - _SHOWN} more: --json"
+
+
+def _cells(row: CollectiveMeans) -> tuple[str, str, str, str, str, str, str]:
+    """Return the cells of a row: bounds have a sign."""
+    least, most = ("≥ ", "≤ ") if row.at_least else ("", "")
+    wait = "" if row.wait_ns is None else f"{least}{seconds(row.wait_ns)}"
+    transfer = "" if row.transfer_ns is None else f"{most}{seconds(row.transfer_ns)}"
+    rate = "" if row.bus_bandwidth is None else f"{least}{size(round(row.bus_bandwidth))}/s"
+    share = rounded_share(row.bus_bandwidth / row.best_bandwidth) if row.bus_bandwidth and row.best_bandwidth else ""
+    last = f"rank {row.last_rank}" if row.waited_ns else ""
+    last += f", last in {grouped(row.last)}" if last and row.last else ""
+    where = f" of group {printable(row.group)}" if row.group else ""
+    what = ", ".join(part for part in (f"{_name(row)}{where}", row.algorithm, last) if part)
+    return grouped(row.collectives), seconds(row.time_ns), wait, transfer, rate, share, what
 
 
 def _name(row: CollectiveMeans) -> str:
@@ -119,6 +133,7 @@ def _name(row: CollectiveMeans) -> str:
 def _sentence(row: CollectiveMeans) -> str:
     """Return the part of the time that is the wait for one rank."""
     if not row.waited_ns:
-        return "without a wait for a rank"
+        return ", and its wait for other ranks is not known" if row.wait_ns is None else ", without a wait for a rank"
+    least = "at least " if row.at_least else ""
     cause = f" ({printable(row.cause)}, {seconds(row.cause_ns)} more per step than others)" if row.cause else ""
-    return f"of which {seconds(row.waited_ns)} are the wait for rank {row.last_rank}{cause}"
+    return f", of which {least}{seconds(row.waited_ns)} are the wait for rank {row.last_rank}{cause}"

@@ -42,6 +42,9 @@ def gpu_lines(facts: GpuFacts) -> Iterator[str]:
         busy = f"{_percent(facts.share(facts.busy))} busy" + (f" ({', '.join(uses)})" if uses else "")
         idle = f"idle {_percent(facts.share(facts.window - facts.busy))}"
         yield f"GPU in {_steps(facts.busy_steps)}: {busy}, {idle}{shown and f': {shown}'}"
+        if facts.communication or facts.hidden:
+            exposed, hidden = (_percent(facts.share(time)) for time in (facts.communication, facts.hidden))
+            yield f"communication on the GPU: {exposed} of the time exposed, {hidden} beside compute"
     kernels = f"{grouped(facts.kernels)} kernels, copies and fills"
     yield f"GPU: {kernels} in {_steps(facts.steps)}, {seconds(facts.time)}"
 

@@ -122,6 +122,16 @@ def short_kernel_name(full: str) -> str:
         return clipped(name)
 
 
+def collective_kernel(full: str) -> tuple[str, str] | None:
+    """Return operator and algorithm of a kernel of NCCL or RCCL, as ``("AllReduce", "RING LL")`` of
+    ``ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)``; None for other kernels."""
+    found = _NCCL.match(normal(demangled(full[:_READ])))
+    if found is None:
+        return None
+    operator, *parts = found[1].split("_")
+    return operator, " ".join(part for part in parts if part.isupper())
+
+
 def clipped(name: str) -> str:
     """Drop the middle: names of generated code differ at the end."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - _END - 1]}…{name[-_END:]}"

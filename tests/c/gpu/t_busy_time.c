@@ -100,6 +100,7 @@ counts_overlaps_once(void)
     EQUAL(device->busy[FD_USE_COMPUTE], 40);
     EQUAL(device->busy[FD_USE_COMMUNICATION], 20 + 40);
     EQUAL(device->busy[FD_USE_COPY], 30);
+    EQUAL(device->hidden, 40);
     EQUAL(device->window, 130);
     check_sum(device);
 }
