@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastdispatch.read.steps import REDUCED, budgeted_steps, ended_steps, recorded_steps, steps_of_run
+from fastdispatch.read.steps import REDUCED, budgeted_steps, ended_steps, recorded_steps, steps_of_run, time_of_run
 from fastdispatch.text.formats import grouped
 
 #: Fewer comparisons do not decide the cost.
@@ -58,17 +58,17 @@ def _cost(rank: Mapping[str, Any]) -> RecordingCost:
             if recorded < ended:
                 reason = f"{shares}: the others are too few to compare"
         return RecordingCost(reason=reason, steps_recorded=recorded, steps=ended)
-    steps, recorded, samples = run["steps"], run["recorded"], run["samples"]
-    if samples < _FEWEST or not run["time"] or not {"step", "cost", "cost_error"} <= run.keys():
+    recorded, samples, time = max(run["recorded"], recorded_steps(rank)), run["samples"], time_of_run(rank)
+    if samples < _FEWEST or not time or not {"step", "cost", "cost_error"} <= run.keys():
         reason = f"{samples} of {recorded} recorded steps could be compared with others, at least {_FEWEST} are needed"
-        return RecordingCost(reason=reason, steps_recorded=recorded, steps=steps)
+        return RecordingCost(reason=reason, steps_recorded=recorded, steps=ended)
     cost = max(run["cost"], 0)
     return RecordingCost(
-        share=recorded * cost / run["time"],
-        error=recorded * run["cost_error"] / run["time"],
+        share=recorded * cost / time,
+        error=recorded * run["cost_error"] / time,
         of_recorded_step=cost / run["step"],
         error_of_step=run["cost_error"] / run["step"],
         method="measured",
         steps_recorded=recorded,
-        steps=steps,
+        steps=ended,
     )

@@ -363,7 +363,7 @@ def _parts(rank: Mapping[str, Any]) -> list[Part]:
     if run is not None:  # with the steps that are not recorded
         unseen = max(run.get("before", 0) - recorded[0], 0)  # windows of a long start-up that were not recorded
         startup, first_steps = startup + unseen, recorded[first] - startup
-        steps, training = run["steps"] - chosen["skipped"], max(run["time"] - startup - first_steps, 0)
+        steps, training = ended_steps(rank) - chosen["skipped"], max(time_of_run(rank) - startup - first_steps, 0)
         after = 0
     return [
         Part("start-up", 0, startup),

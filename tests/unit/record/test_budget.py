@@ -33,6 +33,7 @@ class Run:
 
     def cost(self):
         rank = {"meta": self.notes, "steps": len(self.recorded), "run_steps": self.steps, "window": None}
+        rank |= {"recorded": 0, "seen_alive": self.now, "threads": {"last": []}}
         return recording_cost([rank])
 
 

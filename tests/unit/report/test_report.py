@@ -15,6 +15,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main
+from fastdispatch.read.recording_cost import recording_cost
+from fastdispatch.read.steps import time_of_run
 from fastdispatch.report import report_model
 from fastdispatch.report.report_facts import _NO_LOSS, facts
 from fastdispatch.report.report_lines import _DROPPED, _MISSES
@@ -337,6 +339,16 @@ def test_the_cost_of_recording(cost: dict[str, object], text: str, recording: Pa
     dump["ranks"][0]["meta"]["steps_of_run"] = run | cost
     (tmp_path / "dump.json").write_text(json.dumps(dump))
     assert text in printed(tmp_path / "dump.json")
+
+
+def test_the_cost_covers_the_steps_after_the_facts_were_noted(recording: Path) -> None:
+    (rank,) = fastdispatch.load(recording).ranks
+    noted = {"budget": 0.01, "steps": 2, "recorded": 1, "time": 1, "samples": 9}
+    times = {"step": 10**7, "step_low": 9 * 10**6, "step_high": 2 * 10**7, "cost": 10**6, "cost_error": 10**5}
+    rank |= {"run_steps": 871, "meta": {"steps_of_run": noted | times}}
+    cost = recording_cost([rank])
+    assert (cost.steps_recorded, cost.steps) == (rank["steps"], 871)
+    assert cost.share == rank["steps"] * 10**6 / time_of_run(rank)
 
 
 def test_the_cost_of_the_hook_in_other_steps(tmp_path: Path) -> None:
