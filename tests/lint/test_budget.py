@@ -69,7 +69,7 @@ BUDGET: dict[str, int] = {
     "tests/consumers": 400,
     "tests/cpython": 700,
     "tests/frameworks": 1450,
-    "tests/gpu": 1200,
+    "tests/gpu": 1250,
     "tests/integration": 17550,
     "tests/isolated": 4450,
     "tests/lint": 900,
