@@ -134,6 +134,7 @@ add_kernel(fd_kernel_collector *collector, const fd_cupti_record *record)
         collector->unknown += state == FD_LAUNCH_UNKNOWN;
         kernel.captured = fd_graph_nodes_get(&collector->nodes, record->node);
         fd_kernel_figures_add(collector->figures, &kernel);
+        fd_gpu_health_see(&collector->health, record->device);
     }
 }
 
@@ -310,6 +311,9 @@ run_thread(void *argument)
         read_buffers(collector, now);
         if (collector->launches.seen != before) {
             collector->heard = fd_clock_ticks();
+        }
+        if (collector->state == FD_KERNELS_ON && !collector->ends) {
+            fd_gpu_health_look(&collector->health, now);
         }
     }
     if (collector->state != FD_KERNELS_OFF) {
@@ -585,6 +589,10 @@ fd_kernels_close(fd_kernel_collector *collector, bool taken)
         fd_launches_begin(&collector->launches, false);
         fd_kernel_figures_finish(collector->figures);
         note_collected(collector);
+        if (!collector->stuck) {
+            fd_gpu_health_close(&collector->health,
+                                collector->figures->recording);
+        }
         fd_cupti_buffers_shrink(&collector->buffers);
         fd_kernel_figures_clear(collector->figures);
         fd_free(collector->figures);

@@ -19,6 +19,7 @@
 
 #include "gpu/cupti_buffers.h"
 #include "gpu/cupti_library.h"
+#include "gpu/gpu_health.h"
 #include "gpu/graph_nodes.h"
 #include "gpu/kernel_figures.h"
 #include "gpu/launch_ring.h"
@@ -46,6 +47,7 @@ typedef struct fd_kernel_collector {
     fd_launch_ring launches;
     fd_graph_nodes nodes;
     fd_cupti_buffers buffers;
+    fd_gpu_health health;       /* of the own thread */
     fd_kernel_figures *figures; /* owned; NULL between recordings */
     char problem[FD_PROBLEM];   /* why there are no kernels; "": none */
     uint64_t unknown;           /* kernels of windows without a launch */

@@ -74,6 +74,8 @@ folder, out = sys.argv[1:3]
 ctypes.CDLL(f"{folder}/libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
 ctypes.CDLL(f"{folder}/libc10_cuda.so", mode=ctypes.RTLD_GLOBAL)
 cupti = ctypes.CDLL(f"{folder}/libcupti.so.13", mode=ctypes.RTLD_GLOBAL)
+nvml = ctypes.CDLL(f"{folder}/libnvidia-ml.so.1", mode=ctypes.RTLD_GLOBAL)
+ctypes.CDLL(f"{folder}/libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
 cupti.standin_cupti_name.argtypes = [ctypes.c_uint64, ctypes.c_char_p]
 cupti.standin_cupti_records.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 cupti.standin_cupti_launch.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
@@ -210,6 +212,23 @@ def precisions(graph: fastdispatch.CallGraph) -> None:
         graph.step()
 
 
+def throttled(graph: fastdispatch.CallGraph) -> None:
+    """Train on a GPU whose clock is low after the first look, with an error."""
+    nvml.standin_nvml_set(1980, 500_000, ctypes.c_uint64(0))
+    train_for_looks(graph, 1)
+    nvml.standin_nvml_set(1200, 700_000, ctypes.c_uint64(4))
+    nvml.standin_nvml_error(ctypes.c_uint64(79), ctypes.c_uint64(0))
+    train_for_looks(graph, 5)
+
+
+def train_for_looks(graph: fastdispatch.CallGraph, looks: int) -> None:
+    """Train until the recorder has read the clock so often."""
+    last = nvml.standin_nvml_looks() + looks
+    while nvml.standin_nvml_looks() < last:
+        train(graph, 1)
+        time.sleep(0.01)
+
+
 def others_in_a_layer(graph: fastdispatch.CallGraph) -> None:
     """Multiply in a layer that also copies and communicates."""
 
@@ -272,6 +291,7 @@ RUNS = {
     "region": (replay("compiled", around=in_region), {"steps": "all"}),
     "layer": (replay("eager", around=in_layer), {"steps": "all", "measure": "flops"}),
     "precisions": (precisions, {"steps": "all", "measure": "flops"}),
+    "throttled": (throttled, {"steps": "all"}),
     "others": (others_in_a_layer, {"steps": "all", "measure": "flops"}),
     "threads": (threads, {"steps": "all"}),
     "fork": (fork, {"steps": "all"}),
@@ -284,6 +304,7 @@ RUNS = {
 def record(name: str) -> dict[str, object]:
     run, options = RUNS[name]
     cupti.standin_cupti_reset()
+    nvml.standin_nvml_set(0, 0, ctypes.c_uint64(1))  # idle
     if name == "held":
         cupti.standin_cupti_hold(b"Nsight Systems")
     elif name in VERSIONS:

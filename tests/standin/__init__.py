@@ -1,5 +1,5 @@
-"""Stand-in libraries: the CUDA runtime, libc10_cuda and CUPTI, an unknown libtorch_cpu, and another user of
-PEP 523."""
+"""Stand-in libraries: the CUDA runtime, libc10_cuda, CUPTI, NVML and a part of the CUDA driver, an unknown
+libtorch_cpu, and another user of PEP 523."""
 
 import os
 import shutil
@@ -15,9 +15,10 @@ needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a 
 
 
 def build(folder: Path) -> Path:
-    """All three libraries, with the names of the real ones."""
-    names = {"cudart.c": "libcudart.so.13", "c10_cuda.c": "libc10_cuda.so", "cupti.c": "libcupti.so.13"}
-    for source, name in names.items():
+    """All libraries, with the names of the real ones."""
+    names = {"libcudart.so.13": "cudart.c", "libc10_cuda.so": "c10_cuda.c", "libcupti.so.13": "cupti.c"}
+    names |= dict.fromkeys(("libcuda.so.1", "libnvidia-ml.so.1"), "nvml.c")
+    for name, source in names.items():
         build_as(folder, source, name, {})
     return folder
 

@@ -11,6 +11,7 @@ from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.pipeline_stages import same_stage
 from fastdispatch.detectors.rank_figures import extra_path, rank_figures, waiting
 from fastdispatch.measures.collective_waits import waits as collective_waits
+from fastdispatch.read.gpu_health import gpu_health
 from fastdispatch.text.formats import grouped, seconds
 
 ID = "slow-rank"
@@ -59,7 +60,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             gain,
             f"{seconds(extra)} more than the median of the others, without communication: {what}"
             + ("" if spread else f" (+{seconds(most)}{share})")
-            + waited,
+            + waited
+            + slow_clock(steps, one.rank, [other.rank for other in others]),
             ADVICE,
             ranks=[one.rank],
             evidence={
@@ -67,6 +69,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
                 "wait_ns": {str(rank.rank): round(rank.wait) for rank in figures},
                 "path_ns": round(most),
                 **evidence,
+                **({"gpu_clock_mhz": clocks} if (clocks := clocks_of_ranks(steps)) else {}),
             },
         )
 
@@ -82,3 +85,20 @@ def _waited(steps: MeasuredSteps, rank: int) -> tuple[str, dict[str, int]]:
     least = "" if last else "at least "
     text = f"; {began}the others waited {least}{seconds(time)} for it"
     return text, {"waited_ns": time, "last": last, "collectives": every}
+
+
+def clocks_of_ranks(steps: MeasuredSteps) -> dict[str, int]:
+    """Return the clock of the slowest GPU of each rank, MHz."""
+    found = {rank["rank"]: [each for each in gpu_health(rank) if each.looks] for rank in steps.ranks}
+    return {str(rank): min(each.clock for each in health) for rank, health in found.items() if health}
+
+
+def slow_clock(steps: MeasuredSteps, rank: int, others: list[int]) -> str:
+    """Return a sentence if the GPU of a rank has a lower clock than those of the others."""
+    clocks = clocks_of_ranks(steps)
+    usual = median([clocks[str(other)] for other in others if str(other) in clocks] or [0])
+    health = [each for entry in steps.ranks if entry["rank"] == rank for each in gpu_health(entry) if each.looks]
+    low = min(health, key=lambda each: each.clock, default=None)
+    if low is None or low.clock > limits.SLOW_CLOCK * usual:
+        return ""
+    return f"; its GPU: {low.text}, other ranks {grouped(round(usual))} MHz"

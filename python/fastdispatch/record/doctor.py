@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import resource
@@ -134,9 +135,19 @@ def _gpu(folder: Path) -> Check:
         problem = "PyTorch has no known function for its current stream: no GPU times"
         return Check("gpu", "missing", f"{library} is loaded, but {problem}")
     try:
-        return Check("gpu", "ok", f"{library} and {_core.kernel_library()} are loaded: kernels are recorded")
+        kernels = f"{library} and {_core.kernel_library()} are loaded: kernels are recorded"
+        return Check("gpu", "ok", f"{kernels}, {_clocks()}")
     except Error as error:
         return Check("gpu", "limited", f"{library} is loaded, but {error}: GPU times of modules, no kernels")
+
+
+def _clocks() -> str:
+    """Return whether the library for clocks, power and errors is there."""
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return "clocks and power are not (no libnvidia-ml.so.1)"
+    return "clocks and power through libnvidia-ml.so.1"
 
 
 def _graphviz(folder: Path) -> Check:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fastdispatch.read.gpu_health import gpu_health
 from fastdispatch.read.gpu_time import BUSY, GpuFacts
 from fastdispatch.text.formats import grouped, seconds
 
@@ -47,6 +48,22 @@ def gpu_lines(facts: GpuFacts) -> Iterator[str]:
             yield f"communication on the GPU: {exposed} of the time exposed, {hidden} beside compute"
     kernels = f"{grouped(facts.kernels)} kernels, copies and fills"
     yield f"GPU: {kernels} in {_steps(facts.steps)}, {seconds(facts.time)}"
+
+
+def health_line(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Return the clock and power of the GPU with the lowest clock, and the errors of all; empty if they are unknown."""
+    found = [each for entry in entries for each in gpu_health(entry) if each.looks and each.highest]
+    if not found:
+        return ""
+    low = min(found, key=lambda each: each.clock / each.highest)
+    where = f"rank {low.rank}, " if len({each.rank for each in found}) > 1 else ""
+    power = f", {low.power:.0f} of {low.limit:.0f} W" if low.limit else ""
+    times = f"{grouped(low.looks)} look{'s' * (low.looks != 1)}"
+    lowest = "lowest mean " if len(found) > 1 else "mean "
+    errors = "".join(
+        f"; rank {rank}: {text}" for rank, text in {each.rank: each.errors for each in found}.items() if text
+    )
+    return f"GPU: {lowest}{low.text}{power} ({where}device {low.device}, {times} in recorded steps){errors}"
 
 
 def _percent(share: float) -> str:

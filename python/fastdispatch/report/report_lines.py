@@ -16,7 +16,7 @@ from fastdispatch.report.flops_text import utilization
 from fastdispatch.report.report_collectives import collective_lines
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
 from fastdispatch.report.report_flops import flop_report
-from fastdispatch.report.report_gpu import gpu_lines, gpu_sentence
+from fastdispatch.report.report_gpu import gpu_lines, gpu_sentence, health_line
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
@@ -86,6 +86,7 @@ def _first(report: Report) -> list[str]:
     found = ["; ".join(_incomplete(facts.ranks)), sentence, title, facts.missing, _untimed(report), _doubts(facts)]
     if report.timing:
         found += [*(gpu_lines(facts.gpu) if facts.gpu is not None else ()), *_phases(facts)]
+    found.append(health_line([entry for entry in report.trace.ranks if report.options.rank in (None, entry["rank"])]))
     return [line for line in [*found, facts.gpu_missing] if line]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import fastdispatch
 from fastdispatch.detectors import Findings, limits
+from fastdispatch.detectors.slow_rank import clocks_of_ranks, slow_clock
 from tests import processes, standin
 
 pytestmark = [pytest.mark.torch, standin.needs_compiler]
@@ -71,6 +74,21 @@ def test_products_without_tensor_cores_are_the_first_finding(out: Path, name: st
 @pytest.mark.parametrize("name", ["tf32", "tf32 of CUTLASS", "busy"])
 def test_products_of_tensor_cores_are_not(out: Path, name: str) -> None:
     assert of(fastdispatch.findings(out / name), "single-precision") == []
+
+
+def rank_with_clock(rank: int, clock: int, reasons: dict[str, int]) -> dict[str, Any]:
+    device = {"device": 0, "looks": 40, "idle": 0, "clock_mhz": clock, "highest_mhz": 1980, "reasons": reasons}
+    return {"rank": rank, "meta": {"gpu_health": {"devices": [device | {"power_mw": 0, "limit_mw": 0}]}}}
+
+
+def test_a_slow_rank_has_the_clock_of_its_gpu() -> None:
+    steps: Any = SimpleNamespace(ranks=[rank_with_clock(0, 1980, {}), rank_with_clock(1, 1200, {"power_cap": 38})])
+    printed = "; its GPU: clock 1 200 of 1 980 MHz, power cap, other ranks 1 980 MHz"
+    assert slow_clock(steps, 1, [0]).replace("\u202f", " ") == printed
+    assert slow_clock(steps, 0, [1]) == ""
+    assert clocks_of_ranks(steps) == {"0": 1980, "1": 1200}
+    steps.ranks[0]["meta"] = {}
+    assert slow_clock(steps, 1, [0]) == ""  # the clocks of the others are not known
 
 
 def test_kernels_of_low_intensity_are_found(out: Path) -> None:

@@ -176,6 +176,21 @@ def test_the_kernel_decides_whether_float32_is_multiplied_in_tf32(runs: Runs) ->
     assert f"not in MFU and HFU, because the peak is not decided: {why}" in lines
 
 
+def test_a_low_clock_has_its_reason(runs: Runs) -> None:
+    """The first look finds a full clock, and at least four of the others a power cap and an error."""
+    run = runs("throttled")
+    (device,) = run.meta["gpu_health"]["devices"]
+    looks, capped = device["looks"], device["reasons"]["power_cap"]
+    assert looks >= capped >= 4
+    assert device["clock_mhz"] == (1980 * (looks - capped) + 1200 * capped) // looks
+    assert (device["device"], device["highest_mhz"], device["limit_mw"]) == (0, 1980, 700_000)
+    assert (run.meta["gpu_health"]["xids"], run.meta["gpu_health"]["xid"]) == (1, [79])
+    text = " ".join(commands.out("report", run.out).split())
+    clock = f"{device['clock_mhz'] // 1000} {device['clock_mhz'] % 1000:03}"
+    assert f"GPU: mean clock {clock} of 1 980 MHz, power cap, " in text
+    assert text.count("; rank 0: Xid 79") == 1
+
+
 def test_copies_and_communication_are_in_no_rate(runs: Runs) -> None:
     found = flops_by_module(runs("others"))
     assert found["rows"]["Layer"]["time"] == 1000
@@ -281,7 +296,8 @@ def test_reports_list_kernels_with_short_names(runs: Runs) -> None:
 
 
 def test_doctor_names_the_library(runs: Runs) -> None:
-    assert runs("train").printed["doctor"] == "libcudart.so.13 and libcupti.so.13 are loaded: kernels are recorded"
+    loaded = "libcudart.so.13 and libcupti.so.13 are loaded: kernels are recorded"
+    assert runs("train").printed["doctor"] == f"{loaded}, clocks and power through libnvidia-ml.so.1"
     problem = "libcupti.so.13 is in use by Nsight Systems"
     assert (
         runs("held").printed["doctor"] == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels"

@@ -1,0 +1,58 @@
+#include "fixtures.h"
+
+#include "gpu/gpu_health.h"
+#include "standin/nvml.h"
+
+#include <dlfcn.h>
+
+/* Look at the devices a second later. */
+static void
+look(fd_gpu_health *health, uint64_t *now)
+{
+    *now += 1 + (uint64_t)fd_clock_hertz();
+    fd_gpu_health_look(health, *now);
+}
+
+static void
+a_device_with_a_low_clock(void)
+{
+    FIXTURE(f, NULL, 4);
+    check_clock(0);
+    uint64_t now = 1;
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY); /* of the program */
+    fd_gpu_health health = {.started = false};
+    look(&health, &now);
+    CHECK(standin_nvml_initialised() == 0); /* no device ran a kernel */
+    fd_gpu_health_see(&health, 0);
+    fd_gpu_health_see(&health, 1); /* not known to NVML */
+    fd_gpu_health_see(&health, FD_HEALTH_DEVICES);
+    standin_nvml_set(1980, 500000, 0);
+    look(&health, &now);
+    CHECK(standin_nvml_initialised() == 1);
+    standin_nvml_set(1200, 700000, 4);
+    standin_nvml_error(79, 3);
+    look(&health, &now);
+    fd_gpu_health_look(&health, now + 1); /* too early */
+    standin_nvml_set(300, 90000, 1);
+    look(&health, &now);
+    const fd_device_health *device = &health.devices[0];
+    CHECK(device->looks == 2);
+    CHECK(device->idle == 1);
+    CHECK(device->clock == 1980 + 1200);
+    CHECK(device->highest == 1980);
+    CHECK(device->power == 1200000);
+    CHECK(device->limit == 700000);
+    CHECK(device->temperature == 71);
+    CHECK(device->reasons[2] == 1);
+    CHECK(device->reasons[0] == 0);
+    CHECK(device->latest[0] - device->errors[0] == 3);
+    CHECK(health.xids == 1);
+    CHECK(health.xid[0] == 79);
+    CHECK(health.devices[1].looks == 0);
+    fd_gpu_health_close(&health, f.recording);
+    CHECK(standin_nvml_initialised() == 0);
+    CHECK(!health.started);
+    dlclose(driver);
+}
+
+RUN(TEST(a_device_with_a_low_clock))
