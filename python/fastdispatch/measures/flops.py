@@ -9,8 +9,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
-from fastdispatch.measures.operator_flops import OperatorCalls
-from fastdispatch.measures.precisions import Precisions
+from fastdispatch.measures.operator_flops import OperatorCalls, Precisions
 from fastdispatch.read.steps import number_of_ranks, step_time
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace

@@ -1,4 +1,4 @@
-"""FLOPs of the calls of operators, derived from their recorded shapes (docs/concepts/measures.md)."""
+"""FLOPs of the calls of operators, derived from their recorded shapes, and their precisions (docs/concepts/measures.md)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastdispatch.measures.flop_formulas import flops_of_call, kind_of
-from fastdispatch.measures.precisions import element_type
+from fastdispatch.measures.shapes import Tensor, operands_of
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.kernel_names import precision_of_kernel
 
 
 @dataclass
@@ -104,3 +105,38 @@ def _figure(operator: str, detail: str, custom: Mapping[str, Any]) -> tuple[int 
         return flops_of_call(operator, detail) if detail else None, ""
     flops = mapping(custom.get("flops")).get(detail)
     return flops if isinstance(flops, int) else None, str(custom.get("failed", ""))
+
+
+_OF_TYPES = {"bfloat16": "bf16", "float16": "fp16"}
+
+
+def element_type(text: str) -> str:
+    """Return the element type of the first tensor of recorded operands; empty without one."""
+    values = operands_of(text).values
+    tensors = (each for value in values for each in (value if isinstance(value, list) else [value]))
+    return next((each.dtype for each in tensors if isinstance(each, Tensor)), "")
+
+
+class Precisions:
+    """Precisions of the operators of a trace. An operator on float32 may use TF32: the names of its kernels decide."""
+
+    def __init__(self, trace: Trace) -> None:
+        nodes, contexts = trace.nodes, trace.contexts
+        kinds, names = nodes["kind"], nodes["name"]
+        self._found: dict[int, set[str]] = {}
+        for row, node in enumerate(contexts["node"]):
+            precision = precision_of_kernel(names[node]) if kinds[node] == "kernel" else ""
+            above = contexts["parent"][row] if precision else -1
+            while above >= 0 and kinds[contexts["node"][above]] != "op":
+                above = contexts["parent"][above]  # a function that implements the operator
+            while above >= 0 and kinds[contexts["node"][above]] == "op":
+                self._found.setdefault(above, set()).add(precision)
+                above = contexts["parent"][above]
+
+    def of(self, context: int, dtype: str) -> str:
+        """Return ``fp32``, ``tf32``, ``bf16``, ``fp16`` or ``fp8``; another element type as it is, and ``float32`` if
+        its precision is not decided."""
+        if dtype.startswith("float8_e"):
+            return "fp8"
+        found = self._found.get(context, set())
+        return next(iter(found)) if dtype == "float32" and len(found) == 1 else _OF_TYPES.get(dtype, dtype)

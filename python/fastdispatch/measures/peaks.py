@@ -52,7 +52,7 @@ class Peaks:
     one: float | None = None
 
     def rate(self, precision: str) -> float | None:
-        """Return the rate of a precision (``precisions.py``); None if it is unknown, or one of several."""
+        """Return the rate of a precision (``Precisions.of``); None if it is unknown, or one of several."""
         if self.one is None and precision == "float32" and "tf32" not in self.rates:
             precision = "fp32"  # a device without TF32
         return self.rates.get(precision) if self.one is None else self.one
