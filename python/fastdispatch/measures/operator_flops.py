@@ -1,4 +1,4 @@
-"""FLOPs of the calls of operators, derived from their recorded shapes, and their precisions (docs/concepts/measures.md)."""
+"""FLOPs of the calls of operators, derived from their recorded shapes, and precisions (docs/concepts/measures.md)."""
 
 from __future__ import annotations
 
