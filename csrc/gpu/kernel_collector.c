@@ -306,14 +306,12 @@ run_thread(void *argument)
         uint64_t now = fd_clock_ticks();
         if (collector->state != FD_KERNELS_OFF && !collector->ends) {
             collector->cupti.flush(0);
+            fd_gpu_health_look(&collector->health, now);
         }
         uint64_t before = collector->launches.seen;
         read_buffers(collector, now);
         if (collector->launches.seen != before) {
             collector->heard = fd_clock_ticks();
-        }
-        if (collector->state == FD_KERNELS_ON && !collector->ends) {
-            fd_gpu_health_look(&collector->health, now);
         }
     }
     if (collector->state != FD_KERNELS_OFF) {
