@@ -4,6 +4,7 @@ The layers that know nothing of Python are compiled once into a static library, 
 the C tests link.
 
 Environment:
+  CJSON_DIR               folder with include/cjson/cJSON.h and lib/
   ZLIB_DIR                folder with include/zlib.h and lib/
   FASTDISPATCH_DEV=1      compiler warnings are errors
   FASTDISPATCH_DEBUG=1    -O0 -g3 with assertions
@@ -52,6 +53,7 @@ def missing(name, variable, header, package, debian, fedora, conda):
     )
 
 
+NO_CJSON = missing("cJSON", "CJSON_DIR", "cjson/cJSON.h", "libcjson", "libcjson-dev", "cjson-devel", "cjson")
 NO_ZLIB = missing("zlib", "ZLIB_DIR", "zlib.h", "zlib", "zlib1g-dev", "zlib-devel", "zlib")
 
 
@@ -98,7 +100,10 @@ def from_pkg_config(package):
         includes, libs = ask("--cflags-only-I"), ask("--libs-only-L")
     except (OSError, subprocess.CalledProcessError):
         return None
-    return {"include_dirs": [flag[2:] for flag in includes], "library_dirs": [flag[2:] for flag in libs]}
+    folders = [flag[2:] for flag in includes]
+    # Some distributions point -I into the cjson folder itself.
+    folders += [str(Path(folder).parent) for folder in folders if Path(folder).name == "cjson"]
+    return {"include_dirs": folders, "library_dirs": [flag[2:] for flag in libs]}
 
 
 def library(variable, header, package, message):
@@ -116,8 +121,11 @@ def library(variable, header, package, message):
 
 
 def libraries():
-    found = {"include_dirs": [], "library_dirs": []} | library("ZLIB_DIR", "zlib.h", "zlib", NO_ZLIB)
-    return found | {"extra_link_args": [linked("z", found["library_dirs"])]}
+    cjson = library("CJSON_DIR", "cjson/cJSON.h", "libcjson", NO_CJSON)
+    zlib = library("ZLIB_DIR", "zlib.h", "zlib", NO_ZLIB)
+    keys = ("include_dirs", "library_dirs", "runtime_library_dirs")
+    found = {key: list(dict.fromkeys([*cjson.get(key, []), *zlib.get(key, [])])) for key in keys}
+    return found | {"extra_link_args": [linked("cjson", found["library_dirs"]), linked("z", found["library_dirs"])]}
 
 
 def linked(name, folders):

@@ -3,8 +3,8 @@
 #include "pipeline/plan_comparison.h"
 #include "trace/canonical_order.h"
 #include "json/json_text.h"
-#include "json/json_writer.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -295,90 +295,64 @@ compare_all(comparison *c)
     return status;
 }
 
-enum { SCHEDULE, NOTE, DIFFERENCE, SET_FACTS, CLASS = SET_FACTS, FACTS };
-static const char *const fact_names[] = {"schedule", "note", "difference",
-                                         "class"};
-
-/* Write an object of facts with new texts in place of values: as many as
- * `SET_FACTS`, NULL for a fact that stays. */
-static void
-write_facts(fd_span facts, const char *const *texts, fd_buffer *to)
+static fd_status
+replace_fact(cJSON *facts, const char *key, const char *text)
 {
-    fd_scan scan = {.at = facts.from, .end = facts.to, .forgets = true};
-    fd_json_writer w = {.to = to};
-    fd_span name;
-    fd_scan_mark(&scan, '{');
-    fd_json_begin_object(&w, NULL);
-    for (bool first = true; fd_scan_member(&scan, first, &name) == FD_SCAN_OK;
-         first = false) {
-        const char *text = NULL;
-        const char *value = scan.at;
-        for (size_t i = 0; i < SET_FACTS; i++) {
-            text = fd_span_is(name, fact_names[i]) ? texts[i] : text;
-        }
-        if (fd_scan_value(&scan) != FD_SCAN_OK) {
-            break;
-        }
-        fd_json_key(&w, name.from, fd_span_size(name));
-        if (text != NULL) {
-            fd_json_put_text(&w, NULL, text);
-        }
-        else {
-            fd_json_put_raw(&w, NULL, value, (size_t)(scan.at - value));
-        }
+    cJSON *value = cJSON_CreateString(text);
+    if (value == NULL
+        || !cJSON_ReplaceItemInObjectCaseSensitive(facts, key, value)) {
+        cJSON_Delete(value);
+        return FD_ENOMEM;
     }
-    fd_json_end_object(&w);
-    fd_scan_clear(&scan);
+    return FD_OK;
+}
+
+static bool
+is_null(const cJSON *facts, const char *key)
+{
+    return cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(facts, key));
 }
 
 /* Set the three facts that the recording process did not set. */
-static void
-complete_facts(const comparison *c, fd_span facts, const fd_span *values,
-               fd_buffer *to)
+static fd_status
+complete_facts(const comparison *c, cJSON *facts)
 {
-    const char *texts[SET_FACTS] = {NULL};
-    char line[LINE + 64];
+    fd_status status = FD_OK;
     if (c->schedule != NULL) {
-        texts[SCHEDULE] = c->schedule;
+        status = replace_fact(facts, "schedule", c->schedule);
     }
-    else if (fd_span_is(values[NOTE], "null")) {
-        fd_buffer name = {.bytes = NULL};
-        bool named = fd_span_begins(values[CLASS], "\"");
-        fd_json_string(fd_span_inside(values[CLASS]), &name);
-        fd_buffer_bytes(&name, "", 1);
+    else if (is_null(facts, "note")) {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(facts, "class");
+        char line[LINE + 64];
         snprintf(line, sizeof line, "no plan of %s: jobs are not compared",
-                 named && name.status == FD_OK ? name.bytes : "the engine");
-        to->status = name.status;
-        fd_buffer_clear(&name);
-        texts[NOTE] = line;
+                 cJSON_IsString(name) ? name->valuestring : "the engine");
+        status = replace_fact(facts, "note", line);
     }
-    if (c->difference[0] != '\0' && fd_span_is(values[DIFFERENCE], "null")) {
-        texts[DIFFERENCE] = c->difference;
+    if (status == FD_OK && c->difference[0] != '\0'
+        && is_null(facts, "difference")) {
+        status = replace_fact(facts, "difference", c->difference);
     }
-    write_facts(facts, texts, to);
+    return status;
 }
 
 static fd_status
 rewrite_facts(const comparison *c, fd_trace *trace, fd_trace_meta *meta)
 {
-    const char *text = fd_trace_text(trace, meta->json);
-    fd_span facts = {text, text + strlen(text)};
-    fd_span values[FACTS];
-    fd_status status = FD_OK;
-    if (fd_scan_members(facts, fact_names, FACTS, values)
-        && fd_span_is(values[SCHEDULE], "null")) {
-        fd_buffer completed = {.bytes = NULL};
-        fd_buffer spelled = {.bytes = NULL};
-        complete_facts(c, facts, values, &completed);
-        fd_buffer_bytes(&completed, "", 1);
-        status = completed.status;
+    cJSON *facts = cJSON_Parse(fd_trace_text(trace, meta->json));
+    fd_buffer spelled = {.bytes = NULL};
+    fd_status status = facts != NULL ? FD_OK : FD_ENOMEM;
+    if (is_null(facts, "schedule")) {
+        status = complete_facts(c, facts);
+        char *text = status == FD_OK ? cJSON_PrintUnformatted(facts) : NULL;
+        status = text != NULL ? FD_OK : FD_ENOMEM;
         if (status == FD_OK) {
-            fd_json_text(&spelled, completed.bytes);
+            fd_json_text(&spelled, text);
             status = fd_text_pool_take(&trace->texts, &spelled, &meta->json);
         }
-        fd_buffer_clear(&completed);
+        cJSON_free(text);
         trace->sorted = false;
     }
+    cJSON_Delete(facts);
     return status;
 }
 

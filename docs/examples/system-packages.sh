@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install the system packages for the build and for graphs: zlib, Graphviz, a C compiler, Python's headers and
+# Install the system packages for the build and for graphs: cJSON, zlib, Graphviz, a C compiler, Python's headers and
 # venv. Only as root on Debian and Ubuntu; otherwise prints the missing ones in one line.
 # Usage: system-packages.sh PYTHON [PROGRAM...]
 # Each PROGRAM (or PROGRAM:PACKAGE) is for some of the tests, which are skipped if it cannot be installed.
@@ -14,6 +14,9 @@ for program; do
 		echo "fastdispatch: ${program%%:*} is not installed: the tests that use it will be skipped" >&2
 done
 missing=""
+[ -f /usr/include/cjson/cJSON.h ] || [ -f "$CJSON_DIR/include/cjson/cJSON.h" ] ||
+	[ -f "$CONDA_PREFIX/include/cjson/cJSON.h" ] || pkg-config --exists libcjson 2>/dev/null ||
+	missing="$missing libcjson-dev"
 [ -f /usr/include/zlib.h ] || [ -f "$ZLIB_DIR/include/zlib.h" ] || [ -f "$CONDA_PREFIX/include/zlib.h" ] ||
 	pkg-config --exists zlib 2>/dev/null || missing="$missing zlib1g-dev"
 command -v dot >/dev/null || missing="$missing graphviz"

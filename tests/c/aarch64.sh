@@ -23,7 +23,7 @@ if [ ! -e "$prefix/complete" ]; then
 			-o Dir::State::Lists="$prefix/lists" -o Dir::Cache="$prefix/archives" "$@"
 	}
 	apt update
-	(cd "$prefix/archives" && apt download zlib1g zlib1g-dev)
+	(cd "$prefix/archives" && apt download libcjson1 libcjson-dev zlib1g zlib1g-dev)
 	for archive in "$prefix"/archives/*.deb; do
 		dpkg-deb -x "$archive" "$prefix"
 	done
@@ -32,6 +32,6 @@ if [ ! -e "$prefix/complete" ]; then
 	find "$prefix/lib" -xtype l -delete # links to absolute paths; libz.a remains
 	touch "$prefix/complete"
 fi
-export ZLIB_DIR="$prefix" FASTDISPATCH_TARGET=aarch64
+export CJSON_DIR="$prefix" ZLIB_DIR="$prefix" FASTDISPATCH_TARGET=aarch64
 exec make "${@:-plain}" PYTHON="$python" CC="${CROSS_CC:-aarch64-linux-gnu-gcc}" BUILD=build/aarch64 TARGET=aarch64 \
 	RUN="qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$prefix/lib"

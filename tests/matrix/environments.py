@@ -16,7 +16,9 @@ ROOT = Path(__file__).parent.parent.parent
 DISTRIBUTION = "/usr/lib/python3/dist-packages"
 #: Inside an environment: the tree, the packages without PyTorch, the virtual environments, the results.
 TREE, PACKAGES, VENVS, REPORT = "/srv/fastdispatch", "/srv/packages", "/srv/venvs", "/srv/report.xml"
-BUILD = "gcc make git pkg-config zlib1g-dev graphviz python3-dev python3-venv python3-pip python3-setuptools"
+BUILD = (
+    "gcc make git pkg-config libcjson-dev zlib1g-dev graphviz python3-dev python3-venv python3-pip python3-setuptools"
+)
 RUN = "graphviz python3-rich python3-jinja2 python3-textual python3-numpy python3-wheel"
 TORCH = "python3-torch"
 TEST = "python3-pytest python3-pytest-timeout python3-hypothesis python3-jsonschema python3-greenlet"
@@ -281,6 +283,7 @@ def cross_wheel(root: Path, row: Environment) -> str:
         "SETUPTOOLS_EXT_SUFFIX": f".cpython-{tag[2:]}-aarch64-linux-gnu.so",
         "_PYTHON_HOST_PLATFORM": "linux-aarch64",
         "FASTDISPATCH_TARGET": "aarch64",
+        "CJSON_DIR": str(libraries),
         "ZLIB_DIR": str(libraries),
     }
     build: list[str | Path] = [

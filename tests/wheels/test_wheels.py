@@ -65,11 +65,13 @@ def test_its_size(wheel: Wheel) -> None:
 
 
 def test_it_needs_no_library_but_glibc(wheel: Wheel) -> None:
-    """Also no zlib of the system."""
+    """No zlib, no cJSON of the system; a bundled cJSON has its own name and is found next to the extension."""
     lines = [line.strip() for line in run("ldd", wheel.core).splitlines()]
     others = [line for line in lines if not SYSTEM.search(line)]
     assert all(str(wheel.folder) in os.path.realpath(line.split()[2]) for line in others), others
     assert len(others) == len(wheel.bundled)
+    for library in wheel.bundled:
+        assert re.match(r"libcjson-[0-9a-f]{8}\.so", library.name)
 
 
 def test_it_is_stripped_and_exports_one_symbol(wheel: Wheel) -> None:

@@ -82,11 +82,12 @@ def test_an_editable_installation_has_the_startup_hook(source: Path, tmp_path: P
     assert "work" in fastdispatch.load(tmp_path / "out").nodes["name"]
 
 
-def test_a_missing_library_is_named(tmp_path: Path) -> None:
-    result = setup("build", "--build-base", tmp_path, ZLIB_DIR=str(tmp_path))
+@pytest.mark.parametrize(("variable", "package"), [("CJSON_DIR", "libcjson-dev"), ("ZLIB_DIR", "zlib1g-dev")])
+def test_a_missing_library_is_named(variable: str, package: str, tmp_path: Path) -> None:
+    result = setup("build", "--build-base", tmp_path, **{variable: str(tmp_path)})
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
-    for place in ("ZLIB_DIR", "CONDA_PREFIX", "pkg-config", "apt-get install zlib1g-dev"):
+    for place in (variable, "CONDA_PREFIX", "pkg-config", f"apt-get install {package}"):
         assert place in line
 
 

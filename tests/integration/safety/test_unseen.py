@@ -148,11 +148,11 @@ def test_other_interpreters_of_the_process_run_unrecorded(calls: str, kind: str,
 
 def test_an_extension_that_cannot_be_loaded_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "fastdispatch").mkdir()
-    (tmp_path / "fastdispatch" / "__init__.py").write_text("raise ImportError('libz.so.1 is missing')\n")
+    (tmp_path / "fastdispatch" / "__init__.py").write_text("raise ImportError('libcjson.so.1 is missing')\n")
     shutil.copy(processes.ROOT / "python" / "_fastdispatch_startup.py", tmp_path)
     startup = (processes.ROOT / "python" / "fastdispatch-startup.pth").read_text()
     result = run("-S", "-c", f"exec({startup!r})\nprint('ran')", folder=tmp_path)
-    assert (result.stdout, result.stderr) == ("ran\n", "fastdispatch: not recording: libz.so.1 is missing\n")
+    assert (result.stdout, result.stderr) == ("ran\n", "fastdispatch: not recording: libcjson.so.1 is missing\n")
 
 
 def test_a_recording_leaves_it_to_the_program_to_import_threading_first(tmp_path: Path) -> None:

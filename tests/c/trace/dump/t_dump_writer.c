@@ -3,10 +3,16 @@
 
 #include "trace/canonical_order.h"
 #include "trace/dump/dump_writer.h"
-#include "json/json_scan.h"
 
+#include <cjson/cJSON.h>
 #include <locale.h>
 #include <string.h>
+
+static void
+json_free(cJSON **document)
+{
+    cJSON_Delete(*document);
+}
 
 static fd_status
 with_values(fd_trace **trace, uint64_t self, double squares)
@@ -73,10 +79,8 @@ facts_without_valid_json(void)
     OK(fixture_fact(trace, &trace->ranks.list[0], "key", "{\"half"));
     OK(fixture_dump(trace, &text));
     HAS(text.bytes, "\"key\":\"{\\\"half\"");
-    CLEAN(fd_scan_clear) fd_scan scan = {.at = NULL};
-    fd_scan_begin(&scan, text.bytes, text.bytes + text.size);
-    EQUAL(fd_scan_value(&scan), FD_SCAN_OK);
-    EQUAL(scan.repairs.count, 0);
+    CLEAN(json_free) cJSON *document = cJSON_Parse(text.bytes);
+    CHECK(document != NULL);
 }
 
 static void
