@@ -18,8 +18,6 @@ import torch
 
 import fastdispatch
 from fastdispatch.measures.measured import communicated
-from fastdispatch.report.report_collectives import collectives
-from fastdispatch.report.report_flops import flop_report
 from fastdispatch.text.formats import seconds
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests.gpu import modules
@@ -191,6 +189,8 @@ def a_profiler_loses_nothing(device: str) -> str:
 
 def utilization_of_a_product(device: str) -> str:
     """MFU of bf16 products of 8192 x 8192, and the rate of their kernels, are those of CUDA events within 3 %."""
+    from fastdispatch.report.report_flops import flop_report  # with the extra view
+
     matrix = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
 
     def work() -> None:
@@ -511,6 +511,8 @@ def timeline_of_a_training(device: str) -> str:
 
 def collectives_of_one_rank(device: str) -> str:
     """Work of NCCL is below the operators that start it, with their bytes, and one rank waits for no other."""
+    from fastdispatch.report.report_collectives import collectives  # with the extra view
+
     moved, calls = torch.ones(1 << 20, device=device), 5
     gathered = torch.empty_like(moved)
     with tempfile.TemporaryDirectory(prefix="fastdispatch-gpu-") as folder:

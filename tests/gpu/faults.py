@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 import torch
 
 import fastdispatch
-from fastdispatch.report.report_model import ReportOptions, report
 
 Step = Callable[[], object]
 
@@ -242,7 +241,11 @@ def recorded(name: str, step: Step, steps: int) -> tuple[fastdispatch.Trace, lis
             step()
             graph.step()
     trace = fastdispatch.load(out)
-    (FOLDER / f"{name}.report.json").write_text(json.dumps(report(trace, ReportOptions(top=20)).as_json(), indent=1))
+    with suppress(ModuleNotFoundError):  # without the extra view
+        from fastdispatch.report.report_model import ReportOptions, report
+
+        document = report(trace, ReportOptions(top=20)).as_json()
+        (FOLDER / f"{name}.report.json").write_text(json.dumps(document, indent=1))
     found = fastdispatch.findings(out)
     (FOLDER / f"{name}.findings.txt").write_text(str(found))
     return trace, [each.id for each in found.findings]
