@@ -80,7 +80,7 @@ SINGLE_SHARE = 0.2
 #: shortest steps must confirm it: at least this part of the extra work is in them.
 SLOW_SHARE, SLOW_MS, SLOW_PATH, SLOW_SHORTEST = 0.2, 4.0, 0.5, 0.5
 
-#: A GPU is slower than those of the other ranks if its clock is at most this part of theirs.
+#: A GPU is slower than those of the other ranks if its clock is at most this part of their median.
 SLOW_CLOCK = 0.95
 
 #: Ranks of a sum of ranks: distance of the slowest from the median in deviations, and its extra time in one call path
