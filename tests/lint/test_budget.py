@@ -45,7 +45,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/pipeline": 7850,
     "python/fastdispatch/read": 3000,
     "python/fastdispatch/record": 4000,
-    "python/fastdispatch/report": 5550,
+    "python/fastdispatch/report": 5500,
     "python/fastdispatch/testing": 350,
     "python/fastdispatch/text": 450,
     "tests": 1200,

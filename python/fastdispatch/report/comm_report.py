@@ -16,8 +16,7 @@ from fastdispatch.read.steps import reduced_of
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_collectives import collective_lines, collectives
-from fastdispatch.report.terminal import rounded_share
-from fastdispatch.text.formats import aligned, grouped, printable, seconds, size
+from fastdispatch.text.formats import aligned, grouped, printable, rounded_share, seconds, size
 
 #: FD_MEASURE_ASYNC
 _ASYNC = 2

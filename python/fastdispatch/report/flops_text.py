@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.report.report_flops import FlopReport, FlopRow, UnknownRow
-from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, section, table, width_of
-from fastdispatch.text.formats import counted, grouped, in_flop, printable, seconds, size
+from fastdispatch.report.terminal import ENDLESS, print_parts, section, table, width_of
+from fastdispatch.text.formats import counted, grouped, in_flop, printable, rounded_share, seconds, size
 
 
 def print_flops(report: FlopReport, file: IO[str]) -> None:

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from fastdispatch.measures.memory_figures import PARTS, UNRECORDED
 from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow, Moment
-from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, section, table, width_of
-from fastdispatch.text.formats import counted, grouped, printable, size
+from fastdispatch.report.terminal import ENDLESS, print_parts, section, table, width_of
+from fastdispatch.text.formats import counted, grouped, printable, rounded_share, size
 
 _KEPT = "the recorder (calls=frame) keeps arguments until their call ends: without it, the peak can be lower"
 

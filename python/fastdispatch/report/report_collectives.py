@@ -9,8 +9,7 @@ from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.rank_figures import extra_path, rank_figures
 from fastdispatch.measures.collective_waits import Waits, collective_name, waits
 from fastdispatch.read.trace import Trace
-from fastdispatch.report.terminal import rounded_share
-from fastdispatch.text.formats import aligned, grouped, printable, seconds, size
+from fastdispatch.text.formats import aligned, grouped, printable, rounded_share, seconds, size
 
 #: A function is named as the cause from this part of the delay on.
 _EXPLAINS = 0.5

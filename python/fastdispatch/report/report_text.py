@@ -18,8 +18,8 @@ from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import ReportRow
 from fastdispatch.report.report_tree import Branch
-from fastdispatch.report.terminal import ENDLESS, print_parts, rounded_share, table, width_of
-from fastdispatch.text.formats import grouped, in_flop, printable, seconds, size
+from fastdispatch.report.terminal import ENDLESS, print_parts, table, width_of
+from fastdispatch.text.formats import grouped, in_flop, printable, rounded_share, seconds, size
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 from fastdispatch.text.notebook_html import html_of
 

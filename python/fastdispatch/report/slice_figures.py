@@ -15,9 +15,8 @@ from fastdispatch._core import Error, timeline_rows
 from fastdispatch.report.durations import Tally, summary
 from fastdispatch.report.gpu_streams import EventColumns, Streams
 from fastdispatch.report.spans import NONE, Ints, Spans, joined, pieces, union, within, without
-from fastdispatch.report.terminal import rounded_share
 from fastdispatch.report.timeline_steps import RankSteps
-from fastdispatch.text.formats import counted
+from fastdispatch.text.formats import counted, rounded_share
 
 FigureRow = dict[str, Any]
 Rows = NDArray[Any]

@@ -79,8 +79,3 @@ def table(
 
 def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole > 0 else ""
-
-
-def rounded_share(part: float) -> str:
-    """Format a share of 1; a small one as ``<0.1 %``, and 0 as nothing."""
-    return f"{100 * part:.1f} %" if part >= 0.0005 else "<0.1 %" if part > 0 else ""

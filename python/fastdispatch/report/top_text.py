@@ -9,8 +9,8 @@ from rich.text import Text
 
 from fastdispatch.read.live import Rate, Sample
 from fastdispatch.report.processes_text import lines
-from fastdispatch.report.terminal import rounded_share, table
-from fastdispatch.text.formats import grouped, printable, seconds
+from fastdispatch.report.terminal import table
+from fastdispatch.text.formats import grouped, printable, rounded_share, seconds
 
 TITLES = ("calls/s", "self", "total", "where")
 

@@ -35,6 +35,11 @@ def seconds(nanoseconds: float) -> str:
     return f"{nanoseconds:.0f} ns"
 
 
+def rounded_share(part: float) -> str:
+    """Format a share of 1; a small one as ``<0.1 %``, and 0 as nothing."""
+    return f"{100 * part:.1f} %" if part >= 0.0005 else "<0.1 %" if part > 0 else ""
+
+
 def size(number: int) -> str:
     """Format bytes: ``512 B``, ``6.29 MB``."""
     for unit, of in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
