@@ -67,7 +67,8 @@ _SPECIAL = {
 
 _FIRST = 3  # lines before the findings
 _LISTED = 4
-_HOOKED_CALL = (50, 110)  # nanoseconds that a call costs in a step that is not recorded (docs/concepts/overhead.md)
+_HOOKED_CALL = (20, 110)  # nanoseconds that a call costs in a step that is not recorded (docs/concepts/overhead.md)
+_NOTICEABLE = 0.5  # percent of a step
 _OPEN_SHOWN = 12
 
 
@@ -360,10 +361,11 @@ def _price(facts: Facts) -> str:
 
 
 def _hook_cost(facts: Facts) -> str:
-    """Return what the evaluator hook costs the steps that are not recorded, as far as it is known."""
-    if not facts.hooked_calls or not facts.step:
+    """Return what the evaluator hook costs the steps that are not recorded, if it is noticeable."""
+    low, high = (100 * facts.hooked_calls * price / max(facts.step, 1) for price in _HOOKED_CALL)
+    high = min(high, 100)  # the step contains it
+    if high < _NOTICEABLE:
         return ""
-    low, high = (100 * facts.hooked_calls * price / facts.step for price in _HOOKED_CALL)
     return f"; the other steps pay the hook of {grouped(facts.hooked_calls)} calls, about {low:.1f} to {high:.1f} %"
 
 
