@@ -106,6 +106,10 @@ GROWTH_CALLS = 1.5
 #: slowdown: share of the growth that is CPU time; growth of the CPU time that decides without a path.
 GROWTH_OF_CPU, GROWTH_EVERYWHERE = 0.25, 2.0
 
+#: slowdown: the machine became slower if each phase of a step of at least this share grew by at least this part of the
+#: largest growth.
+GROWTH_PHASE, GROWTH_ALIKE = 0.03, 0.5
+
 #: memory-growth: bytes per step; growth of each quarter of the steps relative to the mean; the whole growth in bytes of
 #: blocks, that of resident memory, of which allocators keep some, and as share of the memory.
 MEMORY_STEP, MEMORY_STEADY, MEMORY_BYTES, MEMORY_RESIDENT, MEMORY_SHARE = 32e3, 0.6, 8e6, 16e6, 0.01

@@ -52,6 +52,8 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             return
         one = grown >= limits.GROWTH_PATH * (last - first) and factor >= limits.GROWTH_OF_PATH
         everywhere = cpu is not None and cpu[1] >= limits.GROWTH_EVERYWHERE * cpu[0] and cpu[1] - cpu[0] >= 1e6
+        if everywhere and not one and steps.part is not None:
+            everywhere = not grew_alike(*(_times_of_phases(MeasuredSteps(steps.part(each))) for each in _ends(spans)))
         if path < 0 or not (one or everywhere):
             continue
         gain = sum(times) / len(times) - first
@@ -82,12 +84,11 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
 def _cpu(steps: MeasuredSteps, rank: dict[str, Any], spans: Sequence[tuple[int, ...]]) -> tuple[float, float] | None:
     """Return the CPU time per step of the main thread of a rank in the first and last third of the steps; None if it is
     unknown."""
-    third = len(spans) // 3
     if steps.part is None:
         return None
     times = []
-    for first, last in ((spans[0], spans[third - 1]), (spans[-third], spans[-1])):
-        trace = steps.part((first[0], last[0]))
+    for ends in _ends(spans):
+        trace = steps.part(ends)
         found = [each for each in trace.ranks if each["rank"] == rank["rank"] and each["window"] is not None]
         for each in found:
             threads = zip(each["threads"]["role"], each["threads"]["cpu"], strict=True)
@@ -95,7 +96,13 @@ def _cpu(steps: MeasuredSteps, rank: dict[str, Any], spans: Sequence[tuple[int, 
     return (times[0], times[1]) if len(times) == 2 and all(times) else None
 
 
-def _by_calls(steps: MeasuredSteps) -> Iterator[Finding]:
+def _ends(spans: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """Return the numbers of the first and last step of the first third of the steps, and of the last third."""
+    third = len(spans) // 3
+    return [(spans[0][0], spans[third - 1][0]), (spans[-third][0], spans[-1][0])]
+
+
+def _by_calls(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     """Report a function of the program that later steps call more often than earlier ones: counts have no noise."""
     whole = steps.whole
     if steps.part is None or whole.longest < limits.GROWTH_STEPS or len(whole.ranks) > _MOST_RANKS:
@@ -117,7 +124,9 @@ def _by_calls(steps: MeasuredSteps) -> Iterator[Finding]:
     key = max(growing, key=lambda each: (each in functions, calls[2][each]), default=None)
     if key is None:
         if times[0] < times[1] < times[2] >= max(limits.GROWTH_EVERYWHERE * times[0], times[0] + 1e6) and times[0]:
-            yield _everywhere(steps, parts, times)
+            alike = NotDecided(ID, "all phases of a step grew alike, as on a machine that becomes slower")
+            slower = grew_alike(*map(_times_of_phases, (parts[0], parts[2])))
+            yield alike if slower else _everywhere(steps, parts, times)
         return
     rows = [[row for row in part.named(key) if part.main[row]] for part in parts]
     grown = sum(map(parts[2].total, rows[2])) - sum(map(parts[0].total, rows[0]))
@@ -155,6 +164,20 @@ def _everywhere(steps: MeasuredSteps, parts: Sequence[MeasuredSteps], times: Seq
         severity="critical",
         evidence={"cpu_ns": [round(time) for time in times], "path_ns": round(grown[path])},
     )
+
+
+def grew_alike(before: Counter[int], after: Counter[int]) -> bool:
+    """Return whether the times of all phases grew by about one factor. With more data, the optimizer is as fast as
+    before."""
+    factors = [after[each] / time for each, time in before.items() if time >= limits.GROWTH_PHASE * before.total()]
+    return len(factors) > 1 and min(factors) - 1 > limits.GROWTH_ALIKE * (max(factors) - 1)
+
+
+def _times_of_phases(steps: MeasuredSteps) -> Counter[int]:
+    times = Counter[int]()
+    for row, main in enumerate(steps.main):
+        times[steps.phase(row)] += round(steps.own(row)) if main else 0
+    return times
 
 
 def _cpu_of(steps: MeasuredSteps) -> float:

@@ -1,8 +1,11 @@
-"""Growth of memory over steps: a leak is steady, caches and returning pages are not."""
+"""Growth over steps: a leak is steady, caches are not; on a slower machine all phases grow."""
+
+from collections import Counter
 
 import pytest
 
 from fastdispatch.detectors.memory_use import growth
+from fastdispatch.detectors.slowdown import grew_alike
 
 UNIT = 2_000_000  # bytes
 STEPS = range(1, 21)
@@ -36,3 +39,17 @@ def test_a_filling_cache_does_not_leak(full: int) -> None:
 @pytest.mark.parametrize("other", [6, 8, 11, 14])
 def test_two_jumps_do_not_leak(other: int) -> None:
     assert growth(rank([(240 + 6 * (step >= other) + 6 * (step >= other + 5)) * UNIT for step in STEPS])) is None
+
+
+@pytest.mark.parametrize(
+    ("after", "alike"),
+    [
+        ((188, 282, 470, 60), False),  # nothing grew
+        ((592, 1036, 1429, 78), False),  # all but the optimizer: more data
+        ((400, 600, 1100, 110), True),
+        ((188, 282, 1410, 60), False),  # the backward pass
+    ],
+)
+def test_phases_grow_alike_on_a_slower_machine(after: tuple[int, ...], alike: bool) -> None:
+    before = Counter(dict(enumerate((188, 282, 470, 60))))
+    assert grew_alike(before, Counter(dict(enumerate(after)))) is alike
