@@ -56,7 +56,7 @@ def main(run: str, end: str) -> None:
 
 
 def memory_against_the_allocator(device: str) -> str:
-    """The peak and its parts, the retries and what was allocated at a failure are those of torch.cuda, within 1 %, also
+    """The peak, its parts, the retries and the bytes allocated at a failure are those of torch.cuda, within 1 %, also
     in the file of a killed process."""
     line = ""
     for end, status in (("return", 0), ("kill", -signal.SIGKILL)):

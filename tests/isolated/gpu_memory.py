@@ -1,7 +1,7 @@
 """A training on the allocator of the stand-in for libc10_cuda, with a failed allocation. Arguments: folder of the
 stand-in, run directory, how it ends: ``return``, ``raise``, ``kill``.
 
-Prints, as JSON, what a slow model finds that adds up all blocks after each event: the peak and what was live at a
+Prints, as JSON, the figures of a slow model that adds up all blocks after each event: the peak and the bytes live at a
 failed allocation, by part.
 """
 

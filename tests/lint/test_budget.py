@@ -70,7 +70,7 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 1250,
-    "tests/integration": 17600,
+    "tests/integration": 17550,
     "tests/isolated": 4500,
     "tests/lint": 900,
     "tests/matrix": 500,

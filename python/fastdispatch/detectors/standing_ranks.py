@@ -69,7 +69,7 @@ class Standing:
 
     @property
     def depends(self) -> bool:
-        """Whether another thread or process has to end its wait, and none of its own works."""
+        """Whether another thread or process has to end its wait, while its own threads and children do not work."""
         return self.still and WAITS[self.waits][2] and not self.worked
 
     @property

@@ -35,8 +35,8 @@ _STEPS, _SIGMAS = 8, 4
 
 @dataclass
 class PathMemory:
-    """Blocks that one call path allocated. ``parts`` adds up to the bytes at the peak; ``held`` is what was live at the
-    latest failed allocation, by part; ``growth`` is the slope of the live bytes per step, ``error`` its standard
+    """Blocks that one call path allocated. ``parts`` adds up to the bytes at the peak; ``held`` has the bytes live at
+    the latest failed allocation, by part; ``growth`` is the slope of the live bytes per step, ``error`` its standard
     error."""
 
     context: int
@@ -64,7 +64,7 @@ class PathMemory:
 @dataclass
 class Refusal:
     """The latest failed allocation of a device, of ``count``: the context of the request, and bytes. ``parts`` are
-    what was live then; empty if it is not known."""
+    the bytes live then; empty if they are unknown."""
 
     context: int
     count: int
@@ -203,7 +203,7 @@ class _Parts:
 
     def hold(self, refusal: Refusal, holders: list[tuple[PathMemory, int]]) -> None:
         """Add what paths held at a failed allocation. Which phase frees a block is not known: it is in the part of
-        most bytes of its path at the peak, else in that of blocks that stay. The sums are void if they exceed what was
+        most bytes of its path at the peak, else in that of blocks that stay. The sums are void if they exceed the bytes
         allocated: the process ended while they were stored."""
         held = sum(total for _, total in holders)
         if not holders or held > refusal.allocated:

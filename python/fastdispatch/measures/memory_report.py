@@ -63,7 +63,7 @@ class Moment:
 
 @dataclass
 class Failure(Moment):
-    """The latest failed allocation, of ``failures``. ``parts`` add up to ``allocated``, what was live then; they are
+    """The latest failed allocation, of ``failures``. ``parts`` add up to ``allocated``, the bytes live then; they are
     empty if they are not known."""
 
     failures: int

@@ -570,11 +570,9 @@ class CallGraph(Recorded):
                 self._saved = run_directory.save(session, self._out, self._rank, self._world, self._run_id)
                 print_line(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
         except _core.Error as error:
-            if self._file is None:
-                print_line(f"the recording is lost: {error}")
-            else:
-                where = session.path if self._file.local is not None else self._file.path
-                print_line(f"the recording stays at {where}: {error}")
+            file = self._file
+            place = "" if file is None else session.path if file.local is not None else file.path
+            print_line(f"the recording stays at {place}: {error}" if place else f"the recording is lost: {error}")
 
     def _stop_at_exit(self) -> None:
         """Stop at the end of the program, without a traceback or an effect on its exit status."""

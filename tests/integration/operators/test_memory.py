@@ -134,7 +134,7 @@ def test_a_leak_is_found_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_failed_allocation(tmp_path: Path) -> None:
-    """The error is that of PyTorch; the report has what was live then, also of blocks that were freed later."""
+    """The error is that of PyTorch; the report has the bytes live then, also of blocks that were freed later."""
 
     def fail() -> str:
         model = Net()

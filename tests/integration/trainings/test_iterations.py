@@ -142,30 +142,28 @@ def accumulation_with_a_rest(one: Part, other: Part) -> None:
         one.optimizer.step()  # nothing is left: no backward pass
 
 
-def closures(one: Part, other: Part) -> None:
-    optimizer = torch.optim.LBFGS(one.net.parameters(), max_iter=1)
+def lbfgs(part: Part) -> Callable[[], object]:
+    optimizer = torch.optim.LBFGS(part.net.parameters(), max_iter=1)
 
     def closure() -> torch.Tensor:
         optimizer.zero_grad()
-        loss = loss_of(one.net)
+        loss = loss_of(part.net)
         loss.backward()
         return loss
 
+    return lambda: optimizer.step(closure)
+
+
+def closures(one: Part, other: Part) -> None:
+    step = lbfgs(one)
     for _ in range(N):
-        optimizer.step(closure)
+        step()
 
 
 def a_closure_and_another_optimizer(one: Part, other: Part) -> None:
-    optimizer = torch.optim.LBFGS(one.net.parameters(), max_iter=1)
-
-    def closure() -> torch.Tensor:
-        optimizer.zero_grad()
-        loss = loss_of(one.net)
-        loss.backward()
-        return loss
-
+    step = lbfgs(one)
     for _ in range(N):
-        optimizer.step(closure)
+        step()
         other.train()
 
 

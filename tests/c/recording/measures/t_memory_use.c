@@ -264,7 +264,7 @@ totals_of_the_allocator(void)
     EQUAL(at_peak(gpu_row(&m, m.paths[1], FD_MEASURE_FREED), 1300), 0);
 }
 
-/* The latest failure, and what was live then, also of blocks freed later. */
+/* The latest failure, and the bytes live then, also of blocks freed later. */
 static void
 failed_allocations(void)
 {

@@ -126,7 +126,7 @@ latest_collectives(void)
     }
 }
 
-/* Only the latest failed allocation of a device is read, with what was held
+/* Only the latest failed allocation of a device is read, with the bytes held
  * then. */
 static void
 failed_allocations(void)
