@@ -268,25 +268,3 @@ fd_buffer_object(fd_buffer *text)
     fd_buffer_clear(text);
     return object;
 }
-
-void *
-fd_take_numbers(PyObject *list, const char *format, size_t size)
-{
-    if (!PyList_Check(list)) {
-        return PyErr_Format(PyExc_TypeError, "a list of numbers, not %.100s",
-                            Py_TYPE(list)->tp_name);
-    }
-    size_t count = (size_t)PyList_GET_SIZE(list);
-    char *numbers = fd_calloc(count + 1, size);
-    if (numbers == NULL) {
-        return PyErr_NoMemory();
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (!PyArg_Parse(PyList_GET_ITEM(list, (Py_ssize_t)i), format,
-                         numbers + i * size)) {
-            fd_free(numbers);
-            return NULL;
-        }
-    }
-    return numbers;
-}

@@ -56,11 +56,6 @@ PyObject *fd_trace_texts(const fd_trace *trace, uint32_t count,
 /* Return the text of a buffer and clear the buffer. */
 PyObject *fd_buffer_object(fd_buffer *text);
 
-/* Convert a list of numbers to a new array with space for one more item.
- * Return NULL with an exception on failure. `format` is for PyArg_Parse, for
- * items of `size` bytes. */
-void *fd_take_numbers(PyObject *list, const char *format, size_t size);
-
 /* Return a new list of numbers. `stride` is the distance from one time to the
  * next. */
 PyObject *fd_number_list(const uint32_t *numbers, uint32_t count);

@@ -17,7 +17,6 @@
 #include "module/events/timeline_binding.h"
 #include "module/pipeline/engine_binding.h"
 #include "module/pipeline/optimize_binding.h"
-#include "module/pipeline/partition_binding.h"
 #include "module/pipeline/pipeline_jobs_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/state.h"
@@ -178,9 +177,6 @@ static PyMethodDef functions[] = {
         "              mb=None, stage=None, chunk=None, peer=None,\n"
         "              buffer=None, bytes=None, when=None)\n--\n\n"
         "Calls of a function are jobs of a pipeline."),
-    {"partition", fd_partition_py, METH_VARARGS,
-     PyDoc_STR("partition($module, sums, stages, method, /)\n--\n\n"
-               "Cut layers into stages.")},
     FD_KEYWORD_METHOD("optimize", fd_optimize_py,
                       "optimize($module, ids, costs, edges, machines,\n"
                       "         bandwidths, *, ratio=0, straight=False,\n"

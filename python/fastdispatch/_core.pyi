@@ -60,14 +60,6 @@ def save(path: _Path, content: Buffer, /) -> None:
     """Write a file atomically. :class:`Error` if it cannot be written or the target is not a regular
     file."""
 
-def partition(sums: list[float], stages: int, method: str, /) -> list[int]:
-    """Cut layers into stages: ``stages`` + 1 places, the first 0, the last the number of layers.
-
-    ``sums[i]`` is the weight of the first ``i`` layers. ``method``: uniform, balanced (minimum spread of stages, as in
-    DeepSpeed) or bottleneck (minimum weight of the heaviest stage). Raises :class:`Error` with one line for weights
-    that are negative or not numbers, no stage, more than 32 768 weighed layers or 1 048 576 stages.
-    """
-
 def pipeline_rule(
     path_suffix: str,
     qualname: str,

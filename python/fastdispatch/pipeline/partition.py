@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from fastdispatch import _core
 from fastdispatch._core import Error
+from fastdispatch.pipeline.balanced_cuts import cuts_of
 from fastdispatch.pipeline.errors import PipelineNotImplementedError, PipelineRuntimeError
 from fastdispatch.pipeline.layers import Layers, Number, layers_of, weights_of
 from fastdispatch.pipeline.times import recorded_layers, times_of
@@ -110,7 +110,7 @@ def cut(
         rule = "bottleneck" if lowered == "bottleneck" else "balanced"
     else:
         raise PipelineNotImplementedError(f"Partitioning method {lowered} not implemented.")
-    return Partition(method, row, chosen, unit, _core.partition(_sums(chosen), count, rule), notes)
+    return Partition(method, row, chosen, unit, cuts_of(_sums(chosen), count, rule), notes)
 
 
 def stage_report(done: Partition, loss: Any = None, weights: Sequence[str] | None = None) -> str:

@@ -56,6 +56,7 @@ EXAMPLES: list[tuple[Sequence[float], int, list[int]]] = [
     ([1, 1, 1, 1, 0, 1], 4, [0, 2, 3, 5, 6]),
     (BERT, 8, [0, 1, 5, 9, 13, 17, 21, 26, 27]),
     ([14, 11, 20, 7], 3, [0, 1, 2, 4]),
+    (2000 * [1], 16, [*range(0, 2001, 125)]),
 ]
 
 UNIFORM = [
@@ -106,6 +107,10 @@ def test_bottleneck_is_optimal() -> None:
         better += best < parameters
     assert better > 50
     assert partition([14, 11, 20, 7], 3, "bottleneck") == [0, 2, 3, 4]
+    # Of equally heavy stages the most even ones; greedy stages up to 9 would leave one with 1.
+    assert partition([9, 4, 4, 1, 4], 3, "bottleneck") == [0, 1, 3, 5]
+    assert partition(6 * [0], 3, "bottleneck") == [0, 4, 5, 6]
+    assert partition([1, 1, 1, 1, 100, 1, 1, 1], 4, "bottleneck") == [0, 2, 4, 5, 8]
 
 
 def test_exact_beyond_the_precision_of_doubles() -> None:
