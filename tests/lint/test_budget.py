@@ -34,7 +34,7 @@ BUDGET: dict[str, int] = {
     "python": 100,
     "python/fastdispatch": 850,
     "python/fastdispatch/cli": 4750,
-    "python/fastdispatch/compare": 2150,
+    "python/fastdispatch/compare": 2200,
     "python/fastdispatch/dataset": 1800,
     "python/fastdispatch/detectors": 5450,
     "python/fastdispatch/files": 650,

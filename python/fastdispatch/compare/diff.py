@@ -249,9 +249,20 @@ class Diff:
         return list(map(work_of_ranks, self.traces))
 
     @cached_property
-    def cpu(self) -> float:
-        """Time per step on a CPU before, ns; 0: unknown."""
-        return _busy(self.traces[0], self.sides[0].rank, queue=False)
+    def cpu(self) -> tuple[float, float]:
+        """Time per step on a CPU, ns; 0: unknown."""
+        ranks = self.sides[0].rank, self.sides[1].rank
+        return _busy(self.traces[0], ranks[0], queue=False), _busy(self.traces[1], ranks[1], queue=False)
+
+    @property
+    def queue(self) -> tuple[float, float]:
+        """Time per step in which main threads could run but had no CPU, ns; 0 also if it is unknown."""
+        return self.busy[0] - self.cpu[0], self.busy[1] - self.cpu[1]
+
+    @property
+    def cpu_speed(self) -> float:
+        """The speed of the machine while it runs a thread: of the fastest steps, if the time without a CPU is known."""
+        return self.found.least_speed if any(self.queue) else self.speed
 
     def _idle(self, side: int, rank: int | None) -> float:
         return max(mean_work(self.rank_work[side], rank)[0] - self.busy[side], 0.0)

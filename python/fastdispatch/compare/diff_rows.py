@@ -49,7 +49,7 @@ _LEAST_WAIT, _WAIT_THRESHOLD = 0.05, 0.5
 #: of them: fewer can be a rare event that is only in its selected steps.
 _FEWEST_CALLS = 3.0
 
-#: Functions with a smaller share are not used for the speed of the machine.
+#: Operators with a smaller share are not used for the speed of the machine.
 _SPEED_SHARE = 0.001
 
 
@@ -84,6 +84,7 @@ class ComparedRows:
     calls: Floats = field(init=False)
     call_changes: Ints = field(init=False)
     speed: float = 1.0  #: after / before of unchanged rows
+    least_speed: float = 1.0  #: the same of the fastest steps, if they are known
 
 
 def compared_rows(request: DiffRequest) -> ComparedRows:
@@ -308,7 +309,7 @@ class _Comparison:
         collection = np.append(self.collection, False)
         rows.call_changes[collection[rows.callers] | collection[rows.callees]] = COLLECTION
         self.speeds = self._speeds()
-        rows.speed = self.speeds[0]
+        rows.speed, rows.least_speed = self.speeds
         waits_for_calls = np.array([kind == "thread" for kind in rows.kinds], bool)
         rows.changes = self.changes | np.where(self.collection | waits_for_calls, 0, self._changed_times())
 
@@ -340,18 +341,17 @@ class _Comparison:
         return self._within_busy(self._common_ratio(figures["self"])), self._within_busy(least)
 
     def _common_ratio(self, times: Floats) -> float:
-        """Return the ratio that applies to most of the time."""
+        """Return the ratio that applies to most of the time, of functions and of operators: larger tensors make only
+        operators longer, so it is the one of both that is closer to 1."""
         import numpy as np
 
         before, after = times
-        same = ~self.waits & (self.changes & (CALLS | COLLECTION) == 0)
-        used = same & (before > _SPEED_SHARE * self.whole) & (after > 0)
-        ratios = after[used] / before[used]
-        order = np.argsort(ratios, kind="stable")
-        below = np.cumsum(np.minimum(before, after)[used][order])  # a removed wait has no weight
-        if not below.size:
-            return 1.0
-        return float(ratios[order][np.argmax(below >= below[-1] / 2)])
+        same = ~self.waits & (self.changes & (CALLS | COLLECTION) == 0) & (before > 0) & (after > 0)
+        functions, operators = (np.isin(self.rows.kinds, kinds) for kinds in (["python"], ["op", "autograd"]))
+        large = before > _SPEED_SHARE * self.whole
+        ratios = [_median_ratio(before[used], after[used]) for used in (same & functions, same & operators & large)]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return max(min(known), min(max(known), 1.0)) if known else 1.0
 
     def _within_busy(self, speed: float) -> float:
         """Limit a ratio of times to that of the time on a CPU, or waiting for one: a thread that waits for anything
@@ -402,6 +402,16 @@ class _Comparison:
         spread = self.rows.figures["spread"]
         of_mean = np.hypot(spread[0] / np.sqrt(self.per[0]), spread[1] / np.sqrt(self.per[1]))
         return np.where(alike, _direction(before, after, np.maximum(noise, _DEVIATIONS * of_mean)), 0)
+
+
+def _median_ratio(before: Floats, after: Floats) -> float | None:
+    """Return the median of after / before, weighted by time; None without any."""
+    import numpy as np
+
+    ratios = after / before
+    order = np.argsort(ratios, kind="stable")
+    below = np.cumsum(np.minimum(before, after)[order])  # a removed wait has no weight
+    return float(ratios[order][np.argmax(below >= below[-1] / 2)]) if below.size else None
 
 
 def _direction(before: Floats, after: Floats, noise: Floats) -> Ints:

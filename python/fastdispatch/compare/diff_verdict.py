@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
 _MOST = 0.8
 
+#: A function with this share of a step has its time without a core.
+_ALL = 0.9
+
 #: A change of less than this share of a step is not explained.
 _LEAST = 0.01
 
@@ -27,8 +30,8 @@ _MOST_OF_RANK = 0.5
 #: Runs of more ranks are read as a sum of ranks.
 _MOST_RANKS = 16
 
-#: Communication, and a rest, of less than these shares of the change are not printed.
-_COMMUNICATION, _REST = 0.1, 0.01
+#: Named parts, and a rest, of less than these shares of the change are not printed.
+_NAMED, _REST = 0.1, 0.01
 
 
 #: Ends of keys of comprehensions.
@@ -42,8 +45,8 @@ class DiffVerdict:
     calls, with all below them, changed by ``part``; None if no single function explains the change. ``rank``: the rank
     in which they did, if the others did not change. ``backward``: ``part`` is the change of the autograd time that
     these calls caused. ``because``: its most expensive new or more frequent calls. ``machine``: the part of the change
-    that the speed of the machine explains, ``communication`` that of collectives, transfers and waits for other ranks,
-    ``rest`` that of everything else."""
+    that the speed of the machine explains, ``without_core`` that in which threads could run but had no CPU,
+    ``communication`` that of collectives, transfers and waits for other ranks, ``rest`` that of everything else."""
 
     changed: bool
     before: float
@@ -55,6 +58,7 @@ class DiffVerdict:
     part: float
     because: list[str]
     machine: float
+    without_core: float
     communication: float
     rest: float
     text: str
@@ -70,6 +74,7 @@ class DiffVerdict:
             "part",
             "because",
             "machine",
+            "without_core",
             "communication",
             "rest",
         )
@@ -92,9 +97,12 @@ def verdict(diff: Diff) -> DiffVerdict:
     rank = _changed_rank(diff, after - before) if changed else None
     of = diff if rank is None else diff.of_rank(rank)
     (work, waits), now = (mean_work(times, side.rank) for times, side in zip(of.rank_work, of.sides, strict=True))
-    machine, communication = (of.cpu or work) * (of.speed - 1), now[1] - waits
-    cause = _cause(of, now[0] - work - machine) if changed else None
+    machine, communication = (of.cpu[0] or work) * (of.cpu_speed - 1), now[1] - waits
+    queue = of.queue[1] - of.queue[0]
+    cause = _cause(of, now[0] - work - machine - queue) if changed else None
     part = cause.part if cause is not None else 0.0
+    if cause is not None and not cause.backward and cause.row.work.after >= _ALL * now[0]:
+        part -= queue
     means = (diff.sides[0].mean, diff.sides[1].mean)
     mean = abs(means[1] - means[0] - (after - before)) > abs(part) / 2 > 0
     before, after = means if mean else (before, after)
@@ -109,8 +117,9 @@ def verdict(diff: Diff) -> DiffVerdict:
         part=part,
         because=cause.because if cause is not None else [],
         machine=machine,
+        without_core=queue,
         communication=communication,
-        rest=after - before - machine - communication - part,
+        rest=after - before - machine - queue - communication - part,
         text="",
     )
     measured = "".join(f"; {each.name} {_growth(diff, each)}" for each in diff.measured.shown)
@@ -150,31 +159,38 @@ def _text(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> str:
     change = made.after - made.before
     text = f"{unit} {seconds(made.before)} -> {seconds(made.after)}"
     if not made.changed:
-        machine = f" and the speed of the machine ({diff.speed:.2f} times as long)" if diff.machine_differs else ""
         what = "no change" if diff.by == "node" else f"no change of a {diff.by}"
-        return f"{text}: {what} beyond noise{machine}"
+        return f"{text}: {what} beyond {_conditions(diff, made)}"
     parts = list(_parts(diff, made, cause))
     return f"{text}, {_signed(change)}" + (f": {', '.join(parts)}" if parts else "")
 
 
+def _conditions(diff: Diff, made: DiffVerdict) -> str:
+    """Return what makes the times of equal work differ."""
+    found = [f"the speed of the machine ({diff.speed:.2f} times as long)"] if diff.machine_differs else []
+    if abs(made.without_core) >= _NAMED * max(made.before, made.after):
+        found += [f"the time without a core ({' -> '.join(map(seconds, diff.queue))})"]
+    return " and ".join(filter(None, [", ".join(["noise", *found[:-1]]), *found[-1:]]))
+
+
 def _parts(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> Iterator[str]:
     """Yield the parts of a change, which add up to it; none if they do not explain it."""
-    change, rest = made.after - made.before, made.rest
-    communicates = abs(made.communication) >= _COMMUNICATION * abs(change)
-    explained = made.communication / change >= 0.5 if change else False
-    if cause is None and not explained and not (diff.machine_differs and change and made.machine / change >= 0.5):
+    change = made.after - made.before
+    parts = [
+        (made.communication, "in communication and waits for other ranks"),
+        (made.machine, "by the speed of the machine"),
+        (made.without_core, "without a core"),
+    ]
+    if cause is None and not (change and any(part / change >= 0.5 for part, _ in parts)):
         return
     if cause is not None:
         rank = f"rank {made.rank} became {'slow' if change > 0 else 'fast'}: " if made.rank is not None else ""
         reasons = f" ({'; '.join(made.because)})" if made.because else ""
         place = _place(diff, cause.row.key)
         yield f"{rank}{_signed(made.part)} {_preposition(diff, cause)} {place}{reasons}"
-    if communicates:
-        yield f"{_signed(made.communication)} in communication and waits for other ranks"
-    if diff.machine_differs:
-        yield f"{_signed(made.machine)} by the speed of the machine"
-    rest += 0 if communicates else made.communication
-    rest += 0 if diff.machine_differs else made.machine
+    named = [(part, name) for part, name in parts if abs(part) >= _NAMED * abs(change)]
+    yield from (f"{_signed(part)} {name}" for part, name in named)
+    rest = made.rest + sum(part for part, _ in parts) - sum(part for part, _ in named)
     if abs(rest) >= _REST * abs(change):
         yield f"{_signed(rest)} elsewhere"
 
@@ -250,7 +266,9 @@ def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> DiffRo
     largest = max((abs(time) for _, time in same), default=0.0)
     if largest < minimum or largest == 0:
         return None
-    close = [row for row, time in same if abs(time) >= _MOST * largest]
+    queue = (diff.queue[1] - diff.queue[0]) * (1 if change > 0 else -1)  # a part of any function with a long time
+    enough = _MOST * (largest - min(max(queue, 0.0), largest / 2))
+    close = [row for row, time in same if abs(time) >= enough]
     depth = _depths(diff)  # functions that never return have the time of the whole step
 
     def order(row: DiffRow) -> tuple[float, int, str]:

@@ -110,7 +110,7 @@ class Window:
                 "times vary"
                 if self.varying
                 else "their times differ"
-                if 0.9 <= self.slower < 1.1
+                if self.slower < 1.1
                 else f"{slower} times as long"
             )
             text += f" ({which} skipped: {why})"

@@ -13,8 +13,9 @@ from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.diff_verdict import DiffVerdict
 from fastdispatch.compare.gate import Budget, matches, noise
 from fastdispatch.compare.ranks import RankTimes, judge
+from fastdispatch.read.steps import PHASES
 from tests import commands, processes, schemas
-from tests.unit.report.call_trees import STEP_COLUMNS, Dump
+from tests.unit.report.call_trees import STEP_COLUMNS, Call, Dump
 
 MS = 1_000_000
 SCHEMA = schemas.schema("diff")
@@ -387,22 +388,32 @@ def test_the_verdict_of_modules_is_about_modules(tmp_path: Path) -> None:
     assert "no change of a module beyond noise" in found.text
 
 
-def ranks_of(folder: Path, sleep: float) -> fastdispatch.Trace:
-    """Two ranks; rank 1 sleeps in ``augment``, while rank 0 waits in the engine for as long."""
-    trees = [
+def without_core(path: Path, trees: list[list[Call]], queued: float) -> fastdispatch.Trace:
+    """Load trees whose main threads are 231 ms on a CPU, and without one for ``queued`` ms."""
+    document = json.loads(Dump(*trees).write(path).read_text())
+    for rank in document["ranks"]:
+        rank["threads"]["cpu"] = [231 * MS]
+        columns = ("number", "steps", "end", *PHASES, "memory")
+        rank["marks"] = {name: [1] for name in columns} | {"recorded": [rank["recorded"]], "queued": [queued * MS]}
+        for name in ("settled_from", "settled_to"):
+            names = ("context", "calls", "resumes", "self", "steps", "self_squares", "total_squares")
+            rank[name] = {each: [] for each in names}
+    path.write_text(json.dumps(document))
+    return fastdispatch.load(path)
+
+
+def ranks_of(folder: Path, sleep: float, queued: float = 0) -> fastdispatch.Trace:
+    """Two ranks; rank 1 sleeps in ``augment``, while rank 0 waits in the engine for as long. ``queued``: ms without a
+    core."""
+    trees: list[list[Call]] = [
         [
             ("train.py:[]:augment", 3, 1 + (sleep if rank == 1 else 0)),
-            ("train.py:[]:step", 3, 30, [("op:aten::mm", 3, 200)]),
+            ("train.py:[]:step", 3, 30 + queued, [("op:aten::mm", 3, 200)]),
             ("torch/autograd/graph.py:[]:_engine_run_backward", 3, 10 + (sleep if rank == 0 else 0)),
         ]
         for rank in range(2)
     ]
-    path = Dump(*trees).write(folder / f"{sleep}.json")
-    document = json.loads(path.read_text())
-    for rank in document["ranks"]:
-        rank["threads"]["cpu"] = [231 * MS]
-    path.write_text(json.dumps(document))
-    return fastdispatch.load(path)
+    return without_core(folder / f"{sleep}-{queued}.json", trees, queued)
 
 
 @pytest.mark.parametrize(("before", "after", "word"), [(0, 300, "slow"), (300, 0, "fast")])
@@ -414,7 +425,27 @@ def test_a_change_of_one_rank_names_the_rank(tmp_path: Path, before: int, after:
     assert diff.speed == 1
     assert (found.rank, found.below, found.part) == (1, "train.py:[]:augment", change)
     assert f"rank 1 became {word}: {'+' if change > 0 else '-'}300 ms in augment (train.py:1)" in found.text
-    assert found.machine + found.communication + found.part + found.rest == pytest.approx(found.after - found.before)
+    parts = found.machine + found.without_core + found.communication + found.part + found.rest
+    assert parts == pytest.approx(found.after - found.before)
+
+
+@pytest.mark.parametrize(("before", "after"), [((0, 0), (300, 150)), ((300, 150), (0, 0)), ((0, 0), (0, 150))])
+def test_time_without_a_core_is_a_part(tmp_path: Path, before: tuple[float, float], after: tuple[float, float]) -> None:
+    found = Diff(ranks_of(tmp_path, *before), ranks_of(tmp_path, *after)).verdict
+    sleep, queued = after[0] - before[0], after[1] - before[1]
+    assert found.without_core == pytest.approx(queued * MS)
+    assert (found.below, found.part) == (("train.py:[]:augment", sleep * MS) if sleep else (None, 0))
+    assert f"{'+' if queued > 0 else '-'}150 ms without a core" in found.text
+
+
+def test_the_part_of_a_function_that_contains_the_step_is_without_that_of_no_core(tmp_path: Path) -> None:
+    """Operators of the same function take longer for larger tensors."""
+    traces = []
+    for mm, queued in ((100, 0), (600, 200)):
+        tree = [("train.py:[]:step", 3, 50, [("op:aten::mm", 3, mm), ("op:aten::add", 3, mm + queued)])]
+        traces.append(without_core(tmp_path / f"{mm}.json", [tree], queued))
+    found = Diff(*traces).verdict
+    assert (found.below, found.part, found.without_core, found.rest) == ("train.py:[]:step", 1000 * MS, 200 * MS, 0)
 
 
 def test_all_ranks_alike_name_no_rank(tmp_path: Path) -> None:

@@ -178,6 +178,21 @@ def test_many_calls_in_few_of_the_selected_steps(tmp_path: Path, active: int) ->
     assert {int(bits) & NEW for bits in found.call_changes} == ({0} if active == 1 else {0, NEW})
 
 
+@pytest.mark.parametrize("own", [100, 110, 90])
+def test_larger_tensors_are_not_a_slower_machine(tmp_path: Path, own: float) -> None:
+    """Operators take four times as long, and other threads wait so; functions of Python take about as long."""
+    trees: list[list[Call]] = [
+        [
+            ("a.py:[]:step", 10, own, [("op:aten::mm", 10, 4000 * times), ("autograd:Mm", 10, 8000 * times)]),
+            ("thread:pt_gloo_runloop", 1, 9000 * times),
+        ]
+        for own, times in ((100, 1), (own, 4))
+    ]
+    found = compared_rows(replace(request(*(trace(tmp_path, tree) for tree in trees)), busy=(1, 4)))
+    assert found.speed == pytest.approx(max(own / 100, 1))
+    assert (changes(found, "aten::mm"), changes(found, "a.py:[]:step")) == (SLOWER, 0)
+
+
 @pytest.mark.parametrize("engine", ["op:gloo:wait", "a.py:[]:engine"])
 def test_waits_for_other_ranks_are_not_the_machine(tmp_path: Path, engine: str) -> None:
     """A wait of 300 ms more is not work. Of a function that works, the thread was busy for a tenth longer only."""
