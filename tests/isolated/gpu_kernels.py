@@ -198,6 +198,16 @@ def captured(graph: fastdispatch.CallGraph) -> None:
     replay("graph", today=True)(graph)
 
 
+def traced(graph: fastdispatch.CallGraph) -> None:
+    """Launch the kernels of a compiled region of which Inductor has tracked the provenance of one."""
+    frames = ("7, in train\n    step()", "9, in loss\n    x.sum()")
+    stack = "".join(f'  File "{__file__}", line {frame}\n' for frame in frames)
+    provenance = {"triton_poi_fused__to_copy_2:1": [stack], "extern_kernels.mm:2": [stack]}
+    metrics = torch._dynamo.utils.CompilationMetrics(inductor_provenance={json.dumps(provenance), "malformed"})
+    torch._dynamo.utils._compilation_metrics.append(metrics)
+    replay("compiled", around=in_region)(graph)
+
+
 def in_layer(make_calls: Callable[[], None]) -> None:
     Layer(make_calls)(torch.ones(64, 64, dtype=torch.bfloat16))
 
@@ -298,6 +308,7 @@ RUNS = {
     **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", *VERSIONS, *REFUSALS)},
     **{name: (replay(name), {"steps": "all"}) for name in PROGRAMS},
     **{f"{name}_timeline": (replay(name, today=True), {"steps": "all", "timeline": True}) for name in PROGRAMS},
+    "traced": (traced, {"steps": "all"}),
 }
 
 

@@ -10,11 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastdispatch.page.html_measures import MeasuredWeight, measured
+from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASE_BITS, PHASES
 from fastdispatch.read.trace import Columns, Trace
+from fastdispatch.report.compiler_text import origin_text
 from fastdispatch.report.report_facts import Facts
 from fastdispatch.text.formats import module_pattern
+from fastdispatch.text.kernel_names import short_kernel_name
 
 #: Kinds without a package, and their group.
 _GROUPS = {"autograd": "autograd", "range": "ranges", "job": "jobs", "thread": "threads", "overflow": "folded"}
@@ -64,11 +67,22 @@ def package_of(kind: str, package: str, name: str, source: str) -> str:
 
 def nodes(found: Columns) -> Columns:
     kept: Columns = {name: found[name] for name in ("kind", "file", "class", "name", "line", "key")}
+    kept["name"] = [
+        short_kernel_name(key) if kind == "kernel" else name
+        for kind, name, key in zip(*(found[name] for name in ("kind", "name", "key")), strict=True)
+    ]
     kept["plumbing"] = plumbing(found)
     kept["package"] = [
         package_of(*row) for row in zip(*(found[name] for name in ("kind", "package", "name", "from")), strict=True)
     ]
     return kept
+
+
+def _origins(trace: Trace) -> Columns:
+    """Return what each kernel of Inductor computes, as text; no column without such a kernel."""
+    origins = kernel_origins(trace)
+    rows = range(len(trace.nodes["kind"]))
+    return {"origin": [origin_text(origins.get(node, {})) for node in rows]} if origins else {}
 
 
 def identities(found: Columns) -> list[tuple[str, ...]]:
@@ -165,7 +179,7 @@ def core(
         "weights": weights(kept, found.whole, extra),
     }
     return values, {
-        "nodes": nodes(trace.nodes),
+        "nodes": nodes(trace.nodes) | _origins(trace),
         "modules": modules(trace.modules),
         "contexts": kept,
         "per_module": per_module(trace, -1),

@@ -1,17 +1,26 @@
-"""What torch.compile did while a process recorded: compilations, recompilations, graph breaks.
+"""What torch.compile did while a process recorded: compilations, recompilations, graph breaks, and source lines of
+kernels.
 
 Dynamo keeps these facts itself; they are read once, at the end. Nothing of PyTorch is imported or changed.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 _LISTED = 50
 _LONGEST = 300  # characters of a reason
+_KERNELS = 2000
+_LINES = 20  # of a kernel
+
+#: A frame of a stack trace as text.
+_FRAME = re.compile(r'^ *File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
 
 _Location = tuple[str, str, int]
 
@@ -51,6 +60,29 @@ class Compiler:
                 for (location, reason), count in breaks.most_common(_LISTED)
             ],
         }
+
+
+def kernel_sources() -> list[dict[str, Any]]:
+    """Return the fact ``kernel_sources`` (docs/formats/recording.md): the lines of the program that each kernel of
+    Inductor computes; empty unless Inductor tracks its provenance."""
+    lines: dict[str, set[_Location]] = {}
+    for metrics in getattr(_utils(), "get_compilation_metrics", list)():
+        for provenance in getattr(metrics, "inductor_provenance", None) or ():
+            with suppress(Exception):  # private to PyTorch
+                for kernel, stacks in json.loads(provenance).items():
+                    name = kernel.partition(":")[0]
+                    if name.isidentifier():  # no call of a library
+                        frames = (_FRAME.findall(stack)[-1:] for stack in stacks)  # the innermost one of each
+                        found = lines.setdefault(name, set())
+                        found.update((function, file, int(line)) for each in frames for file, line, function in each)
+    return [
+        {"kernel": name, "lines": [_at(line) for line in sorted(lines[name], key=_by_line)[:_LINES]]}
+        for name in sorted(lines)[:_KERNELS]
+    ]
+
+
+def _by_line(location: _Location) -> tuple[str, int]:
+    return location[1], location[2]
 
 
 def _utils() -> Any:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from fastdispatch._core import Session
-from fastdispatch.record.compiler import Compiler
+from fastdispatch.record.compiler import Compiler, kernel_sources
 from fastdispatch.record.gpu import is_in_use
 
 
@@ -27,6 +27,9 @@ class RuntimeFacts:
         compiled = self._compiler.facts()
         if compiled is not None:
             found["compile"] = compiled
+        sources = kernel_sources()
+        if sources:
+            found["kernel_sources"] = sources
         name = _gpu_name()
         if name:
             found["gpu_name"] = name

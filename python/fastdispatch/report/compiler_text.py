@@ -1,14 +1,15 @@
-"""What torch.compile did, as text: a few lines per rank."""
+"""What torch.compile did, as text: a few lines per rank, and what a kernel computes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fastdispatch.text.formats import grouped, seconds
 
 _SHOWN = 3
+_NAMED = 10  # lines or operators of a kernel
 
 
 def lines(found: list[dict[str, Any]]) -> Iterator[str]:
@@ -24,6 +25,20 @@ def lines(found: list[dict[str, Any]]) -> Iterator[str]:
             yield f"  recompiled {_times(each)}: {_where(each)}: {each['guard']}"
         for each in fact["graph_breaks"][:_SHOWN]:
             yield f"  graph break {_times(each)}: {_where(each)}: {each['reason']}"
+
+
+def origin_text(origin: Mapping[str, Any]) -> str:
+    """Return the lines of the program that a kernel of Inductor computes, or the operators in its name."""
+    lines, operators = origin.get("lines"), origin.get("operators")
+    if lines:
+        return _cut([_where(line) for line in lines])
+    return f"fused {_cut(operators)}" if operators else ""
+
+
+def _cut(words: list[str]) -> str:
+    """Return the first words."""
+    more = len(words) - _NAMED
+    return ", ".join(words[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _times(each: dict[str, Any]) -> str:

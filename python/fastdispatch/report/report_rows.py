@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fastdispatch.measures.measured import FIGURES, Measured, SiteGroups, measured, required
+from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import is_library, plumbing
 from fastdispatch.read.trace import Columns, Group, Trace
 from fastdispatch.text.formats import module_pattern
@@ -74,6 +76,7 @@ class ReportRow:
     bytes: float = 0.0
     communicated: float = 0.0
     allocated: float = 0.0
+    origin: dict[str, Any] = field(default_factory=dict)  # of Inductor's kernels (read/compilations.py)
 
 
 @dataclass
@@ -135,6 +138,10 @@ def listing(
         _add_places(trace, rank, table, chosen, rows)
     elif by == "module":
         _add_parameters(trace, rows)
+    elif by == "kernel":
+        origins = kernel_origins(trace)
+        for i, made in zip(chosen, rows, strict=True):
+            made.origin = origins.get(table["node"][i], {})
     totals = {name: found.total(name) for name in found.figures}
     return Listing(rows, len(indexes) - len(chosen), hidden, totals, found.by_step)
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.detectors.text import first_lines
+from fastdispatch.report.compiler_text import origin_text
 from fastdispatch.report.report_find import Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line, scale
 from fastdispatch.report.report_model import Report
@@ -137,7 +138,8 @@ class _Drawing:
         labels = []
         for guide, row in zip(_guides(rows), rows, strict=True):
             where = short_kernel_name(row.where) if row.kind == "kernel" else row.where
-            labels.append((guide, self.where(where, _instances(row.module, row.instances))))
+            suffix = origin_text(row.origin) or _instances(row.module, row.instances)
+            labels.append((guide, self.where(where, suffix)))
         return self.table(figures, [where for _, where in labels], [guide for guide, _ in labels])
 
     def neighbours(self, found: Neighbours) -> Table:
@@ -199,10 +201,10 @@ class _Drawing:
         return rounded_share(min(nanoseconds / whole, 1.0))
 
     def suffix(self, row: ReportRow) -> str:
-        """Return the modules of a function, their number, and other threads."""
+        """Return what a kernel computes, or the modules of a function, their number, and other threads."""
         if self.report.options.by == "module":
             return f"x {row.instances}" if row.instances > 1 else ""
-        words = ""
+        words = origin_text(row.origin)
         if len(row.modules) == 1:
             words = _instances(row.modules[0].pattern, row.modules[0].instances)
         elif row.modules:

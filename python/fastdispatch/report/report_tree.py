@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_rows import KEPT, PASSED_ON
@@ -31,6 +33,7 @@ class Branch:
     passed: int  # hidden forwarding library calls between it and its parent
     small: int  # hidden callees
     small_time: int
+    origin: dict[str, Any]  # of Inductor's kernels (read/compilations.py)
 
 
 @dataclass
@@ -49,6 +52,7 @@ class _Forest:
     def __init__(self, trace: Trace, rank: int | None) -> None:
         self.trace = trace
         self.figures: Columns = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+        self.origins = kernel_origins(trace)
         self.patterns = [module_pattern(path) for path in trace.modules["path"]]
         self.children: dict[int, list[int]] = {}
         for context, parent in enumerate(self.figures["parent"]):
@@ -169,4 +173,5 @@ def _branch(forest: _Forest, group: list[int], level: int, passed: int, small: l
         passed=passed,
         small=len(small),
         small_time=sum(forest.sum(callee, "total") for callee in small),
+        origin=forest.origins.get(node, {}),
     )

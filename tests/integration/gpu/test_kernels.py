@@ -14,6 +14,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch._core import et_info
+from fastdispatch.page import html_data
+from fastdispatch.report.report_facts import facts
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests import commands, processes, standin
 
@@ -133,6 +135,31 @@ def test_kernels_of_compiled_code_are_below_the_compiled_region(runs: Runs) -> N
     names = {name for name in run.kernels() if name.startswith("triton_")}
     assert len(names) > 20
     assert all(name in lines or short_kernel_name(name) in lines for name in names)
+
+
+def test_kernels_of_inductor_have_their_operators_or_lines(runs: Runs) -> None:
+    run = runs("traced")
+    origins = {
+        row["where"]: row["origin"]
+        for row in commands.document("report", run.out, "--by", "kernel", "--top", "100")["rows"]
+    }
+    line = {"function": "loss", "file": str(processes.ISOLATED / "gpu_kernels.py"), "line": 9}
+    assert origins["triton_poi_fused__to_copy_2"] == {"operators": ["_to_copy"], "lines": [line]}
+    assert origins["triton_poi_fused_add_arange_0"] == {"operators": ["add", "arange"], "lines": []}
+    others = [origin for name, origin in origins.items() if not name.startswith("triton_")]
+    assert len(others) > 2 and not any(others)
+    listed = commands.out("report", run.out, "--by", "kernel", "--top", "100").splitlines()
+    tree = commands.out("report", run.out, "--tree", "--min-percent", "0").splitlines()
+    for text in (listed, tree):
+        assert sum(row.endswith("triton_poi_fused__to_copy_2   loss (gpu_kernels.py:9)") for row in text) == 1
+        assert any(row.endswith("triton_poi_fused_add_arange_0   fused add, arange") for row in text)
+    document = commands.document("report", run.out, "--tree", "--min-percent", "0")
+    assert {row["where"]: row["origin"] for row in document["tree"] if row["kind"] == "kernel"} == origins
+    page = html_data.core(run.trace, "run", html_data.contexts(run.trace), facts(run.trace, None), {})[1]["nodes"]
+    shown = dict(zip(page["key"], zip(page["name"], page["origin"], strict=True), strict=True))
+    assert shown["triton_poi_fused__to_copy_2"] == ("triton_poi_fused__to_copy_2", "loss (gpu_kernels.py:9)")
+    assert all(len(name) <= 60 for name, _ in (shown[key] for key in origins))
+    assert run.meta["kernel_sources"] == [{"kernel": "triton_poi_fused__to_copy_2", "lines": [line]}]
 
 
 def flops_by_module(run: Run) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
+from fastdispatch.text.fused_operators import fused_operators
 from tests import processes
 
 pytestmark = pytest.mark.torch
@@ -26,8 +28,8 @@ def fact(folder: Path, name: str) -> dict[str, Any]:
     return fastdispatch.load(folder / name).meta["compile"]
 
 
-def line_of(text: str) -> int:
-    lines = (processes.ISOLATED / "compiling.py").read_text().splitlines()
+def line_of(text: str, program: str = "compiling.py") -> int:
+    lines = (processes.ISOLATED / program).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
@@ -78,6 +80,21 @@ def test_a_malformed_fact_is_ignored(value: object, folder: Path, tmp_path: Path
     (tmp_path / "dump.json").write_text(json.dumps(document))
     done = processes.fastdispatch("report", tmp_path / "dump.json", "--json")
     assert json.loads(done.stdout)["compiler"] == [], done.stderr
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="Inductor needs a C++ compiler")
+def test_kernels_of_inductor_have_lines_of_the_program(tmp_path: Path) -> None:
+    program = "compiled_sources.py"
+    processes.run(program, tmp_path / "run", tmp_path / "cache")
+    found = {
+        fact["kernel"]: [(line["function"], line["line"]) for line in fact["lines"]]
+        for fact in fastdispatch.load(tmp_path / "run").meta["kernel_sources"]
+    }
+    relu, add, total = (line_of(text, program) for text in ("x.relu()", "y + 1", ".sum()"))
+    forward = [("activation", relu), ("activation", add), ("forward", total)]
+    assert found.pop("cpp_fused_add_relu_sum_threshold_backward_0") == forward
+    ((backward, lines),) = found.items()
+    assert "threshold_backward" in fused_operators(backward) and ("activation", relu) in lines
 
 
 @pytest.mark.parametrize("calls", ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"])

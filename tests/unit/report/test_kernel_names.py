@@ -6,11 +6,28 @@ import json
 import pytest
 
 from fastdispatch.text import kernel_names
+from fastdispatch.text.fused_operators import fused_operators
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 from tests.lint.tree import ROOT
 
 GOLD = ROOT / "tests" / "gold"
 NAMES = [line.split("\t") for line in (GOLD / "kernel_names.tsv").read_text().splitlines()]
+
+FUSED = {
+    "triton_poi_fused_add_relu_3": "add, relu",
+    "triton_per_fused__to_copy_add_native_layer_norm_native_layer_norm_backward_view_13": (
+        "_to_copy, add, native_layer_norm, native_layer_norm_backward, view"
+    ),
+    "triton_red_fused__log_softmax__log_softmax_backward_data_nll_loss_forward_0": (
+        "_log_softmax, _log_softmax_backward_data, nll_loss_forward"
+    ),
+    "triton_poi_fused__foreach_add_mul_1": "_foreach_add, mul",
+    "triton_poi_fused_add_0_0d1d2": "add",
+    "cpp_fused_add_relu_threshold_backward_0": "add, relu, threshold_backward",
+    "triton_poi_fused_0": "",
+    "triton_poi_fused_add_arange_native_lay": "",  # cut
+    "cudnn_generated_fort_native_sdpa": "",
+}
 
 
 def test_names_of_libraries() -> None:
@@ -49,3 +66,17 @@ def test_without_the_library_of_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_names, "demangler", lambda: None)
     mangled = next(full for _, full in NAMES if full.startswith("_Z") and len(full) > 60)
     assert short_kernel_name.__wrapped__(mangled) == f"{mangled[:45]}…{mangled[-14:]}"
+
+
+def test_operators_of_fused_kernels() -> None:
+    assert {name: ", ".join(fused_operators(name)) for name in FUSED} == FUSED
+
+
+def test_operators_of_a_compiled_program_are_sorted() -> None:
+    """Inductor sorts them: a name that was read wrongly is out of order, or has an operator twice."""
+    events = json.loads(gzip.decompress((GOLD / "gpu" / "compiled.kineto.json.gz").read_bytes()))["traceEvents"]
+    names = {event["name"] for event in events if event.get("cat") == "kernel"}
+    found = {name: fused_operators(name) for name in names}
+    assert {name for name, operators in found.items() if operators} == {name for name in names if "_fused_" in name}
+    assert all(operators == sorted(set(operators)) for operators in found.values())
+    assert not {"backward", "native", "tensor", "loss"} & {each for operators in found.values() for each in operators}

@@ -95,6 +95,7 @@ export function details(host) {
         el("header", {}, el("h2", { dir: "auto" }, label(node).slice(0, 300)), button("×", () => set({ node: -1 }), { "aria-label": "Clear the selection", class: "close" })),
         el("p", { class: "key" }, nodes.key[node].slice(0, 2000)),
         el("p", {}, swatch(node), `${nodes.kind[node]} of ${nodes.package[node] || "no package"}`.slice(0, 200)),
+        nodes.origin?.[node] ? el("p", {}, el("span", { class: "quiet" }, "computes "), nodes.origin[node]) : "",
         compares() && verdict(node) ? el("p", {}, el("b", {}, verdict(node))) : "",
         places(node),
         modules.length > 0 ? el("p", {}, el("span", { class: "quiet" }, "modules "), modules.slice(0, 12).join(", ") + (modules.length > 12 ? `, and ${modules.length - 12} more` : "")) : "",
