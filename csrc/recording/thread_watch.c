@@ -368,21 +368,37 @@ fd_thread_watch_look(fd_thread_watch *watch)
     atomic_store_explicit(&header->seen_alive, now, memory_order_relaxed);
 }
 
+/* Wait for some ticks, or for the end of the watch. */
+static void
+wait_ticks(fd_thread_watch *watch, uint64_t ticks)
+{
+    double seconds = (double)ticks / fd_clock_hertz();
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + (int64_t)(seconds * 1e9);
+    until.tv_sec += ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    while (!watch->ends
+           && pthread_cond_timedwait(&watch->wake, &watch->lock, &until)
+                  == 0) {
+    }
+}
+
 static void *
 watch_threads(void *context)
 {
     fd_thread_watch *watch = context;
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t period = PERIOD_S * (uint64_t)fd_clock_hertz();
+    uint64_t look = fd_clock_ticks() + period;
     pthread_mutex_lock(&watch->lock);
     while (!watch->ends) {
-        until.tv_sec += PERIOD_S;
-        while (!watch->ends
-               && pthread_cond_timedwait(&watch->wake, &watch->lock, &until)
-                      == 0) {
-        }
-        if (!watch->ends) {
+        uint64_t now = fd_clock_ticks();
+        uint64_t alarm = watch->alarm != NULL ? watch->alarm(now) : UINT64_MAX;
+        uint64_t next = alarm < look ? alarm : look;
+        wait_ticks(watch, next > now ? next - now : 0);
+        if (!watch->ends && fd_clock_ticks() >= look) {
             fd_thread_watch_look(watch);
+            look = fd_clock_ticks() + period;
         }
     }
     pthread_mutex_unlock(&watch->lock);

@@ -2,7 +2,8 @@
  * a sign of life into the recording, and for each recorded thread since when
  * it has not run, and what it waits for; while the first of them stands still,
  * also when other threads and child processes last ran. Readers find out with
- * it how long a process has stood still, even after it was killed.
+ * it how long a process has stood still, even after it was killed. Between two
+ * looks it wakes up for `alarm`.
  *
  * It reads /proc, the lines of frames of threads that stand still, through
  * `line_of`, and the open calls of threads whose stack is old
@@ -41,6 +42,9 @@ typedef struct fd_thread_watch {
     /* Write the open calls of a thread: fd_frame_walk. NULL: not known. */
     uint32_t (*calls_of)(uint32_t system_id, fd_entry *entries,
                          uint32_t capacity);
+    /* Handle an alarm that is due. Return the tick to be called again at;
+     * UINT64_MAX: after the next look. NULL: there are no alarms. */
+    uint64_t (*alarm)(uint64_t now);
     fd_chunk *lines; /* of fd_open_line; NULL: none yet */
     FD_VECTOR(fd_watched) threads;
     bool measures; /* whether `work` is that of the latest look */

@@ -170,7 +170,7 @@ typedef struct fd_trace_thread {
     uint64_t cpu_from;
     uint64_t cpu_to;
     uint64_t last;  /* ns since the start of the recording: the latest event of
-                    * a running thread; not dumped, as the next two */
+                    * a running thread */
     uint64_t still; /* ns for which it had not run when it was last seen */
     uint32_t waits; /* FD_WAIT_* */
 } fd_trace_thread;
@@ -313,9 +313,9 @@ typedef struct fd_trace_rank {
     uint64_t run_steps;  /* the same, with steps that are not recorded */
     uint64_t recorded;   /* ns during which the rank recorded */
     uint64_t seen_alive; /* ns from the start to the latest sign of life of a
-                          * rank that has not stopped; not dumped */
+                          * rank that has not stopped */
     uint64_t others_ran; /* ns from the start until others worked while the
-                          * first thread stood still, 0: never; not dumped */
+                          * first thread stood still, 0: never */
     uint64_t whole;      /* `recorded` of all steps, if some are selected */
     uint64_t file_bytes;
     char id[33]; /* id of the recording, hexadecimal */

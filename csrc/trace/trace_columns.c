@@ -121,6 +121,17 @@ static const fd_column threads[] = {
     FD_COLUMN_IN("ns", fd_trace_thread, "cpu_to", U64, cpu_to),
 };
 
+/* Names of FD_WAIT_*. */
+static const char *const waits[] = {"",      "lock",   "sleep", "socket",
+                                    "pipe",  "file",   "poll",  "child",
+                                    "other", "unseen", NULL};
+
+static const fd_column live[] = {
+    FD_COLUMN_IN("ns", fd_trace_thread, "last", U64, last),
+    FD_COLUMN_IN("ns", fd_trace_thread, "still", U64, still),
+    FD_COLUMN_OF_NAMES(fd_trace_thread, "waits", U32, waits, waits),
+};
+
 static const fd_column marks[] = {
     FD_COLUMN(fd_trace_mark, "number", U64, number),
     FD_COLUMN(fd_trace_mark, "steps", U64, steps),
@@ -232,6 +243,7 @@ const fd_table fd_measures_table =
     FD_TABLE("measures", measures, fd_trace_measure, false);
 const fd_table fd_threads_table =
     FD_TABLE("threads", threads, fd_trace_thread, false);
+const fd_table fd_live_table = FD_TABLE("live", live, fd_trace_thread, false);
 const fd_table fd_marks_table = FD_TABLE("marks", marks, fd_trace_mark, false);
 const fd_table fd_settled_from_table =
     FD_TABLE("settled_from", mark_figures, fd_mark_figure, false);

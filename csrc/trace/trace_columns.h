@@ -77,6 +77,7 @@ extern const fd_table fd_figures_table;
 extern const fd_table fd_gpu_table;
 extern const fd_table fd_measures_table;
 extern const fd_table fd_threads_table;
+extern const fd_table fd_live_table; /* of the same rows, while they run */
 extern const fd_table fd_marks_table;
 extern const fd_table fd_settled_from_table; /* of the settled steps */
 extern const fd_table fd_settled_to_table;

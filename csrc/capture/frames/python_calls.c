@@ -461,14 +461,22 @@ prepare_thread(fd_session *session, PyThreadState *state, fd_frame *caller,
     return thread->synced == fd_process_generation();
 }
 
-/* Handle the deadline before a call, unless the thread is in a slow path. */
+void
+fd_calls_keep_deadline(fd_session *session)
+{
+    const fd_thread *thread = fd_thread_get();
+    if (thread != NULL && !thread->busy
+        && fd_clock_ticks() > fd_process_deadline()) {
+        session->deadline_passed(session);
+    }
+}
+
+/* fd_calls_keep_deadline before a call. */
 static void
 keep_deadline(fd_session *session, const fd_frame *frame)
 {
-    const fd_thread *thread = fd_thread_get();
-    if (frame != NULL && thread != NULL && !thread->busy
-        && fd_clock_ticks() > fd_process_deadline()) {
-        session->deadline_passed(session);
+    if (frame != NULL) {
+        fd_calls_keep_deadline(session);
     }
 }
 

@@ -63,6 +63,10 @@ fd_calls_following(PyThreadState *state, fd_frame *caller, fd_frame *frame)
     return fd_calls_follow_from(state, caller, frame);
 }
 
+/* Handle the deadline of the process if it is over, unless the thread is in a
+ * slow path. */
+void fd_calls_keep_deadline(fd_session *session);
+
 /* Attach a thread that begins in a watched step, with its outermost frame. */
 void fd_calls_watch_thread(fd_thread *thread, PyThreadState *state,
                            fd_frame *frame);

@@ -107,7 +107,8 @@ static uint32_t
 ended_step(fd_session *session, fd_thread *thread, uint16_t special)
 {
     if ((special & FD_CODE_STEP) != 0) {
-        return FD_STEPS_EXPLICIT;
+        return (special & FD_CODE_SCALER) != 0 ? FD_STEPS_PROFILER
+                                               : FD_STEPS_EXPLICIT;
     }
     if ((special & FD_CODE_BACKWARD) != 0) {
         return backward_ended(session) ? FD_STEPS_OPTIMIZER : FD_STEPS_NONE;

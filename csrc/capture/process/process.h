@@ -27,6 +27,8 @@ typedef struct fd_process_state {
     /* Tick from which the next Python call calls fd_session.deadline_passed;
      * UINT64_MAX: never. */
     _Atomic uint64_t deadline;
+    /* Whether a pending call that notices the deadline has not run yet. */
+    _Atomic bool called;
     _Atomic(struct fd_session *) active; /* NULL: nothing is being recorded */
     _Atomic uint32_t serial;             /* serial of `active`; 0: none */
     struct fd_session *retired; /* owned list; see fd_session_retire */

@@ -7,6 +7,8 @@
 
 #include <Python.h>
 
+#include <stdbool.h>
+
 #if PY_VERSION_HEX >= 0x030C0000 /* the slot is new in 3.12 */
 #define FD_ONE_INTERPRETER \
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
@@ -14,11 +16,17 @@
 #define FD_ONE_INTERPRETER
 #endif
 
+static inline bool
+fd_interpreter_is_main(void)
+{
+    return PyInterpreterState_Get() == PyInterpreterState_Main();
+}
+
 /* Return 0 in the main interpreter, else -1 with CPython's ImportError. */
 static inline int
 fd_interpreter_check(void)
 {
-    if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
+    if (fd_interpreter_is_main()) {
         return 0;
     }
     PyErr_SetString(PyExc_ImportError,

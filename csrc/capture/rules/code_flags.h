@@ -21,7 +21,8 @@ enum {
     FD_CODE_WAITS = 4096, /* in torch.distributed; may wait for a collective */
     FD_CODE_SCALER = 8192,    /* GradScaler.step(optimizer), with OPTIMIZER */
     FD_CODE_BACKWARD = 16384, /* a backward pass: see step_calls.h */
-    FD_CODE_STEP = 32768,     /* the user's function: its end ends a step */
+    FD_CODE_STEP = 32768,     /* the user's function: its end ends a step; with
+                                 SCALER, that of torch.profiler */
     FD_CODE_EVENTS = FD_CODE_CHANGES | FD_CODE_OPTIMIZER | FD_CODE_ENGINE
                    | FD_CODE_WAITS | FD_CODE_BACKWARD | FD_CODE_STEP,
     /* only for calls that are recorded */

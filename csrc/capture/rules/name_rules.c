@@ -76,6 +76,8 @@ static const fd_rule rules[] = {
      FD_CODE_OPTIMIZER, FD_PHASE_OPTIMIZER},
     {"/optimizer/optimizer.py", "ChainedOptimizer.step", FD_CODE_OPTIMIZER,
      FD_PHASE_OPTIMIZER},
+    {"torch/profiler/profiler.py", "profile.step",
+     FD_CODE_STEP | FD_CODE_SCALER, 0},
     {"torch/utils/data/dataloader.py", "_BaseDataLoaderIter.__next__", 0,
      FD_PHASE_DATA},
     {"lightning/pytorch/strategies/strategy.py", "Strategy.training_step", 0,

@@ -3,7 +3,11 @@
 #include "capture/frames/code_nodes.h"
 #include "capture/frames/frame_lines.h"
 #include "capture/frames/frame_walk.h"
+#include "capture/frames/python_calls.h"
+#include "capture/python/interpreters.h"
 #include "recording/recording.h"
+
+#include <errno.h>
 
 enum {
     /* Programs that create code all the time would record every step. */
@@ -16,6 +20,7 @@ enum {
     /* To follow this many calls costs as much as to switch events of
      * sys.monitoring off and on. */
     CALLS_PER_SWITCH = PY_VERSION_HEX >= 0x030E0000 ? 20000 : 5000,
+    LATE_MS = 2, /* a deadline that no Python call has noticed for this time */
     /* CPython counts the threads of the process after a fork, and warns. */
     UNWATCHED_S = PY_VERSION_HEX >= 0x030C0000 ? 1 : 0
 };
@@ -34,11 +39,46 @@ set_deadline(fd_session *session, uint64_t tick)
     atomic_store_explicit(&fd_process.deadline, tick, memory_order_relaxed);
 }
 
+/* A pending call: handle a deadline that no Python call has noticed. CPython
+ * runs it in the main thread, between two instructions. */
+static int
+notice_deadline(void *unused)
+{
+    (void)unused;
+    int error = errno;
+    fd_session *session = fd_process_active();
+    atomic_store_explicit(&fd_process.called, false, memory_order_relaxed);
+    if (session != NULL && fd_interpreter_is_main()) {
+        fd_calls_keep_deadline(session);
+    }
+    errno = error;
+    return 0;
+}
+
+/* fd_thread_watch.alarm */
+static uint64_t
+call_at_deadline(uint64_t now)
+{
+    uint64_t deadline = fd_process_deadline();
+    uint64_t late = (uint64_t)(fd_clock_hertz() / 1000 * LATE_MS);
+    uint64_t due = deadline < UINT64_MAX - late ? deadline + late : UINT64_MAX;
+    if (due > now) {
+        return due;
+    }
+    if (!atomic_exchange_explicit(&fd_process.called, true,
+                                  memory_order_relaxed)
+        && Py_AddPendingCall(notice_deadline, NULL) != 0) {
+        atomic_store_explicit(&fd_process.called, false, memory_order_relaxed);
+    }
+    return now + late;
+}
+
 /* Start the watch of a recording in a file, if it is not running. */
 static void
 start_watch(fd_session *session)
 {
     if (session->hold != NULL) {
+        session->watch.alarm = call_at_deadline;
         session->watch.line_of = fd_frame_line_at;
         session->watch.calls_of = fd_frame_walk;
         fd_thread_watch_start(&session->watch, session->recording);
@@ -85,12 +125,12 @@ void
 fd_partial_start(fd_session *session)
 {
     fd_partial_plan *plan = &session->partial;
-    start_watch(session);
     set_deadline(session, UINT64_MAX);
     if (plan->budget > 0) {
         plan->began = fd_clock_ticks();
         open_part(session, patience_ticks(plan));
     }
+    start_watch(session); /* reads the deadline */
 }
 
 /* Return the ticks that a recorded step may take. */

@@ -6,8 +6,9 @@
  *            ends, and only new functions stay in it
  *   window   of time, while the program has no steps: some are recorded
  *
- * The deadline of the process ends cuts, rests and windows; a Python call
- * notices it. Requires the GIL, except fd_partial_forked. */
+ * The deadline of the process ends cuts, rests and windows. A Python call
+ * notices it. If a loop of operators has no such call, the watch adds a pending
+ * call. Requires the GIL, except fd_partial_forked. */
 #ifndef FD_PARTIAL_STEPS_H
 #define FD_PARTIAL_STEPS_H
 

@@ -85,14 +85,11 @@ hold_path(const char *path)
     return hold;
 }
 
-/* End a step. Any thread may call it, inside its section or with the GIL. */
+/* End a recorded step. */
 static void
 end_step(fd_session *session, const fd_thread *thread, uint32_t source)
 {
     fd_measure_plan *plan = &session->measures;
-    if (session->partial.rest) {
-        return;
-    }
     if (plan->kinds != 0
         && source > fd_file_header(&session->recording->file)->steps_source) {
         fd_measure_plan_discard(thread->tree);
@@ -133,7 +130,6 @@ fd_session_open(fd_session **session, const fd_folder *folder,
     made->serial = ++fd_process.sessions;
     made->timed = timed;
     made->step_ended = fd_session_step;
-    made->end_step = end_step;
     made->code_found = fd_partial_code_found;
     made->deadline_passed = fd_partial_deadline_passed;
     fd_file_header(&made->recording->file)->timing = timed;

@@ -131,10 +131,6 @@ typedef struct fd_session {
     /* Handle the end of a step, reported by `source` (FD_STEPS_*). */
     void (*step_ended)(struct fd_session *session, fd_thread *thread,
                        uint32_t source);
-    /* step_ended for a range, which may end without the GIL: changes no hooks
-     * and no schedule. */
-    void (*end_step)(struct fd_session *session, const fd_thread *thread,
-                     uint32_t source);
     /* Begin or end recording, because the deadline of the process is over. */
     void (*deadline_passed)(struct fd_session *session);
     /* Decide whether to record the rest of an unrecorded step, because it runs

@@ -63,26 +63,15 @@ notes_of(const fd_trace *trace, const fd_trace_rank *rank)
     return notes;
 }
 
-/* Names of FD_WAIT_*. */
-static const char *const waits[] = {"",      "lock",  "sleep", "socket",
-                                    "pipe",  "file",  "poll",  "child",
-                                    "other", "unseen"};
-
-/* Return the table of threads as in dumps, with additional columns that dumps
- * do not have. */
+/* Return the table of threads with the columns of unfinished recordings. */
 static PyObject *
 threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
 {
-    static const fd_column last[] = {
-        FD_COLUMN(fd_trace_thread, "last", U64, last),
-        FD_COLUMN(fd_trace_thread, "still", U64, still),
-        FD_COLUMN_OF_NAMES(fd_trace_thread, "waits", U32, waits, waits)};
-    static const fd_table latest =
-        FD_TABLE("threads", last, fd_trace_thread, false);
     PyObject *threads = fd_columns(&fd_threads_table, rank->threads.list,
                                    rank->threads.count, texts);
-    return fd_columns_join(threads, fd_columns(&latest, rank->threads.list,
-                                               rank->threads.count, texts));
+    return fd_columns_join(threads,
+                           fd_columns(&fd_live_table, rank->threads.list,
+                                      rank->threads.count, texts));
 }
 
 /* Return the table of open calls as in dumps, with their lines. */

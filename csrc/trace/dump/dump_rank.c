@@ -1,5 +1,6 @@
 #include "trace/dump/dump_reading.h"
 
+#include "recording/wait_kinds.h"
 #include "trace/step_window.h"
 #include "json/json_text.h"
 
@@ -15,6 +16,9 @@ enum {
     STEPS,
     RECORDED,
     FILE_BYTES,
+    RUN_STEPS,
+    SEEN_ALIVE,
+    OTHERS_RAN,
     ID,
     BOOT_ID,
     STATE,
@@ -35,16 +39,18 @@ enum {
     SETTLED_TO,
     REDUCED,
     SPREADS,
+    LIVE,
     MEMBERS
 };
 
 static const char *const MEMBER_NAMES[MEMBERS] = {
-    "rank",       "world",        "pid",        "complete", "timing",
-    "steps",      "recorded",     "file_bytes", "id",       "boot_id",
-    "state",      "steps_source", "start",      "counters", "meta",
-    "notes",      "figures",      "threads",    "open",     "latest_steps",
-    "step_tops",  "gpu",          "measures",   "marks",    "settled_from",
-    "settled_to", "reduced",      "spreads"};
+    "rank",       "world",    "pid",          "complete",   "timing",
+    "steps",      "recorded", "file_bytes",   "run_steps",  "seen_alive",
+    "others_ran", "id",       "boot_id",      "state",      "steps_source",
+    "start",      "counters", "meta",         "notes",      "figures",
+    "threads",    "open",     "latest_steps", "step_tops",  "gpu",
+    "measures",   "marks",    "settled_from", "settled_to", "reduced",
+    "spreads",    "live"};
 
 /* Replace the context ids of the document in one column by ids of the
  * trace. */
@@ -116,12 +122,39 @@ load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
     return FD_OK;
 }
 
+/* Read what is known of the threads of a recording that had not ended. */
+static fd_status
+load_live(const fd_loading *l, fd_span json, fd_trace_rank *rank)
+{
+    fd_loading_rows from;
+    fd_status status = load_rank_table(l, json, &fd_live_table, "", &from);
+    const fd_trace_thread *rows = from.list;
+    if (status == FD_OK && from.count != rank->threads.count) {
+        status = fd_loading_wrong(l, "live", "one row per thread expected");
+    }
+    for (uint32_t i = 0; status == FD_OK && i < from.count; i++) {
+        fd_trace_thread *thread = &rank->threads.list[i];
+        thread->last = rows[i].last;
+        thread->still = rows[i].still;
+        thread->waits =
+            rows[i].waits < FD_WAIT_KINDS ? rows[i].waits : FD_WAIT_UNKNOWN;
+    }
+    fd_free(from.list);
+    return status;
+}
+
 static fd_status
 load_rank_tables(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
     fd_status status;
     LOAD_INTO(&rank->figures, of[FIGURES], &fd_figures_table, "context");
     LOAD_INTO(&rank->threads, of[THREADS], &fd_threads_table, "root");
+    if (of[LIVE].from != NULL) {
+        status = load_live(l, of[LIVE], rank);
+        if (status != FD_OK) {
+            return status;
+        }
+    }
     LOAD_INTO(&rank->open, of[OPEN], &fd_open_table, "context");
     LOAD_INTO(&rank->latest, of[LATEST], &fd_steps_table, "");
     LOAD_INTO(&rank->tops, of[TOPS], &fd_tops_table, "context");
@@ -212,8 +245,9 @@ static fd_status
 load_scalars(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
     uint32_t *const narrow[] = {&rank->rank, &rank->world, &rank->pid};
-    uint64_t *const wide[] = {&rank->steps, &rank->recorded,
-                              &rank->file_bytes};
+    uint64_t *const wide[] = {&rank->steps,      &rank->recorded,
+                              &rank->file_bytes, &rank->run_steps,
+                              &rank->seen_alive, &rank->others_ran};
     fd_status status = FD_OK;
     for (int i = RANK; i <= PID && status == FD_OK; i++) {
         uint64_t value = 0;
@@ -223,11 +257,15 @@ load_scalars(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
     }
     rank->incomplete = fd_span_is(of[COMPLETE], "false");
     rank->timing = fd_span_is(of[TIMING], "true");
-    for (int i = STEPS; i <= FILE_BYTES && status == FD_OK; i++) {
-        status = fd_loading_number(l, of[i], MEMBER_NAMES[i], UINT64_MAX,
-                                   wide[i - STEPS]);
+    for (int i = STEPS; i <= OTHERS_RAN && status == FD_OK; i++) {
+        if (i <= FILE_BYTES || of[i].from != NULL) {
+            status = fd_loading_number(l, of[i], MEMBER_NAMES[i], UINT64_MAX,
+                                       wide[i - STEPS]);
+        }
     }
-    rank->run_steps = rank->steps;
+    if (rank->run_steps < rank->steps) {
+        rank->run_steps = rank->steps;
+    }
     return status;
 }
 

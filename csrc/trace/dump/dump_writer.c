@@ -119,6 +119,14 @@ write_meta(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
 }
 
 static void
+put_positive(fd_json_writer *w, const char *name, uint64_t value)
+{
+    if (value > 0) {
+        put_exact(w, name, value);
+    }
+}
+
+static void
 write_counters(fd_json_writer *w, const fd_trace_rank *rank)
 {
     fd_json_line(w);
@@ -159,6 +167,10 @@ write_header(fd_json_writer *w, const fd_trace_rank *rank)
     put_exact(w, "steps", rank->steps);
     put_exact(w, "recorded", rank->recorded);
     put_exact(w, "file_bytes", rank->file_bytes);
+    put_positive(w, "run_steps",
+                 rank->run_steps > rank->steps ? rank->run_steps : 0);
+    put_positive(w, "seen_alive", rank->seen_alive);
+    put_positive(w, "others_ran", rank->others_ran);
     fd_json_line(w);
     fd_json_begin_object(w, "start");
     put_exact(w, "ticks", rank->start.ticks);
@@ -191,6 +203,20 @@ write_reduced(fd_json_writer *w, const fd_trace_rank *rank)
     write_table(w, &fd_spreads_table, rank->spreads.list, rank->spreads.count);
 }
 
+/* Write what is known of the threads of a recording that has not ended. */
+static void
+write_live(fd_json_writer *w, const fd_trace_rank *rank)
+{
+    bool ended = true;
+    for (uint32_t i = 0; i < rank->threads.count; i++) {
+        ended &= rank->threads.list[i].last == 0;
+    }
+    if (!ended) {
+        write_table(w, &fd_live_table, rank->threads.list,
+                    rank->threads.count);
+    }
+}
+
 static void
 write_rank(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
 {
@@ -201,6 +227,7 @@ write_rank(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
     write_counters(w, rank);
     write_notes(w, trace, rank);
     write_table(w, &fd_threads_table, rank->threads.list, rank->threads.count);
+    write_live(w, rank);
     write_table(w, &fd_open_table, rank->open.list, rank->open.count);
     write_table(w, &fd_steps_table, rank->latest.list, rank->latest.count);
     write_table(w, &fd_tops_table, rank->tops.list, rank->tops.count);

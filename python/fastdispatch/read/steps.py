@@ -40,7 +40,7 @@ _RULES = {
     "none": "",
     "optimizer": "by Optimizer.step",
     "engine": "by the engine's train_batch",
-    "profiler": "by ProfilerStep#N",
+    "profiler": "by the step() of torch.profiler",
     "explicit": "by step()",
 }
 

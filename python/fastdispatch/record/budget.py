@@ -89,7 +89,7 @@ class StepBudget:
     def __call__(self, number: int) -> int:
         """Return whether to record the next step."""
         now = self._clock()
-        if number < self._number:
+        if 0 < number <= self._number:
             self._restart(number, now)
         elif self._steps or self._recording:
             self._ended(now - self._begin)

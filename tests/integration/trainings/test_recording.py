@@ -71,21 +71,27 @@ def test_no_steps_without_an_optimizer() -> None:
     assert (rank["steps"], rank["steps_source"]) == (0, "none")
 
 
-def test_steps_of_the_profiler() -> None:
-    _, step = make_step()
+def test_steps_of_the_profiler(tmp_path: Path) -> None:
+    _, step = make_step(layers=1)
+
+    def train() -> None:
+        step()
+
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    activities = [torch.profiler.ProfilerActivity.CPU]
     with (
-        fastdispatch.CallGraph(None) as graph,
-        torch.profiler.profile(
-            activities=[torch.profiler.ProfilerActivity.CPU],
-            schedule=torch.profiler.schedule(wait=1, warmup=1, active=9),
-        ) as profiler,
+        fastdispatch.CallGraph(tmp_path) as graph,
+        torch.profiler.profile(activities=activities, schedule=schedule) as profiler,
     ):
-        for _ in range(4):
-            step()
+        for _ in range(200):
+            train()
             profiler.step()
-    rank = trace_of(graph).ranks[0]
-    assert rank["steps_source"] == "profiler"
-    assert rank["steps"] >= 3
+        assert graph.stats()["steps"] < 200
+    trace = fastdispatch.load(tmp_path)
+    (rank,) = trace.ranks
+    assert (rank["steps_source"], rank["run_steps"]) == ("profiler", 200)
+    assert traces.calls(trace)["train"] == rank["steps"] == rank["meta"]["steps_of_run"]["recorded"]
+    assert f"{rank['steps']} of 200 steps (by the step() of torch.profiler)" in str(trace.report())
 
 
 def test_the_spread_over_steps_is_that_of_the_steps(tmp_path: Path) -> None:

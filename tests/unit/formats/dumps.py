@@ -74,6 +74,7 @@ def ranks(draw: st.DrawFn, number: int, contexts: int) -> dict[str, Any]:
     rank |= {"state": draw(st.sampled_from(["stopped", "killed", "running"])), "timing": draw(st.booleans())}
     rank |= {"steps_source": draw(st.sampled_from(["none", "explicit"]))}
     rank |= {name: outside(draw(whole)) for name in ("steps", "recorded", "file_bytes")}
+    rank |= {name: outside(draw(whole)) for name in ("run_steps", "seen_alive", "others_ran") if draw(st.booleans())}
     rank["start"] = {name: outside(draw(whole)) for name in ("ticks", "monotonic", "boottime", "realtime")}
     texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5)
     rank["meta"] = draw(

@@ -64,6 +64,21 @@ def test_a_recording_of_calls(program: Callable[[], None], tmp_path: Path) -> No
     assert document["ranks"][0]["latest_steps"]["number"] == [0]
 
 
+def test_a_recording_with_a_budget(tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off", budget=0.001) as graph:
+        for _ in range(60):
+            programs.leaf(1)
+            graph.step()
+        (tmp_path / "live").mkdir()
+        (tmp_path / "live" / "rank00000.fd").write_bytes((tmp_path / "rank00000.fd").read_bytes())
+    for name in ("rank00000.fd", "live"):
+        trace = fastdispatch.load(tmp_path / name)
+        dumped(trace, tmp_path / "dump.json")
+        assert fastdispatch.load(tmp_path / "dump.json").ranks[0]["run_steps"] == 60 > trace.ranks[0]["steps"]
+        told = [str(fastdispatch.load(path).report()) for path in (tmp_path / name, tmp_path / "dump.json")]
+        assert told[0].replace(f"{tmp_path / name}", f"{tmp_path / 'dump.json'}") == told[1]
+
+
 def test_a_recording_of_training(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from tests.training import make_step

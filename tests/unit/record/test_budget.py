@@ -56,14 +56,16 @@ def test_the_cost_is_the_difference_to_steps_beside_it(noise: int) -> None:
     assert f"{len(run.recorded)} of {grouped(3000)} steps are recorded" in cost.text
 
 
-def test_steps_that_were_parts_of_iterations() -> None:
+@pytest.mark.parametrize("parts", [1, 3])
+def test_steps_that_were_parts_of_iterations(parts: int) -> None:
     """Their numbers begin again: they count as the iteration that they were, and their times are in no figure."""
     now, notes = 0, {}
     budget = StepBudget(0.01, 1, notes.update, clock=lambda: now)
-    for number in (0, 1, 2, 3, *range(1, 46)):
+    for number in (*range(parts + 1), *range(1, 46)):
         budget(number)
-        now += MS if number < 4 and now < 4 * MS else 10 * MS
-    assert budget.facts(now).items() >= {"steps": 45, "recorded": 36, "before": 4 * MS, "step": 10 * MS}.items()
+        now += MS if now < (parts + 1) * MS else 10 * MS
+    before = (parts + 1) * MS
+    assert budget.facts(now).items() >= {"steps": 45, "recorded": 36, "before": before, "step": 10 * MS}.items()
 
 
 def test_a_short_run_does_not_decide_the_cost() -> None:

@@ -103,6 +103,32 @@ def test_a_long_step_is_cut(source: str, tmp_path: Path) -> None:
     assert (found["work_for"], found["work"], found["leaf"]) == (9, 18, 1800)
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("source", SOURCES)
+def test_loops_of_operators(source: str, tmp_path: Path) -> None:
+    """They have no Python calls, which end windows and steps that are too long elsewhere."""
+    torch = pytest.importorskip("torch")
+    unit, folders = torch.eye(4), (tmp_path / "windows", tmp_path / "step")
+
+    def multiply(seconds: float) -> int:
+        calls, end, product = 0, time.monotonic() + seconds, unit
+        while time.monotonic() < end:
+            product = product @ unit
+            calls += 1
+        return calls
+
+    with fastdispatch.CallGraph(folders[0], calls=source):
+        calls = multiply(20 * PATIENCE)
+    with fastdispatch.CallGraph(folders[1], calls=source) as graph:
+        for number in range(10):
+            multiply(4 * PATIENCE + 0.5 if number == 5 else 0)
+            graph.step()
+    traced = [fastdispatch.load(folder) for folder in folders]
+    assert 0 < traces.column(traced[0], "node")["aten::matmul"] < calls
+    run = traced[1].ranks[0]["meta"]["steps_of_run"]
+    assert (run["steps"], run["recorded"], run["cut"]) == (10, 9, 1)
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_new_code_in_a_long_step(source: str, tmp_path: Path) -> None:
     with recorder(tmp_path, source, budget=1e-9) as graph:
