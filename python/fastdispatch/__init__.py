@@ -20,17 +20,13 @@ from fastdispatch.record.profiler_range import job_schedule_profiler_range
 from fastdispatch.record.schedule import schedule
 from fastdispatch.record.timeline import Timeline
 from fastdispatch.version import __version__
-
-TYPE_CHECKING = False  # without importing typing
-if TYPE_CHECKING:
-    from fastdispatch import pipeline
-    from fastdispatch.compare.diff import diff
-    from fastdispatch.dataset.query import scan
-    from fastdispatch.detectors import findings
+from fastdispatch.views import GraphViews, TraceViews, attach
 
 set_own_folder(__path__[0])
 watch_forks()
-del set_own_folder, watch_forks
+attach(TraceViews, Trace)
+attach(GraphViews, CallGraph)
+del set_own_folder, watch_forks, attach, GraphViews, TraceViews
 
 
 def __getattr__(name: str) -> object:

@@ -32,11 +32,8 @@ ORDER = [
 ]
 ORDER += ["page", "integrations", "testing", "cli"]
 
-#: Methods of Trace and CallGraph that are shorthands for later packages, which they import when they are called.
-SHORTHANDS = {"fastdispatch.read.views"}
-
 #: Modules beside the packages: the interface of the package, and entry points.
-BESIDE = {"fastdispatch", "fastdispatch.__main__", "fastdispatch.startup", "fastdispatch.version"}
+BESIDE = {"fastdispatch", "fastdispatch.__main__", "fastdispatch.startup", "fastdispatch.version", "fastdispatch.views"}
 
 
 #: Packages that use the interface like a program.
@@ -45,7 +42,7 @@ USERS = {"cli", "integrations", "testing"}
 
 class Import(NamedTuple):
     target: str
-    at_start: bool  # not in a function, and not for the type checker only
+    runs: bool  # not for the type checker only
 
 
 def module_of(path: Path) -> str:
@@ -68,13 +65,11 @@ def targets(node: ast.AST) -> Iterator[str]:
             yield inner if inner in MODULES else node.module
 
 
-def imports(node: ast.AST, at_start: bool = True) -> Iterator[Import]:
+def imports(node: ast.AST, runs: bool = True) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
-        deferred = isinstance(child, ast.FunctionDef) or (
-            isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
-        )
-        yield from (Import(target, at_start) for target in targets(child))
-        yield from imports(child, at_start and not deferred)
+        typed = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
+        yield from (Import(target, runs) for target in targets(child))
+        yield from imports(child, runs and not typed)
 
 
 IMPORTS = {module: list(imports(ast.parse(path.read_text(encoding="utf-8")))) for module, path in MODULES.items()}
@@ -88,7 +83,7 @@ def test_every_package_has_a_layer() -> None:
     assert {package(module) for module in MODULES if module not in BESIDE} == set(ORDER)
 
 
-@pytest.mark.parametrize("module", sorted(set(MODULES) - BESIDE - SHORTHANDS))
+@pytest.mark.parametrize("module", sorted(set(MODULES) - BESIDE))
 def test_imports_point_to_the_same_or_an_earlier_package(module: str) -> None:
     own = ORDER.index(package(module))
     for target, _ in IMPORTS[module]:
@@ -101,7 +96,7 @@ def test_imports_point_to_the_same_or_an_earlier_package(module: str) -> None:
 
 
 def test_no_cycle_of_imports_between_files() -> None:
-    graph = {module: {each.target for each in found if each.at_start} - {module} for module, found in IMPORTS.items()}
+    graph = {module: {each.target for each in found if each.runs} - {module} for module, found in IMPORTS.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

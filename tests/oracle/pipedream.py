@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 
 from fastdispatch import Error
 from fastdispatch.pipeline import Graph, Node, Optimum, Plan, plan
-from fastdispatch.pipeline.optimize import chunks_of
+from fastdispatch.pipeline.optimum import chunks_of
 
 State = frozenset[str]
 

@@ -84,6 +84,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_model import ReportOptions, report
+    from fastdispatch.report.run_summary import run_summary
 
     if arguments.peak is not None and not (arguments.flops or arguments.summary):
         raise Error("--peak requires --flops or --summary")
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise Error(f"{option} requires --tree")
     trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
     if arguments.summary:
-        print_summary(trace.summary(peak=arguments.peak), arguments.json)
+        print_summary(run_summary(trace, arguments.peak), arguments.json)
         return
     if arguments.sort == "gpu":
         check_gpu(trace, arguments.path, "--sort")

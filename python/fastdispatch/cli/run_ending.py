@@ -44,6 +44,7 @@ def verdict(path: str, *, since: float | None = None) -> None:
     """Print the contents of a recording and its first findings. With ``since``, of a run directory, if its run began
     after that time and has something to say."""
     from fastdispatch.dataset.run_loading import load_run
+    from fastdispatch.detectors import findings
     from fastdispatch.detectors.text import closing_lines
     from fastdispatch.read.summary import summary_lines
     from fastdispatch.read.trace import load
@@ -52,7 +53,7 @@ def verdict(path: str, *, since: float | None = None) -> None:
         if since is not None and not any(each["started"] >= since for each in run_directory.entries(Path(path))):
             return
         trace = load_run(path, steps="settled") if since is not None else load(path, steps="settled")
-        found = list(closing_lines(trace))
+        found = list(closing_lines(trace, findings(trace)))
         if since is None:
             found = [*summary_lines(path), *found]
         elif found:

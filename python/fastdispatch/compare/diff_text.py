@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from fastdispatch.compare.diff import Diff, DiffCall, DiffRow
 from fastdispatch.compare.gate import Budget, ExceededLimit, per
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size
+
+if TYPE_CHECKING:
+    from fastdispatch.compare.diff import Diff, DiffCall, DiffRow
 
 
 def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
@@ -16,10 +19,10 @@ def lines(diff: Diff, *, top: int | None) -> Iterator[str]:
     calls, rows = diff.changed_calls(), diff.changed()
     shown_by_call = {call.callee.key for call in calls[:top]}
     rows = [row for row in rows if row.key not in shown_by_call or row.changes & {"slower", "faster"}]
-    shown: list[DiffCall | DiffRow] = [*calls[:top], *rows[:top]]
-    shown.sort(key=lambda change: -diff.effect(change))
-    cells = (call_cells(diff, each) if isinstance(each, DiffCall) else row_cells(diff, each) for each in shown)
-    yield from aligned(cells, indent=" ")
+    shown = [(diff.effect(call), call_cells(diff, call)) for call in calls[:top]]
+    shown += [(diff.effect(row), row_cells(diff, row)) for row in rows[:top]]
+    shown.sort(key=lambda change: -change[0])
+    yield from aligned((cells for _, cells in shown), indent=" ")
     yield from measured_lines(diff, top)
     hidden = len(calls) + len(rows) - len(calls[:top]) - len(rows[:top])
     more = f"; {grouped(hidden)} more changes (--all)" if hidden else ""

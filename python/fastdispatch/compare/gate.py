@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import tomllib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error
-from fastdispatch.compare.diff import Diff, DiffRow
 from fastdispatch.files.regular import read_text
 from fastdispatch.measures.measured import measured, required
 from fastdispatch.read.steps import step_times
 from fastdispatch.text.formats import seconds
 from fastdispatch.text.globs import matches
+
+if TYPE_CHECKING:
+    from fastdispatch.compare.diff import Diff, DiffRow
 
 _KEYS = {
     "forbid": list,

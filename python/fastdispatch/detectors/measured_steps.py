@@ -25,6 +25,7 @@ from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.read.waiting import cpu_time, is_communication, queued_share
 from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import percent as percent
 
 OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
 
@@ -435,10 +436,6 @@ def kept(rank: dict[str, Any], *columns: str) -> list[tuple[int, ...]]:
     """Return columns of the latest steps of a rank whose times count."""
     steps = rank["latest_steps"]
     return [tuple(steps[column][row] for column in columns) for row in kept_steps(rank)]
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
 
 
 def number(value: float) -> str:

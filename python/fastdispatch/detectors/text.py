@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fastdispatch.detectors import findings
-from fastdispatch.detectors.measured_steps import percent
-from fastdispatch.detectors.model import Finding, Findings
-from fastdispatch.detectors.registry import DETECTORS
 from fastdispatch.read.steps import ended_steps, step_times, steps_rule
-from fastdispatch.read.trace import Trace
-from fastdispatch.text.formats import seconds, spans
+from fastdispatch.text.formats import percent, seconds, spans
+
+if TYPE_CHECKING:
+    from fastdispatch.detectors.model import Finding, Findings
+    from fastdispatch.read.trace import Trace
 
 _LAST_RUN = "fastdispatch-out"
 
@@ -42,7 +42,7 @@ def lines(found: Findings) -> Iterator[str]:
         reasons.setdefault(each.reason, []).append(each.id)
     for reason, ids in reasons.items():
         distinct = dict.fromkeys(ids)
-        listed = f"{len(distinct)} of {len(DETECTORS)} detectors" if len(distinct) > _LISTED else ", ".join(distinct)
+        listed = f"{len(distinct)} detectors" if len(distinct) > _LISTED else ", ".join(distinct)
         yield f"not decided: {listed} ({reason})"
 
 
@@ -72,7 +72,7 @@ def first_lines(found: Sequence[Finding], path: str) -> Iterator[str]:
         yield ""
 
 
-def closing_lines(trace: Trace) -> Iterator[str]:
+def closing_lines(trace: Trace, found: Findings) -> Iterator[str]:
     """Yield the verdict at the end of a run: ranks that an exception ended, the step time, and the first findings."""
     failed: dict[str, list[int]] = {}
     for rank in trace.ranks:
@@ -80,7 +80,6 @@ def closing_lines(trace: Trace) -> Iterator[str]:
             failed.setdefault(str(rank["meta"]["exception"]), []).append(rank["rank"])
     for name, ranks in failed.items():
         yield f"rank{'s' if len(ranks) > 1 else ''} {spans(sorted(ranks))} ended with {name}"
-    found = findings(trace)
     if found.missing:
         yield found.missing
     rule = next((steps_rule(rank) for rank in trace.ranks), "")

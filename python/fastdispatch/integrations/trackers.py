@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from fastdispatch import CallGraph, Trace
 from fastdispatch._core import Error
 from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.integrations.packages import package
 from fastdispatch.read.trace import PathLike
-from fastdispatch.read.views import Views
 
 if TYPE_CHECKING:
     from fastdispatch.report.run_summary import Summary
+    from fastdispatch.views import Views
 
 #: Name of the artifact, and of its file.
 ARTIFACT, PAGE = "fastdispatch", "fastdispatch.html"
@@ -94,7 +95,9 @@ def log_to_trackio(
 
 
 def _opened(recording: Views | PathLike) -> Views:
-    return recording if isinstance(recording, Views) else load_run(recording, steps="settled")
+    if isinstance(recording, (CallGraph, Trace)):
+        return recording
+    return cast("Views", load_run(cast("PathLike", recording), steps="settled"))
 
 
 def _numbers(summary: Summary) -> dict[str, float]:

@@ -9,7 +9,8 @@ from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.graph import Graph, Node
 from fastdispatch.pipeline.instructions import table_of
 from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
-from fastdispatch.pipeline.optimize import Optimum, optimize
+from fastdispatch.pipeline.optimize import optimize
+from fastdispatch.pipeline.optimum import Optimum
 from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
 from fastdispatch.pipeline.report import PipelineReport as Report

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.pipeline.graph import Graph
-from fastdispatch.pipeline.optimize import Optimum, Stage, chunks_of, optimized
+from fastdispatch.pipeline.optimum import Optimum, Stage, chunks_of, optimized
 from fastdispatch.pipeline.plan import Plan
 
 #: Numbers of ranks that are tried.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from fastdispatch.pipeline.graph import Graph, Node
+from fastdispatch.pipeline.graph_forms import Node
+
+if TYPE_CHECKING:
+    from fastdispatch.pipeline.graph import Graph
 
 
 def compressed(graph: Graph) -> Graph:
@@ -38,7 +42,7 @@ def compressed(graph: Graph) -> Graph:
             names[node.id] = node.id
             nodes.append(replace(node, about={}))
     edges = [(names[head[first]], names[head[second]]) for first, second in graph.edges if head[first] != head[second]]
-    return Graph(nodes, edges)
+    return type(graph)(nodes, edges)
 
 
 def _branch(graph: Graph, head: dict[str, str], first: Node, number: int) -> Node:

@@ -14,9 +14,7 @@ from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
-from fastdispatch.read.folded_stacks import folded_stacks
 from fastdispatch.read.rank_rows import RankRow
-from fastdispatch.read.views import Views
 
 if TYPE_CHECKING:
     import pandas
@@ -30,7 +28,7 @@ Group = Literal["node", "function", "operator", "module", "package", "kernel"]
 Steps = Literal["settled"] | tuple[int, int] | None
 
 
-class Trace(Views):
+class Trace:
     """A recording, or several merged. Times are nanoseconds; a table is a dict of columns of equal length.
 
     ``pandas.DataFrame(trace.nodes)`` works as expected. Rows count from 0; a column of rows of another table has -1 for
@@ -201,53 +199,6 @@ class Trace(Views):
         """Write as JSON (docs/formats/dump.md); ``load`` returns an equal trace. Raises Error if it cannot be
         written."""
         self.core.dump(path)
-
-    def export(
-        self,
-        format: Literal["callgraph", "dot", "folded", "pprof", "chrome", "perfetto"],
-        *,
-        rank: int | None = None,
-        style: Literal["default", "classic"] = "default",
-        weight: Literal["time", "calls", "gpu"] | None = None,
-        ops: Literal["none", "top", "all"] = "none",
-        hide: Iterable[str] = (),
-        contract: Iterable[str] = (),
-        min_percent: float | None = None,
-        all: bool = False,
-        durations: Literal["jobs", "name", "args"] = "jobs",
-        flows: bool = True,
-        align: Literal["none", "wall", "start", "auto", "pingpong", "collective", "p2p"] = "auto",
-        strict: bool = False,
-        leaves: int = 0,
-    ) -> bytes:
-        """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
-        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded`` or
-        ``pprof`` (flame graphs); docs/formats/exports.md and docs/guides/timeline.md describe the contents.
-
-        ``durations``: names in a chrome timeline that include durations: those of ``jobs``, ``name`` (all), ``args``
-        (none).
-        ``flows``: whether a timeline has arrows: from operators to the autograd nodes they made and to their GPU
-        intervals, from sends of a pipeline to their receives.
-        ``align``: how to align the clocks of ranks on several hosts in a timeline (docs/concepts/clocks.md);
-        ``strict`` rejects ranks with an unknown error.
-        ``weight``: ``time``, ``calls`` or ``gpu``; None: ``gpu`` if kernels were recorded, else ``time``.
-        The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
-        ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default. ``leaves``: the
-        number of boxes without callees on a line of a picture, 0 the default.
-        """
-        if format == "folded":
-            return folded_stacks(self.core, self.index(rank), weight).encode()
-        if format in ("callgraph", "dot"):
-            options = (rank, style, weight, ops, tuple(hide), tuple(contract), min_percent, all)
-            return self._call_graph(format, options, leaves)
-        return self.core.export(
-            format,
-            rank=self.index(rank),
-            durations=durations,
-            flows=flows,
-            align=align,
-            strict=strict,
-        )
 
     def columns(self, table: str) -> ArrowTable:
         """Return a table as Arrow columns, which pyarrow, polars, pandas and DuckDB read without a copy: ``nodes``,

@@ -339,6 +339,10 @@ class CallGraph(Recorded):
             raise _core.Error("nothing was recorded: start the CallGraph first")
         self._recording.trace().dump(path)
 
+    @staticmethod
+    def _current() -> CallGraph | None:
+        return current()
+
     @property
     def path(self) -> str | None:
         """The file of this process; ``None`` in memory and without a recording. For a recording that had to be kept in

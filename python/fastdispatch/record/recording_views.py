@@ -1,13 +1,12 @@
-"""The finished or running recording of a ``CallGraph``, as a trace and its views."""
+"""The finished or running recording of a ``CallGraph``, as a trace."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch import _core
-from fastdispatch.read.views import Views
 from fastdispatch.record.decorators import within
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 _NOTHING = "nothing was recorded: start the CallGraph first"
 
 
-class Recorded(Views):
+class Recorded(ABC):
     """The part of a :class:`fastdispatch.CallGraph` that reads: its views show the settled steps."""
 
     _arguments: dict[str, Any]
@@ -30,6 +29,11 @@ class Recorded(Views):
     @abstractmethod
     def _recording(self) -> _core.Session | None:
         """The session that records, or recorded."""
+
+    @staticmethod
+    @abstractmethod
+    def _current() -> Recorded | None:
+        """Return the recording of this process."""
 
     @property
     def trace(self) -> Trace:
@@ -53,9 +57,7 @@ class Recorded(Views):
     def _again(self) -> Any:
         from contextlib import nullcontext
 
-        from fastdispatch.record.callgraph import current
-
-        graph = current()
+        graph = self._current()
         if graph is not None and graph._arguments is self._arguments:
             return nullcontext()  # a nested call
         again = type(self)(**self._arguments)
@@ -80,14 +82,6 @@ class Recorded(Views):
 
     def _with_timeline(self) -> Trace:
         return self._load(timeline=True, steps="settled")
-
-    def _repr_html_(self) -> str | None:
-        if self._recording is None or self._recording.active:
-            from html import escape
-
-            state = "has not started" if self._recording is None else f"is recording to {self.path or 'memory'}"
-            return f"<p>CallGraph {escape(state)}</p>"
-        return super()._repr_html_()
 
 
 def _from_memory(session: _core.Session, steps: Steps) -> Trace:

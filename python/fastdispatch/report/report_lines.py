@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastdispatch.detectors.limits import QUEUED_SHARE
 from fastdispatch.measures.flops import has_flops
@@ -17,9 +17,11 @@ from fastdispatch.report.report_collectives import collective_lines
 from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special, Thread
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.report_gpu import gpu_lines, gpu_sentence, health_line
-from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Listing
 from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
+
+if TYPE_CHECKING:
+    from fastdispatch.report.report_model import Report
 
 #: Meaning of non-zero counters, after the number.
 _DROPPED = {

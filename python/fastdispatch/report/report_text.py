@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from textwrap import fill
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -15,7 +15,6 @@ from fastdispatch.detectors.text import first_lines
 from fastdispatch.report.compiler_text import origin_text
 from fastdispatch.report.report_find import Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line, scale
-from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import ReportRow
 from fastdispatch.report.report_tree import Branch
@@ -23,6 +22,9 @@ from fastdispatch.report.terminal import ENDLESS, print_parts, table, width_of
 from fastdispatch.text.formats import grouped, in_flop, printable, rounded_share, seconds, size
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 from fastdispatch.text.notebook_html import html_of
+
+if TYPE_CHECKING:
+    from fastdispatch.report.report_model import Report
 
 _UNIT = re.compile(r"(?<=\d) (?=%|[mun]?s\b|[kMGT]?B\b)")
 _NARROWEST = 24

@@ -35,6 +35,11 @@ def seconds(nanoseconds: float) -> str:
     return f"{nanoseconds:.0f} ns"
 
 
+def percent(share: float) -> str:
+    """Format a share of 1: ``4.2 %``, ``42 %``."""
+    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
+
+
 def rounded_share(part: float) -> str:
     """Format a share of 1; a small one as ``<0.1 %``, and 0 as nothing."""
     return f"{100 * part:.1f} %" if part >= 0.0005 else "<0.1 %" if part > 0 else ""

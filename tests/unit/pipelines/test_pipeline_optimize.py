@@ -17,7 +17,8 @@ import fastdispatch
 from fastdispatch import _core
 from fastdispatch.cli.pipeline.pipeline_optimize import _between
 from fastdispatch.pipeline import Graph, Node, optimize
-from fastdispatch.pipeline.optimize import SYNCHRONOUS, chunks_of
+from fastdispatch.pipeline.optimize import SYNCHRONOUS
+from fastdispatch.pipeline.optimum import chunks_of
 from tests import commands, golden, models, schemas
 from tests.oracle import pipedream
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import fastdispatch
 from fastdispatch import _core
+from fastdispatch.views import GraphViews, TraceViews
 
 ROOT = Path(__file__).parents[3]
 STUB = ast.parse((ROOT / "python" / "fastdispatch" / "_core.pyi").read_text())
@@ -71,3 +73,16 @@ def test_methods_of_the_core_have_signatures() -> None:
 def test_names_of_modules_are_unique() -> None:
     names = [path.stem for path in (ROOT / "python" / "fastdispatch").rglob("*.py") if path.stem != "__init__"]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_the_interface_and_its_stub_have_the_same_names() -> None:
+    body = ast.parse((ROOT / "python" / "fastdispatch" / "__init__.pyi").read_text()).body
+    imported = {each.asname for node in body if isinstance(node, ast.ImportFrom) for each in node.names}
+    defined = {node.name for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert (imported | defined) - {None, "_Tables", "_Recorder", "load_ipython_extension"} == set(fastdispatch.__all__)
+
+
+def test_attached_methods_are_those_of_the_stub() -> None:
+    for views, kind in ((TraceViews, fastdispatch.Trace), (GraphViews, fastdispatch.CallGraph)):
+        for base in views.__mro__[:-1]:
+            assert {name for name in vars(base) if not name.startswith("_")} <= set(dir(kind)), base

@@ -19,7 +19,8 @@ from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input, OutputFolder, PictureFile, check_input
 from fastdispatch.files.output import check_folder, check_place, make_folder, write
 from fastdispatch.pipeline.graph import Graph
-from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, Optimum, Stage, optimize
+from fastdispatch.pipeline.optimize import MEMORY, SYNCHRONOUS, optimize
+from fastdispatch.pipeline.optimum import Optimum, Stage
 from fastdispatch.text.formats import printable
 
 #: Seconds before the progress bar.

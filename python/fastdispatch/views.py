@@ -1,14 +1,15 @@
-"""Reports, findings, pages and pictures of a recording as Python values, which notebooks display."""
+"""Methods of ``Trace`` and ``CallGraph`` that need later packages: reports, findings, pages, pictures and exports as
+Python values, which notebooks display. ``import fastdispatch`` attaches them."""
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from fastdispatch import _core
     from fastdispatch.detectors.model import Findings
     from fastdispatch.read.trace import Trace
     from fastdispatch.report.report_model import Report
@@ -43,17 +44,17 @@ class Picture(str):
         return f"<fastdispatch.Picture of {len(self)} characters>"
 
 
-class Views(ABC):
+class Views:
     """What ``fastdispatch report``, ``findings``, ``html`` and ``svg`` print, as values."""
 
-    @property
-    @abstractmethod
-    def _shown(self) -> Trace:
-        """The trace that is shown."""
+    if TYPE_CHECKING:
 
-    @abstractmethod
-    def _with_timeline(self) -> Trace:
-        """The same with its timeline, if it has one."""
+        @property
+        def _shown(self) -> Trace:
+            """The trace that is shown."""
+
+        def _with_timeline(self) -> Trace:
+            """The same with its timeline, if it has one."""
 
     def report(
         self,
@@ -134,7 +135,8 @@ class Views(ABC):
     ) -> Picture:
         """Return the picture of the call graph, and write it to ``path`` if that is given (.svg, .png, .pdf or .dot).
         The options are those of :meth:`Trace.export`. Needs Graphviz; raises :class:`fastdispatch.Error` without."""
-        from fastdispatch.graphs.call_exports import PictureOptions, call_picture
+        from fastdispatch.graphs.call_exports import call_picture
+        from fastdispatch.graphs.picture_options import PictureOptions
         from fastdispatch.page.graphviz import fitted
 
         options = PictureOptions(rank, style, weight, ops, tuple(hide), tuple(contract), min_percent, all)
@@ -143,14 +145,81 @@ class Views(ABC):
             _write(path, fitted(dot, style, path))
         return Picture(fitted(dot, style, "graph.svg").decode())
 
-    def _call_graph(self, format: str, options: tuple[Any, ...], leaves: int) -> bytes:
-        """Return an export of the call graph. ``options``: fields of ``PictureOptions``."""
-        from fastdispatch.graphs.call_exports import PictureOptions, call_lists, call_picture
+    def _repr_html_(self) -> str | None:
+        return self.report()._repr_html_()
 
-        known = PictureOptions(*options)
-        return call_picture(self._shown, known)(leaves) if format == "dot" else call_lists(self._shown, known)
+
+class TraceViews(Views):
+    """What ``fastdispatch export`` writes, too."""
+
+    def export(
+        self,
+        format: Literal["callgraph", "dot", "folded", "pprof", "chrome", "perfetto"],
+        *,
+        rank: int | None = None,
+        style: Literal["default", "classic"] = "default",
+        weight: Literal["time", "calls", "gpu"] | None = None,
+        ops: Literal["none", "top", "all"] = "none",
+        hide: Iterable[str] = (),
+        contract: Iterable[str] = (),
+        min_percent: float | None = None,
+        all: bool = False,
+        durations: Literal["jobs", "name", "args"] = "jobs",
+        flows: bool = True,
+        align: Literal["none", "wall", "start", "auto", "pingpong", "collective", "p2p"] = "auto",
+        strict: bool = False,
+        leaves: int = 0,
+    ) -> bytes:
+        """Return the trace in the format of another program: ``callgraph`` (JSON), ``dot`` (Graphviz), ``chrome`` or
+        ``perfetto`` (timelines, of a trace loaded with ``timeline=True``), ``folded`` or
+        ``pprof`` (flame graphs); docs/formats/exports.md and docs/guides/timeline.md describe the contents.
+
+        ``durations``: names in a chrome timeline that include durations: those of ``jobs``, ``name`` (all), ``args``
+        (none).
+        ``flows``: whether a timeline has arrows: from operators to the autograd nodes they made and to their GPU
+        intervals, from sends of a pipeline to their receives.
+        ``align``: how to align the clocks of ranks on several hosts in a timeline (docs/concepts/clocks.md);
+        ``strict`` rejects ranks with an unknown error.
+        ``weight``: ``time``, ``calls`` or ``gpu``; None: ``gpu`` if kernels were recorded, else ``time``.
+        The other options are those of ``fastdispatch svg``. ``ops``: ``none``, ``top`` or ``all``. ``hide`` and
+        ``contract`` are globs of keys or packages. ``min_percent`` is of the time, None the default. ``leaves``: the
+        number of boxes without callees on a line of a picture, 0 the default.
+        """
+        from fastdispatch.graphs.call_exports import call_lists, call_picture
+        from fastdispatch.graphs.picture_options import PictureOptions
+        from fastdispatch.read.folded_stacks import folded_stacks
+
+        trace = self._shown
+        if format == "folded":
+            return folded_stacks(trace.core, trace.index(rank), weight).encode()
+        options = PictureOptions(rank, style, weight, ops, tuple(hide), tuple(contract), min_percent, all)
+        if format == "callgraph":
+            return call_lists(trace, options)
+        if format == "dot":
+            return call_picture(trace, options)(leaves)
+        return trace.core.export(
+            format,
+            rank=trace.index(rank),
+            durations=durations,
+            flows=flows,
+            align=align,
+            strict=strict,
+        )
+
+
+class GraphViews(Views):
+    """The views of a CallGraph: those of its settled steps so far."""
+
+    if TYPE_CHECKING:
+        _recording: _core.Session | None
+        path: str | None
 
     def _repr_html_(self) -> str | None:
+        if self._recording is None or self._recording.active:
+            from html import escape
+
+            state = "has not started" if self._recording is None else f"is recording to {self.path or 'memory'}"
+            return f"<p>CallGraph {escape(state)}</p>"
         return self.report()._repr_html_()
 
 
@@ -159,3 +228,11 @@ def _write(path: str | os.PathLike[str] | None, content: bytes) -> None:
         from fastdispatch.files.output import write
 
         write(Path(path), content)
+
+
+def attach(views: type[Views], to: type) -> None:
+    """Add the methods of ``views`` to a class."""
+    for kind in reversed(views.__mro__[:-1]):
+        for name, method in vars(kind).items():
+            if callable(method):
+                setattr(to, name, method)
