@@ -26,8 +26,6 @@ def finish(graph: CallGraph, quiet: bool) -> None:
         verdict(graph.path)
     elif run_directory.is_last(file, ranks, bool(graph._failure)):
         verdict(os.path.dirname(graph.path) or ".", since=0.0)
-    elif graph._failure:
-        message(f"rank {graph._rank} ended with {graph._failure}")
 
 
 def _expected(graph: CallGraph) -> int:

@@ -8,9 +8,10 @@ from fastdispatch._core import Error
 from fastdispatch.detectors import input_wait, limits, slow_rank
 from fastdispatch.detectors.measured_steps import MeasuredSteps, PartLoader, percent, steps_of
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
-from fastdispatch.detectors.registry import DETECTORS, WITHOUT_STEPS, Detect
+from fastdispatch.detectors.registry import DETECTORS, OF_ALL_STEPS, WITHOUT_STEPS, Detect
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.trace import Trace
+from fastdispatch.read.waiting import doubts
 
 
 def decide(
@@ -20,12 +21,13 @@ def decide(
     ``workers``: recordings of its DataLoader workers; ``part`` reads the recording reduced to some steps."""
     steps = MeasuredSteps(trace, whole, workers, part)
     reason = _too_little(steps)
+    decidable = {*DETECTORS} if not reason else {*WITHOUT_STEPS, *(() if _too_little(steps.whole) else OF_ALL_STEPS)}
     results: list[Finding | NotDecided] = []
     for id, detect in DETECTORS.items():
-        decidable = not reason or id in WITHOUT_STEPS
-        results += _run(id, detect, steps) if decidable else [NotDecided(id, reason)]
+        results += _run(id, detect, steps) if id in decidable else [NotDecided(id, reason)]
     found, undecided = sorted_results(_without_repeats(results))
-    return Findings(path, steps.typical, steps.timed, steps.numbers, found, undecided, missing_ranks(trace.ranks))
+    notes = missing_ranks(trace.ranks), doubts(trace)
+    return Findings(path, steps.typical, steps.timed, steps.numbers, found, undecided, *notes)
 
 
 def sorted_results(results: Sequence[Finding | NotDecided]) -> tuple[list[Finding], list[NotDecided]]:
@@ -68,7 +70,8 @@ def _too_little(steps: MeasuredSteps) -> str:
     if not all(rank["timing"] for rank in steps.ranks):
         return "recorded without times"
     if min(map(steps_of, steps.ranks)) < limits.STEPS:
-        return f"fewer than {limits.STEPS} steps were recorded"
+        why = "were recorded" if steps.whole is steps else "were recorded after the first ones, whose times differ"
+        return f"fewer than {limits.STEPS} steps {why}"
     covered = _covered(steps)
     if covered < limits.COVERED:
         return f"only {percent(covered)} of the step is in known paths"

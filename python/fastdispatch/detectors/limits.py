@@ -17,9 +17,6 @@ SYNC_SHARE = 0.01
 #: host-sync outside of forward, backward and optimizer: a log reads at most so many values per step.
 LOGGED = 4
 
-#: Share of the step without a CPU from which on the machine is overloaded.
-QUEUED_SHARE = 0.1
-
 #: host-sync on a GPU: share of the step in which the GPU is idle because of it.
 SYNC_GPU = 0.05
 

@@ -23,7 +23,7 @@ from fastdispatch.read.steps import (
 )
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.read.waiting import cpu_time, is_communication, queued_share
+from fastdispatch.read.waiting import OVERLOADED, cpu_time, is_communication, queued_share
 from fastdispatch.text.formats import grouped, seconds
 from fastdispatch.text.formats import percent as percent
 
@@ -96,7 +96,7 @@ class MeasuredSteps:
     @property
     def overloaded(self) -> bool:
         """Whether main threads often had no CPU."""
-        return max(self.queued.values(), default=0.0) >= limits.QUEUED_SHARE * self.step
+        return max(self.queued.values(), default=0.0) >= OVERLOADED * self.step
 
     @cached_property
     def cpu(self) -> dict[int, float]:

@@ -58,7 +58,8 @@ class NotDecided:
 @dataclass
 class Findings:
     """The findings of a recording by estimated gain, and what could not be decided. ``step_ns`` is the time of a step,
-    ``steps`` the number of steps that it was derived from, ``missing`` a sentence about ranks without a recording."""
+    ``steps`` the number of steps that it was derived from, ``missing`` a sentence about ranks without a recording,
+    ``doubt`` one about figures of few steps or of an overloaded machine."""
 
     path: str
     step_ns: int
@@ -67,6 +68,7 @@ class Findings:
     findings: list[Finding]
     not_decided: list[NotDecided]
     missing: str = ""
+    doubt: str = ""
 
     def __str__(self) -> str:
         from fastdispatch.detectors.text import lines

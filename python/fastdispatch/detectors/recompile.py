@@ -36,19 +36,20 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
     region = next((path for path, node in enumerate(whole.paths["node"]) if regions.get(node)), compiles[0])
     compiled = next((row for row in whole.below(region) if whole.is_user(row)), region)
     steps.claim(steps.named(_COMPILES))
-    guards = [row for fact in compilations(whole.trace) for row in fact["recompilations"]]
-    guard = max(guards, key=lambda row: int(row["count"]), default={"guard": ""})["guard"]
-    guard = guard.partition("  # ")[0].strip()  # without the comment on its source
+    facts = [fact["recompilations"] for fact in compilations(whole.trace)]
+    number = max([len(again), *(sum(int(row["count"]) for row in rows) for rows in facts)])
+    often = max((row for rows in facts for row in rows), key=lambda row: int(row["count"]), default={"guard": ""})
+    guard = often["guard"].partition("  # ")[0].strip()  # without the comment on its source
     yield steps.finding(
         ID,
-        f"{_named(whole, compiled)} is compiled again in {active} steps",
+        f"{_named(whole, compiled)} is compiled again in {active - 1} steps",
         whole.where(compiled),
         time / whole.count,
-        f"{len(again)} recompilations, the last one in step {last}: {seconds(time)} in total without the longest one"
+        f"{number} recompilations, the last one in step {last}: {seconds(time)} in total without the longest one"
         + (f"; guard: {guard}" if guard else ""),
         ADVICE,
-        steps=active,
-        evidence={"recompilations": len(again), "steps": active, "last_step": last, "ns": round(time), "guard": guard},
+        steps=active - 1,
+        evidence={"recompilations": number, "steps": active - 1, "last_step": last, "ns": round(time), "guard": guard},
         **whole.extent(time),
         severity="critical" if time >= CRITICAL * steps.step * whole.count else "warning",
     )
@@ -64,7 +65,7 @@ def _named(steps: MeasuredSteps, path: int) -> str:
 
 def _times(steps: MeasuredSteps, paths: set[int]) -> tuple[int, int, float]:
     """Return in how many steps the paths ran, the number of the last one, and their time without the longest step of
-    each: the first compilation."""
+    each. The first of these steps, and the longest, has the first compilation."""
     active, last, time = 0, 0, 0.0
     columns = ("context", "steps", "last_step", "total_max")
     for index in range(len(steps.trace.ranks)):

@@ -76,3 +76,6 @@ DETECTORS: dict[str, Detect] = {
 
 #: Detectors that need no step.
 WITHOUT_STEPS = ("hang",)
+
+#: Detectors that look at all steps, also at the first ones.
+OF_ALL_STEPS = ("recompile",)

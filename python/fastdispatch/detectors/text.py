@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastdispatch.read.steps import ended_steps, step_times, steps_rule
+from fastdispatch.read.steps import ended_steps, steps_rule
 from fastdispatch.text.formats import percent, seconds, spans
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ SHOWN = 3
 def lines(found: Findings) -> Iterator[str]:
     """Yield the step time, the findings, and the undecided detectors."""
     yield step_line(found)
-    if found.missing:
-        yield found.missing
+    yield from filter(None, [found.missing, found.doubt])
     yield ""
     for number, finding in enumerate(found.findings, 1):
         yield f"{number}. {sentence(finding)}"
@@ -85,8 +84,7 @@ def closing_lines(trace: Trace, found: Findings) -> Iterator[str]:
     rule = next((steps_rule(rank) for rank in trace.ranks), "")
     if rule and not any(map(ended_steps, trace.ranks)):
         yield f"no steps found ({rule})"
-    time = step_times(trace.ranks)
-    if time is not None:
+    if found.steps:
         yield step_line(replace(found, path=""))
-        yield from filter(None, [time.doubt])
+    yield from filter(None, [found.doubt])
     yield from filter(None, first_lines(found.findings, found.path))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastdispatch.read.steps import PHASE_BITS, PHASES
+from fastdispatch.read.steps import PHASE_BITS, PHASES, step_times, thread_times
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
 
@@ -33,6 +33,10 @@ _ASKING = "torch/"  # its functions also run in a program without a process grou
 #: Kinds of the own time of a node: work; calls that can block, which do not measure the machine; communication, and
 #: waits for other ranks.
 WORKS, MAY_WAIT, FOR_RANKS = range(3)
+
+
+#: Share of the time without a CPU from which on the machine is overloaded.
+OVERLOADED = 0.1
 
 
 def is_communication(key: str) -> bool:
@@ -174,6 +178,36 @@ def queued_share(rank: Mapping[str, Any]) -> float | None:
     begin = (known[first - 1], marks["recorded"][first - 1]) if first > 0 else (0, 0)
     time = marks["recorded"][read[-1]] - begin[1]
     return min(max(known[read[-1]] - begin[0], 0) / time, 1.0) if time > 0 else None
+
+
+def queued_time(ranks: Sequence[Mapping[str, Any]], role: str) -> int | None:
+    """Return the time of the covered steps in which the main threads, of a role, had no CPU, ns; None if unknown."""
+    shares = [(queued_share(rank), thread_times([rank]).get(role, 0)) for rank in ranks]
+    known = [share * time for share, time in shares if share is not None]
+    return round(sum(known)) if known and len(known) == len(shares) else None
+
+
+def waiting_text(time: int, cpu: int, queued: int, of: str = "") -> str:
+    """Return the shares of a time that a thread waited, and that it had no core."""
+    return f"{100 * max(time - cpu - queued, 0) / time:.1f} %{of} waiting, {100 * queued / time:.1f} % without a core"
+
+
+def overload_text(time: int, cpu: int | None, queued: int | None) -> str:
+    """Return a sentence if main threads often had no core in a time; else empty."""
+    if cpu is None or queued is None or not time or queued < OVERLOADED * time:
+        return ""
+    return f"{waiting_text(time, cpu, queued)}: the machine is overloaded"
+
+
+def doubts(trace: Trace) -> str:
+    """Return a sentence if few steps with different times make their median uncertain, or if the machine was
+    overloaded; else empty."""
+    time = step_times(trace.ranks)
+    whole = thread_times(trace.ranks).get(trace.main_role, 0)
+    cpu = [cpu_time(trace, rank) for rank in trace.ranks]
+    known = sum(each for each in cpu if each is not None) if None not in cpu else None
+    overload = overload_text(whole, known, queued_time(trace.ranks, trace.main_role))
+    return "; ".join(filter(None, [overload, "" if time is None else time.doubt]))
 
 
 def busy_time(trace: Trace, ranks: Sequence[Mapping[str, Any]], *, queue: bool = True) -> float:

@@ -24,7 +24,7 @@ from fastdispatch.read.steps import (
 )
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.read.waiting import PhaseSplit, queued_share
+from fastdispatch.read.waiting import PhaseSplit, queued_time
 from fastdispatch.report.report_gpu import why_incomplete
 
 #: Counters of backward time without a forward call.
@@ -261,17 +261,12 @@ def _threads(entries: list[dict[str, Any]], main: str) -> list[Thread]:
             counts[role] += max(served, 1)
             cpu[role] += time
     known = any(cpu.values())
+    queued = queued_time(entries, main)
     found = [
-        Thread(role, counts[role], time, cpu[role] if known else None, _queued(entries, role) if role == main else None)
+        Thread(role, counts[role], time, cpu[role] if known else None, queued if role == main else None)
         for role, time in thread_times(entries).items()
     ]
     return sorted(found, key=lambda thread: (thread.role != main, -thread.self, thread.role))
-
-
-def _queued(entries: list[dict[str, Any]], role: str) -> int | None:
-    shares = [(queued_share(entry), thread_times([entry]).get(role, 0)) for entry in entries]
-    known = [share * time for share, time in shares if share is not None]
-    return round(sum(known)) if known and len(known) == len(shares) else None
 
 
 def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:

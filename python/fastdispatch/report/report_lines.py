@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from fastdispatch.detectors.limits import QUEUED_SHARE
 from fastdispatch.measures.flops import has_flops
 from fastdispatch.read.steps import StepTime
+from fastdispatch.read.waiting import overload_text, waiting_text
 from fastdispatch.report import compiler_text, processes_text
 from fastdispatch.report.flops_text import utilization
 from fastdispatch.report.report_collectives import collective_lines
@@ -261,19 +261,15 @@ def _off_cpu(thread: Thread) -> str:
     """Return the share of the time off the CPU; if it is known, that of waiting and that without a core."""
     if not thread.self:
         return "idle"
-    off, queued = (thread.off_cpu or 0) / thread.self, (thread.queued or 0) / thread.self
     if thread.queued is None:
-        return f"{100 * off:.1f} % of it off the CPU"
-    waits = f"{100 * max(off - queued, 0):.1f} % of it waiting"
-    return f"{waits}, {100 * queued:.1f} % without a core"
+        return f"{100 * (thread.off_cpu or 0) / thread.self:.1f} % of it off the CPU"
+    return waiting_text(thread.self, thread.cpu or 0, thread.queued, " of it")
 
 
 def overload(facts: Facts) -> str:
     """Return a sentence if main threads often had no core."""
     main = next((thread for thread in facts.threads if thread.role == facts.whole_role), None)
-    if main is None or not main.self or (main.queued or 0) < QUEUED_SHARE * main.self:
-        return ""
-    return f"{_off_cpu(main).replace(' of it', '', 1)}: the machine is overloaded"
+    return "" if main is None else overload_text(main.self, main.cpu, main.queued)
 
 
 def _window(facts: Facts) -> Iterator[str]:

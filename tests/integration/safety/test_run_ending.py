@@ -34,7 +34,7 @@ open(f"started{rank}", "w").close()
 wait_for(*(f"started{each}" for each in range(ranks)))
 for _ in range(6):
     step(graph)
-if "fail" in sys.argv and rank == 1:
+if "fail" in sys.argv and rank == 1 or "all" in sys.argv:
     raise ValueError("a private text")
 if "exit" in sys.argv and rank == 1:
     sys.exit(3)
@@ -88,6 +88,13 @@ def test_an_exception_is_named_at_once_and_in_reports(how: str, name: str, tmp_p
     assert b"a private text" not in recording
     commands.out("anonymize", tmp_path / "fastdispatch-out", "-o", tmp_path / "shared.json")
     assert name not in (tmp_path / "shared.json").read_text()
+
+
+def test_ranks_that_all_fail_are_named_once(tmp_path: Path) -> None:
+    printed = "".join(ranks_of(tmp_path, "all"))
+    lines = [line for line in printed.splitlines() if line.startswith("fastdispatch: ")]
+    assert len([line for line in lines if "ended with ValueError" in line]) == 1
+    assert len([line for line in lines if "a step takes " in line]) == 1
 
 
 def test_a_rank_that_was_killed_does_not_hide_the_verdict(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_waiting_and_no_core_are_two_figures(tmp_path: Path) -> None:
     report = trace.report()
     assert overload(report.facts) == "31.0 % waiting, 39.0 % without a core: the machine is overloaded"
     assert "31.0 % waiting, 39.0 % without a core: the machine is overloaded" in str(report).splitlines()[1]
+    assert str(fastdispatch.findings(trace)).splitlines()[1] == overload(report.facts)
 
 
 def test_a_machine_with_free_cores_is_not_overloaded(tmp_path: Path) -> None:
