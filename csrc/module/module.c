@@ -201,11 +201,11 @@ static PyMethodDef functions[] = {
         "Slices of the traces of many ranks."),
     {"timeline_rows", fd_timeline_rows_py, METH_NOARGS,
      PyDoc_STR("timeline_rows($module, /)\n--\n\n"
-               "The layout of slices and of steps.")},
-    FD_KEYWORD_METHOD("timeline_check", fd_timeline_check_py,
-                      "timeline_check($module, path, *, progress=None)\n"
-                      "--\n\n"
-                      "Check a trace: faults and their places."),
+               "The layout of slices, steps and events.")},
+    FD_KEYWORD_METHOD("timeline_events", fd_timeline_events_py,
+                      "timeline_events($module, path, take, *,\n"
+                      "                progress=None)\n--\n\n"
+                      "Events of a trace."),
     FD_KEYWORD_METHOD(
         "et_convert", fd_et_convert_py,
         "et_convert($module, path, output, *, edges=255, rank=-1)\n--\n\n"

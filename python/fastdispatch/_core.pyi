@@ -156,13 +156,16 @@ def timeline_slices(
     string) and ``steps_left_out``. Raises :class:`Error` if a file cannot be read or a rank is in two files.
     """
 
-def timeline_rows() -> tuple[Any, Any]:
-    """The layout of the rows of slices and of steps, for ``numpy.dtype``."""
+def timeline_rows() -> tuple[Any, Any, Any]:
+    """The layout of the rows of slices, of steps and of events, for ``numpy.dtype``."""
 
-def timeline_check(path: _Path, *, progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
-    """Find the faults of a trace (docs/guides/timeline-tools.md): ``whole``, ``events``, ``lost_bytes``, ``left_out``,
-    ``passes``, ``trouble``, and ``faults``, each with kind, broken, count, what, remedy and the ``first`` places (byte,
-    event). Raises :class:`Error` for other files."""
+def timeline_events(
+    path: _Path, take: Callable[[bytes], object], *, progress: Callable[[int, int], object] | None = None
+) -> dict[str, Any]:
+    """Read the events of a trace, in file order: ``take`` receives their rows in batches, with hashes in place of
+    texts. Returns ``events``, their number; ``lost``, ``lost_bytes`` and ``trouble``: damaged regions; ``far``: groups
+    of events that are far from all others in time, each with its number of events and its first places (byte, event).
+    Raises :class:`Error` for other files."""
 
 def et_convert(path: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,

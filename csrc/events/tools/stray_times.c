@@ -72,7 +72,7 @@ cluster_of(fd_stray_times *times, int64_t start, int64_t end)
 
 void
 fd_stray_times_add(fd_stray_times *times, int64_t start, int64_t end,
-                   fd_fault_position position)
+                   fd_event_place position)
 {
     fd_time_cluster *of = &times->list[times->last];
     if (times->used == 0 || !is_near(of, start, end)) {

@@ -3,15 +3,22 @@
 #ifndef FD_STRAY_TIMES_H
 #define FD_STRAY_TIMES_H
 
-#include "events/event_faults.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 enum { FD_TIME_CLUSTERS = 64, FD_TIME_POSITIONS = 3 };
+
+/* The offset of an event in the content, and its number from 1 on. */
+typedef struct fd_event_place {
+    uint64_t byte;
+    uint64_t event;
+} fd_event_place;
 
 typedef struct fd_time_cluster {
     int64_t from;
     int64_t to;
     uint64_t count;
-    fd_fault_position first[FD_TIME_POSITIONS]; /* the first events */
+    fd_event_place first[FD_TIME_POSITIONS]; /* the first events */
 } fd_time_cluster;
 
 typedef struct fd_stray_times {
@@ -22,7 +29,7 @@ typedef struct fd_stray_times {
 } fd_stray_times;
 
 void fd_stray_times_add(fd_stray_times *times, int64_t start, int64_t end,
-                        fd_fault_position position);
+                        fd_event_place position);
 
 /* Sort the clusters and find the strays: the first `*early` and the last
  * `*late` ones, with at most 32 events and an eighth of all, or one of four to seven. Return whether there are

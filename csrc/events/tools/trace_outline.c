@@ -114,7 +114,7 @@ take_slice(fd_timeline_outline *outline, const fd_slice *slice)
     if ((slice->kind & FD_IS_AROUND) == 0) {
         widen_span(sums, slice->start, slice->end);
         fd_stray_times_add(&outline->times, slice->start, slice->end,
-                           (fd_fault_position){0, 0});
+                           (fd_event_place){0, 0});
     }
     if (slice->kind & (FD_IS_OPTIMIZER | FD_IS_RANGE)) {
         return take_range(outline, slice);

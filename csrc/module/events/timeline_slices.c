@@ -81,8 +81,8 @@ fd_timeline_rows_py(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return Py_BuildValue("NN", row_layout(&slice_table),
-                         row_layout(&step_table));
+    return Py_BuildValue("NNN", row_layout(&slice_table),
+                         row_layout(&step_table), row_layout(&fd_event_table));
 }
 
 static PyObject *

@@ -186,7 +186,7 @@ class Slices:
     """Receives the slices of :func:`timeline_slices`, and makes the tables of figures."""
 
     def __init__(self) -> None:
-        slice_layout, step_layout = timeline_rows()
+        slice_layout, step_layout, _ = timeline_rows()
         self._slice: np.dtype[Any] = np.dtype(slice_layout)
         self._step: np.dtype[Any] = np.dtype(step_layout)
         self.ranks: list[FigureRow] = []

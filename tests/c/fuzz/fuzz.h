@@ -39,4 +39,7 @@ void fuzz_use_et(const fd_et *et);
 /* Read the slices of a file. */
 void fuzz_slices(const char *path);
 
+/* Read the events of a file, and count its damaged regions and repairs. */
+fd_status fuzz_events(const char *path, uint64_t *faults);
+
 #endif

@@ -2,7 +2,6 @@
 
 #include "et/et_file.h"
 #include "et/readers/from_recording.h"
-#include "events/tools/timeline_check.h"
 #include "events/tools/timeline_merge.h"
 #include "gpu/kernel_figures.h"
 #include "pipeline/iteration_plans.h"
@@ -26,11 +25,8 @@ static void
 use_file(void)
 {
     static const char *const outputs[] = {"out.json", "out.pftrace"};
-    fd_check check;
-    fd_check_request every = {.most_records = 0};
-    fd_status status =
-        fd_timeline_check_file("damaged.fd", &every, &check, NULL);
-    must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION);
+    uint64_t faults;
+    fd_status status = fuzz_events("damaged.fd", &faults);
     for (int i = 0; i < 2 && status == FD_OK; i++) {
         fd_timeline_input input = {.path = "damaged.fd"};
         fd_timeline_request request = {.output = outputs[i],

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "events/recorded/recording_inputs.h"
+#include "events/stats/event_rows.h"
 #include "events/stats/slice_tables.h"
 #include "export/exporters.h"
 #include "profile/group_edges.h"
@@ -130,6 +131,29 @@ take_rows(void *context, const fd_slice *rows, uint32_t count)
         must(rows[i].start <= rows[i].end);
     }
     return true;
+}
+
+static bool
+take_events(void *context, const fd_event_row *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        *(uint64_t *)context += rows[i].repairs + rows[i].slashes;
+        must((rows[i].flags & FD_ROW_END) == 0
+             || rows[i].start <= rows[i].end);
+    }
+    return true;
+}
+
+fd_status
+fuzz_events(const char *path, uint64_t *faults)
+{
+    uint64_t repairs = 0;
+    fd_event_facts facts;
+    fd_event_rows_request request = {.take = take_events, .context = &repairs};
+    fd_status status = fd_event_rows_read(path, &request, &facts, NULL);
+    must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION);
+    *faults = facts.lost + repairs;
+    return status;
 }
 
 void

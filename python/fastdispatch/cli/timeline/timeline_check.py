@@ -6,7 +6,6 @@ import argparse
 import json
 from typing import Any
 
-from fastdispatch._core import timeline_check
 from fastdispatch.cli.paths import Input
 from fastdispatch.cli.timeline.timeline_merge import list_files, progress_bar
 from fastdispatch.text.formats import counted, grouped
@@ -28,10 +27,12 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from fastdispatch.report.trace_faults import check
+
     files = []
     for path in list_files(arguments.paths, ""):
         with progress_bar() as progress:
-            found = timeline_check(path, progress=progress)
+            found = check(path, progress)
         files.append({"file": str(path), **found})
     whole = all(file["whole"] for file in files)
     if arguments.json:

@@ -23,12 +23,11 @@ strays(void)
         for (int64_t k = 0; k < 40; k++) {
             int64_t start = 10000 * SECONDS + k * 1000000;
             fd_stray_times_add(&times, start, start + 1000000,
-                               (fd_fault_position){0, 0});
+                               (fd_event_place){0, 0});
         }
         for (size_t k = 0; k < 2 && cases[i].other[k] != 0; k++) {
             int64_t start = cases[i].other[k] * SECONDS;
-            fd_stray_times_add(&times, start, start,
-                               (fd_fault_position){8, 9});
+            fd_stray_times_add(&times, start, start, (fd_event_place){8, 9});
         }
         bool any = fd_stray_times_find(&times, &early, &late);
         EQUAL(early, cases[i].early);
@@ -49,7 +48,7 @@ no_strays(void)
     CHECK(!fd_stray_times_find(&times, &early, &late));
     for (int64_t i = 0; i < 100; i++) {
         int64_t start = i < 20 ? i : 5000 * SECONDS + i;
-        fd_stray_times_add(&times, start, start, (fd_fault_position){0, 0});
+        fd_stray_times_add(&times, start, start, (fd_event_place){0, 0});
         CHECK(!fd_stray_times_find(&times, &early, &late)
               || (early == 0 && late <= 20));
     }
@@ -65,17 +64,14 @@ many_clusters(void)
     uint32_t late;
     for (int64_t i = 0; i < 1000; i++) {
         int64_t start = (i * 7919 % 1000) * 5 * SECONDS;
-        fd_stray_times_add(&times, start, start + 1,
-                           (fd_fault_position){0, 0});
+        fd_stray_times_add(&times, start, start + 1, (fd_event_place){0, 0});
     }
     CHECK(!fd_stray_times_find(&times, &early, &late));
     CHECK(times.used <= FD_TIME_CLUSTERS);
     EQUAL(times.list[0].from, 0);
     EQUAL(times.list[times.used - 1].to, 4995 * SECONDS + 1);
-    fd_stray_times_add(&times, INT64_MIN, INT64_MIN,
-                       (fd_fault_position){0, 0});
-    fd_stray_times_add(&times, INT64_MAX, INT64_MAX,
-                       (fd_fault_position){0, 0});
+    fd_stray_times_add(&times, INT64_MIN, INT64_MIN, (fd_event_place){0, 0});
+    fd_stray_times_add(&times, INT64_MAX, INT64_MAX, (fd_event_place){0, 0});
     CHECK(fd_stray_times_find(&times, &early, &late));
     EQUAL(early, 1);
     EQUAL(late, 1);

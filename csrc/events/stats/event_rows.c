@@ -1,0 +1,316 @@
+#include "events/stats/event_rows.h"
+
+#include "base/hash.h"
+#include "base/sums.h"
+#include "events/slice_kinds.h"
+#include "json/decimal.h"
+
+#include <string.h>
+
+enum { PROGRESS_STEP = 1 << 24 };
+
+typedef struct reading {
+    const fd_event_rows_request *request;
+    fd_event_facts *facts;
+    FD_VECTOR(fd_event_row) rows; /* of the next batch */
+    uint64_t reported;
+    fd_error *error;
+} reading;
+
+static fd_status
+stop_unless(const reading *r, bool goes_on)
+{
+    return goes_on ? FD_OK : fd_fail(r->error, FD_EINVAL, "stopped");
+}
+
+static fd_status
+give_rows(reading *r)
+{
+    const fd_event_rows_request *request = r->request;
+    uint32_t count = r->rows.count;
+    r->rows.count = 0;
+    return count == 0 ? FD_OK
+                      : stop_unless(r, request->take(request->context,
+                                                     r->rows.list, count));
+}
+
+static fd_status
+add_row(reading *r, fd_event_row row)
+{
+    fd_status status = fd_vector_push(&r->rows, row);
+    return status == FD_OK && r->rows.count >= FD_EVENT_ROWS ? give_rows(r)
+                                                             : status;
+}
+
+static uint64_t
+mix_hash(uint64_t seed, fd_span value)
+{
+    fd_span text = fd_timeline_text(value);
+    uint64_t hash =
+        text.from == NULL ? 1 : fd_hash_bytes(text.from, fd_span_size(text));
+    return fd_hash_next(seed, hash) | 1; /* never 0 */
+}
+
+/* Return the hash of what joins an event to others: of a flow, its category,
+ * name and id; of an asynchronous event, its category and id, which is an id
+ * of its process or of the file. */
+static uint64_t
+track_of(const fd_timeline_event *event)
+{
+    uint64_t seed = event->local_id.from != NULL ? mix_hash(4, event->pid) : 3;
+    bool flow = event->phase != 0 && strchr("stf", event->phase) != NULL;
+    return mix_hash(flow ? mix_hash(mix_hash(2, event->cat), event->name)
+                         : mix_hash(seed, event->cat),
+                    fd_timeline_id(event));
+}
+
+static bool
+is_empty(const fd_timeline_event *event)
+{
+    return event->phase == 0 && event->name.from == NULL
+        && event->cat.from == NULL && event->pid.from == NULL
+        && event->ts.from == NULL && event->args.from == NULL
+        && event->rest.from == NULL;
+}
+
+static bool
+is_odd(fd_span id)
+{
+    uint64_t number;
+    return id.from != NULL
+        && !(fd_span_u64(id, &number) && number <= UINT32_MAX);
+}
+
+/* Return whether there are arguments, all of them numbers. */
+static bool
+counts_only(fd_span args)
+{
+    fd_scan scan = {.at = args.from, .end = args.to, .forgets = true};
+    fd_span key;
+    int64_t number;
+    bool first = true;
+    if (args.from == NULL || fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
+        return false;
+    }
+    while (fd_scan_member(&scan, first, &key) == FD_SCAN_OK) {
+        const char *from = scan.at;
+        if (fd_scan_value(&scan) != FD_SCAN_OK || *from == '"'
+            || !(fd_decimal_ns((fd_span){from, scan.at}, &number)
+                 || (*from >= '0' && *from <= '9') || *from == '-')) {
+            return false;
+        }
+        first = false;
+    }
+    return !first;
+}
+
+/* Describe a metadata row: the argument that it requires by its name. */
+static void
+describe_metadata(const fd_timeline_event *event, fd_event_row *row)
+{
+    static const char *const required[][2] = {
+        {"process_name", "name"},
+        {"thread_name", "name"},
+        {"process_labels", "labels"},
+        {"thread_sort_index", "sort_index"},
+        {"process_sort_index", "sort_index"}};
+    fd_span value = {NULL, NULL};
+    fd_span what = fd_timeline_text(event->name);
+    bool there = true;
+    row->name = 0;
+    for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
+        if (fd_timeline_named(event) && fd_span_is(what, required[i][0])) {
+            there = fd_timeline_find(event, required[i][1], &value);
+        }
+    }
+    if (there && fd_timeline_named(event)
+        && fd_span_is(what, "process_name")) {
+        there = *value.from == '"';
+        row->flags |= there ? FD_ROW_PROCESS : 0;
+        row->name =
+            fd_span_size(fd_timeline_text(value)) > 0 ? mix_hash(0, value) : 0;
+        row->flags |= fd_span_numbered(fd_timeline_text(value), "rank ", " ",
+                                       &row->number)
+                        ? FD_ROW_NUMBER
+                        : 0;
+    }
+    row->flags |= there ? FD_ROW_ARGUMENT : 0;
+}
+
+static void
+describe_slice(const fd_timeline_event *event, fd_event_row *row)
+{
+    fd_span cat = fd_timeline_text(event->cat);
+    bool lasts = event->has_duration && event->duration >= 0;
+    bool ends =
+        lasts
+        && !__builtin_add_overflow(event->start, event->duration, &row->end);
+    bool step = event->phase == 'X' && fd_timeline_named(event)
+             && (fd_timeline_kind(event, &row->number) & FD_IS_STEP) != 0;
+    row->flags |=
+        (lasts ? FD_ROW_DURATION : 0) | (ends ? FD_ROW_END : 0)
+        | (step ? FD_ROW_STEP : 0)
+        | (cat.from != NULL && fd_timeline_is_profiled(cat) ? FD_ROW_PROFILED
+                                                            : 0)
+        | (event->cat.from != NULL && fd_span_is(event->cat, "\"kernel\"")
+               ? FD_ROW_KERNEL
+               : 0);
+}
+
+static fd_event_row
+row_of(const fd_timeline_event *event, uint64_t byte)
+{
+    static const char zero[] = "0";
+    fd_span pid =
+        event->pid.from != NULL ? event->pid : (fd_span){zero, zero + 1};
+    bool has_id = fd_timeline_id(event).from != NULL;
+    bool named = fd_timeline_named(event);
+    fd_event_row row = {.byte = byte,
+                        .start = event->start,
+                        .phase = (unsigned char)event->phase,
+                        .pid = mix_hash(1, pid),
+                        .thread =
+                            mix_hash(mix_hash(1, event->pid), event->tid),
+                        .track = has_id ? track_of(event) : 0,
+                        .name = named ? mix_hash(0, event->name) : 0};
+    row.flags = (is_empty(event) ? FD_ROW_EMPTY : 0)
+              | (named && fd_span_size(fd_timeline_text(event->name)) > 0
+                     ? FD_ROW_NAMED
+                     : 0)
+              | (event->pid.from != NULL ? FD_ROW_PID : 0)
+              | (is_odd(event->pid) || is_odd(event->tid) ? FD_ROW_ODD_ID : 0)
+              | (event->has_start ? FD_ROW_START : 0)
+              | (has_id ? FD_ROW_ID : 0)
+              | (event->encloses ? FD_ROW_ENCLOSES : 0);
+    if (event->phase == 'M') {
+        describe_metadata(event, &row);
+    }
+    else if (event->phase == 'X' || event->phase == 'B'
+             || event->phase == 'E') {
+        describe_slice(event, &row);
+    }
+    else if (event->phase == 'C' && counts_only(event->args)) {
+        row.flags |= FD_ROW_COUNTS;
+    }
+    return row;
+}
+
+static void
+note_time(fd_event_facts *facts, const fd_timeline_event *event, uint64_t byte)
+{
+    int64_t end = event->phase == 'X' && event->has_duration
+                    ? fd_plus(event->start, event->duration)
+                    : event->start;
+    if (event->has_start && event->phase != 'M' && !is_empty(event)) {
+        fd_stray_times_add(&facts->times, event->start, end,
+                           (fd_event_place){byte, facts->events});
+    }
+}
+
+static fd_event_row
+rank_row(fd_span row, uint64_t byte)
+{
+    fd_event_row made = {.byte = byte, .flags = FD_ROW_RANK};
+    fd_span value;
+    if (fd_scan_find(row, "rank", &value) && fd_span_u64(value, &made.number)
+        && made.number < FD_TIMELINE_RANKS
+        && fd_scan_find(row, "offset_ns", &value)
+        && fd_scan_find(row, "align", &value) && *value.from == '"') {
+        made.flags |= FD_ROW_NUMBER;
+    }
+    if (fd_scan_find(row, "events", &value) && fd_span_is(value, "0")) {
+        made.flags |= FD_ROW_IDLE;
+    }
+    return made;
+}
+
+/* Add rows for the table that a merge writes: an array of objects with a rank
+ * and an offset. */
+static fd_status
+add_ranks(reading *r, const fd_timeline_reader *reader)
+{
+    fd_scan scan = {
+        .at = reader->value.from, .end = reader->value.to, .forgets = true};
+    fd_span row;
+    fd_status status = FD_OK;
+    if (!fd_span_is(reader->key, "ranks")
+        || fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
+        return FD_OK;
+    }
+    for (bool first = true;
+         status == FD_OK && fd_scan_element(&scan, first, &row) == FD_SCAN_OK
+         && *row.from == '{';
+         first = false) {
+        uint64_t ahead = (uint64_t)(row.from - reader->value.from);
+        status = add_row(r, rank_row(row, reader->begin + ahead));
+    }
+    return status;
+}
+
+static fd_status
+take_item(reading *r, const fd_timeline_reader *reader, bool is_event)
+{
+    fd_event_row row = {.byte = reader->begin, .flags = FD_ROW_OTHER};
+    if (is_event) {
+        row = row_of(&reader->event, reader->begin);
+        row.event = ++r->facts->events;
+        note_time(r->facts, &reader->event, reader->begin);
+    }
+    for (uint32_t i = 0; i < reader->repairs; i++) {
+        const char *good = reader->scan.repairs.list[i].good;
+        bool slash = good[0] == '\\' && good[1] == '\\';
+        row.slashes += slash;
+        row.repairs += !slash;
+    }
+    fd_status status =
+        is_event || reader->repairs > 0 ? add_row(r, row) : FD_OK;
+    return is_event ? status : fd_then(status, add_ranks(r, reader));
+}
+
+static fd_status
+report_progress(reading *r, const fd_timeline_reader *reader)
+{
+    const fd_event_rows_request *request = r->request;
+    if (request->progress == NULL || reader->in.read < r->reported) {
+        return FD_OK;
+    }
+    r->reported = reader->in.read + PROGRESS_STEP;
+    return stop_unless(r, request->progress(request->context, reader->in.read,
+                                            reader->in.size));
+}
+
+static fd_status
+end_reading(reading *r, const fd_timeline_reader *reader, const char *path)
+{
+    fd_event_facts *facts = r->facts;
+    facts->lost = reader->lost;
+    facts->lost_bytes = reader->lost_bytes;
+    memcpy(facts->trouble, reader->trouble, sizeof facts->trouble);
+    fd_stray_times_find(&facts->times, &facts->early, &facts->late);
+    return reader->is_trace
+             ? give_rows(r)
+             : fd_fail(r->error, FD_EFORMAT, "%s: %s", path,
+                       facts->trouble[0] != '\0' ? facts->trouble
+                                                 : "no traceEvents in it");
+}
+
+fd_status
+fd_event_rows_read(const char *path, const fd_event_rows_request *request,
+                   fd_event_facts *facts, fd_error *error)
+{
+    reading r = {.request = request, .facts = facts, .error = error};
+    fd_timeline_reader reader;
+    fd_timeline_item item;
+    *facts = (fd_event_facts){.events = 0};
+    fd_status status = fd_timeline_reader_open(&reader, path, error);
+    while (status == FD_OK
+           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
+        status = take_item(&r, &reader, item == FD_TIMELINE_EVENT);
+        fd_then(status, report_progress(&r, &reader));
+    }
+    fd_then(status, reader.status);
+    fd_then(status, end_reading(&r, &reader, path));
+    fd_timeline_reader_close(&reader);
+    fd_vector_clear(&r.rows);
+    return status;
+}

@@ -1,0 +1,76 @@
+/* The events of a trace as rows, in file order, for its checks. Texts are
+ * hashes: rows only tell whether they are equal. */
+#ifndef FD_EVENT_ROWS_H
+#define FD_EVENT_ROWS_H
+
+#include "events/readers/event_reader.h"
+#include "events/tools/stray_times.h"
+
+enum { FD_EVENT_ROWS = 1 << 16 /* maximum of a batch */ };
+
+/* Properties of an event. Python has the same list. */
+enum {
+    FD_ROW_EMPTY = 1 << 0,     /* `{}` */
+    FD_ROW_NAMED = 1 << 1,     /* the name is a text, and not empty */
+    FD_ROW_PID = 1 << 2,       /* has a pid */
+    FD_ROW_ODD_ID = 1 << 3,    /* a pid or tid is not a whole number below
+                                 * 2^32 */
+    FD_ROW_START = 1 << 4,     /* `start` is known */
+    FD_ROW_DURATION = 1 << 5,  /* the duration is known and not negative */
+    FD_ROW_END = 1 << 6,       /* so is the end */
+    FD_ROW_ID = 1 << 7,        /* has an id that joins events */
+    FD_ROW_ENCLOSES = 1 << 8,  /* "bp": "e" */
+    FD_ROW_COUNTS = 1 << 9,    /* has arguments, all of them numbers */
+    FD_ROW_ARGUMENT = 1 << 10, /* metadata: has the required argument */
+    FD_ROW_PROCESS = 1 << 11,  /* metadata: the name of a process */
+    FD_ROW_STEP = 1 << 12,
+    FD_ROW_KERNEL = 1 << 13,
+    FD_ROW_PROFILED = 1 << 14, /* of a category of torch.profiler */
+    /* Of rows that are not events: */
+    FD_ROW_OTHER = 1 << 15,  /* another member of the file */
+    FD_ROW_RANK = 1 << 16,   /* an object in the table `ranks` of a merge */
+    FD_ROW_NUMBER = 1 << 17, /* `number` is known */
+    FD_ROW_IDLE = 1 << 18    /* a rank without events */
+};
+
+typedef struct fd_event_row {
+    uint64_t byte;   /* where it begins in the content */
+    uint64_t event;  /* its number, from 1 on; 0: not an event */
+    int64_t start;   /* ns */
+    int64_t end;     /* of a complete slice with FD_ROW_END */
+    uint64_t pid;    /* its text; "0" if absent */
+    uint64_t thread; /* pid and tid */
+    uint64_t track;  /* of a flow or an asynchronous event: what joins it */
+    uint64_t number; /* of a step, or rank of the process "rank 3 ..." */
+    uint64_t name;   /* its text, or the name of the process; 0: none */
+    uint32_t flags;
+    uint32_t phase;
+    uint32_t repairs; /* invalid JSON values */
+    uint32_t slashes; /* lone backslashes */
+} fd_event_row;
+
+typedef struct fd_event_rows_request {
+    /* Called with rows. Returning false stops it with FD_EINVAL, as for
+     * `progress`, which is called from time to time with the number of bytes
+     * read and the total. */
+    bool (*take)(void *context, const fd_event_row *rows, uint32_t count);
+    bool (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
+} fd_event_rows_request;
+
+typedef struct fd_event_facts {
+    uint64_t events;
+    uint64_t lost; /* number of damaged regions */
+    uint64_t lost_bytes;
+    char trouble[128]; /* message about the first damage, or "" */
+    fd_stray_times times;
+    uint32_t early; /* number of clusters that are far before the others */
+    uint32_t late;
+} fd_event_facts;
+
+/* Read a file. FD_EFORMAT: it is not a trace. */
+fd_status fd_event_rows_read(const char *path,
+                             const fd_event_rows_request *request,
+                             fd_event_facts *facts, fd_error *error);
+
+#endif
