@@ -45,7 +45,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/pipeline": 8000,
     "python/fastdispatch/read": 2850,
     "python/fastdispatch/record": 4000,
-    "python/fastdispatch/report": 6050,
+    "python/fastdispatch/report": 6000,
     "python/fastdispatch/testing": 350,
     "python/fastdispatch/text": 500,
     "tests": 1200,
