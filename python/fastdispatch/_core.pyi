@@ -298,6 +298,15 @@ class Session:
     def cuts(self) -> int:
         """Number of steps of which recording ended early."""
     @property
+    def watched(self) -> bool:
+        """Whether the calls of the running step are watched."""
+    @property
+    def calls(self) -> int:
+        """Number of recorded calls and operators."""
+    @property
+    def follows(self) -> int:
+        """Number of calls that this thread followed since it last recorded."""
+    @property
     def module_visits(self) -> int:
         """Number of modules visited so far in searches for paths of modules."""
     @property

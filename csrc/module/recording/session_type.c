@@ -528,12 +528,44 @@ session_get_cuts(PyObject *self, void *unused)
     return PyLong_FromUnsignedLong(fd_session_of(self)->partial.cuts);
 }
 
+static PyObject *
+session_get_watched(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(fd_session_of(self)->partial.watched);
+}
+
+static PyObject *
+session_get_calls(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(
+        fd_steps_calls(&fd_session_of(self)->steps));
+}
+
+static PyObject *
+session_get_follows(PyObject *self, void *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyLong_FromUnsignedLong(
+        fd_thread_self != NULL ? fd_thread_self->follows : 0);
+}
+
 static PyGetSetDef properties[] = {
     {"path", session_get_path, NULL, PyDoc_STR("The file, or None."), NULL},
     {"active", session_get_active, NULL,
      PyDoc_STR("Whether this is the session that records."), NULL},
     {"cuts", session_get_cuts, NULL,
      PyDoc_STR("Number of steps of which recording ended early."), NULL},
+    {"watched", session_get_watched, NULL,
+     PyDoc_STR("Whether the calls of the running step are watched."), NULL},
+    {"calls", session_get_calls, NULL,
+     PyDoc_STR("Number of recorded calls and operators."), NULL},
+    {"follows", session_get_follows, NULL,
+     PyDoc_STR("Number of calls that this thread followed since it last "
+               "recorded."),
+     NULL},
     {"module_visits", session_get_module_visits, NULL,
      PyDoc_STR("Modules visited so far in searches for paths."), NULL},
     {"error", session_get_error, NULL,

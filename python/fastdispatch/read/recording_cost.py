@@ -1,7 +1,9 @@
-"""The cost of recording: the difference between recorded steps and others beside them (``record/budget.py``)."""
+"""The cost of recording: the difference between recorded or followed steps and others beside them
+(``record/budget.py``)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +14,20 @@ from fastdispatch.text.formats import grouped
 #: Fewer comparisons do not decide the cost.
 _FEWEST = 8
 
-#: A smaller standard error of the share of the run is not printed.
+#: A smaller standard error of the share of the run is not printed, nor is a smaller share of followed calls.
 _PRECISE = 0.005
+_NOTICEABLE = 0.001
+
+#: Nanoseconds that a followed call costs, and their uncertainty, if no step without such calls was beside
+#: (docs/concepts/overhead.md).
+_FOLLOWED_CALL, _FOLLOWED_ERROR = 65, 45
 
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
 
 
 @dataclass(frozen=True)
 class RecordingCost:
-    """The cost of the recorded steps of a run, of the rank with the highest. ``None``: not decided."""
+    """The cost of recording a run, of the rank with the highest. ``None``: not decided."""
 
     share: float | None = None  # of the time of the run
     error: float | None = None  # standard error of the share
@@ -30,16 +37,21 @@ class RecordingCost:
     reason: str = ""  # why it is not decided
     steps_recorded: int = 0
     steps: int = 0
+    followed: float = 0.0  # share of followed calls of the other steps, in ``share``
 
     @property
     def text(self) -> str:
         if self.share is None or self.error is None or self.of_recorded_step is None:
             return f"cost of recording: not decided: {self.reason}"
         step = f"{100 * self.of_recorded_step:.1f} ± {100 * self.error_of_step:.1f} % of a step"
-        doubt = f" ± {100 * self.error:.1f}" if self.error > max(self.share, _PRECISE) else ""
+        doubt = f" ± {100 * self.error:.1f}" if self.error > max(self.share, _PRECISE) or self.followed else ""
+        of = f"{grouped(self.steps_recorded)} of {grouped(self.steps)} steps are recorded"
+        if self.followed < _NOTICEABLE:
+            return f"recorded steps cost {100 * self.share:.1f}{doubt} % of the run ({step} each; {of})"
         return (
-            f"recorded steps cost {100 * self.share:.1f}{doubt} % of the run ({step} each;"
-            f" {grouped(self.steps_recorded)} of {grouped(self.steps)} steps are recorded)"
+            f"recording costs {100 * self.share:.1f}{doubt} % of the run: recorded steps"
+            f" {100 * (self.share - self.followed):.1f} % ({step} each; {of}),"
+            f" open calls of the others {100 * self.followed:.1f} %"
         )
 
 
@@ -63,12 +75,26 @@ def _cost(rank: Mapping[str, Any]) -> RecordingCost:
         reason = f"{samples} of {recorded} recorded steps could be compared with others, at least {_FEWEST} are needed"
         return RecordingCost(reason=reason, steps_recorded=recorded, steps=ended)
     cost = max(run["cost"], 0)
+    followed, error = _followed(run)
     return RecordingCost(
-        share=recorded * cost / time,
-        error=recorded * run["cost_error"] / time,
+        share=(recorded * cost + followed) / time,
+        error=math.hypot(recorded * run["cost_error"], error) / time,
         of_recorded_step=cost / run["step"],
         error_of_step=run["cost_error"] / run["step"],
         method="measured",
         steps_recorded=recorded,
         steps=ended,
+        followed=followed / time,
     )
+
+
+def _followed(run: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the cost of followed calls and its error, ns: measured, or by the number of calls."""
+    if {"follow_cost", "follow_error"} <= run.keys():
+        steps = run.get("followed", 0)
+        return steps * max(run["follow_cost"], 0), steps * run["follow_error"]
+    calls = run.get("followed_calls", 0)
+    calls += (
+        calls * run["recorded"] // (run["steps"] - run["recorded"])
+    )  # recorded steps are compared with followed ones
+    return calls * _FOLLOWED_CALL, calls * _FOLLOWED_ERROR

@@ -26,6 +26,7 @@ _UNDECIDED = {
 
 
 #: The fact of a recording that has steps which are not recorded, and its figures (docs/formats/recording.md).
+_SIGNED = {"cost", "follow_cost"}
 _STEPS_OF_RUN, _FIGURES_OF_RUN = "steps_of_run", {"steps", "recorded", "time", "samples"}
 
 #: Fewer steps without recording do not give the time of a step.
@@ -166,7 +167,7 @@ def budgeted_steps(rank: Mapping[str, Any]) -> Mapping[str, Any] | None:
     found = rank["meta"].get(_STEPS_OF_RUN)
     if not isinstance(found, dict) or not found.keys() >= _FIGURES_OF_RUN:
         return None
-    valid = all(isinstance(value, (int, float)) and (value >= 0 or name == "cost") for name, value in found.items())
+    valid = all(isinstance(value, (int, float)) and (value >= 0 or name in _SIGNED) for name, value in found.items())
     return found if valid else None
 
 

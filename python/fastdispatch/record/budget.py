@@ -1,11 +1,12 @@
 """``CallGraph(budget=...)``: record as many steps as a share of the run time pays for, and measure what they cost.
 
-The first steps and then 32 more are recorded, for a complete call graph. After that some steps are, spread by their
-number, so that periodic work (evaluation every N steps) is in both kinds. All ranks select from the same sets of
+The first steps and then 8 to 32 more are recorded, for a complete call graph. After that some steps are, spread by
+their number, so that periodic work (evaluation every N steps) is in both kinds. All ranks select from the same sets of
 numbers, each of which contains the smaller ones: steps that a rank with a lower share records are recorded by all.
 
-A step that is not recorded has a duration and a stack of open calls, and code that runs for the first time is recorded
-in it (csrc/capture/session/session.c). The difference to the recorded steps beside it is the cost of recording.
+A step that is not recorded has a duration and open calls, and code that runs for the first time is recorded in it
+(csrc/capture/session/session.c). Its calls are followed, which costs time, or watched, which does not. The cost of
+recording is the difference of the recorded and the followed steps to watched ones beside them.
 """
 
 from __future__ import annotations
@@ -13,12 +14,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter_ns
+from typing import Protocol
 
 from fastdispatch._core import Error
 from fastdispatch.record.schedule import NONE, RECORD
 
-#: Steps at the start that are always recorded: they may be slower, and those after them are compared with others.
+#: Steps at the start that are always recorded: they may be slower. The settled ones after them are compared with
+#: others.
 FIRST, SETTLED = 4, 32
+
+#: There are fewer settled steps as soon as they have this many calls and operators, if these seem to take a large part
+#: of the steps: at so many ns each, a larger share than that.
+FEWEST_SETTLED, SETTLED_CALLS = 8, 50_000
+_CALL_NS, _LARGE = 250, 0.1
+
+#: Recording may cost from the start what the budget allows in this many steps.
+_ADVANCE = 300
 
 #: Durations beside a recorded step with which it is compared.
 _BESIDE = 8
@@ -28,6 +39,9 @@ _MOST = 0.5
 
 #: Kept durations of steps that are not recorded.
 _KEPT = 4096
+
+#: Kept costs of followed steps.
+_KEPT_FOLLOWED = 256
 
 #: The default, unless ``steps``, ``schedule`` or ``et`` select steps.
 DEFAULT = 0.01
@@ -56,19 +70,39 @@ def is_selected(number: int, rate: float) -> bool:
     return number * _GOLDEN % 2**32 < rate * 2**32
 
 
+class BudgetedSession(Protocol):
+    """What a budget reads from a session."""
+
+    @property
+    def cuts(self) -> int:
+        """Number of steps of which recording ended early."""
+
+    @property
+    def watched(self) -> bool:
+        """Whether the calls of the running step are watched."""
+
+    @property
+    def calls(self) -> int:
+        """Number of recorded calls and operators."""
+
+    @property
+    def follows(self) -> int:
+        """Number of calls that this thread followed since it last recorded."""
+
+
 class StepBudget:
     """A schedule of steps (``CallGraph(schedule=...)``). ``group`` is the number of neighbouring steps to record;
-    ``note`` stores facts in the recording; ``cuts`` returns the number of steps of which recording ended early."""
+    ``note`` stores facts in the recording; ``session`` returns the session, or ``None`` before its start."""
 
     def __init__(
         self,
         share: float,
         group: int,
         note: Callable[[dict[str, object]], None],
-        cuts: Callable[[], int] = lambda: 0,
+        session: Callable[[], BudgetedSession | None] = lambda: None,
         clock: Callable[[], int] = perf_counter_ns,
     ) -> None:
-        self.share, self._group, self._note, self._cuts, self._clock = share, group, note, cuts, clock
+        self.share, self._group, self._note, self._session, self._clock = share, group, note, session, clock
         self._start = self._begin = clock()
         self._steps = self._recorded = self._cut = 0  # ended steps
         self._number = 0  # of the running step
@@ -78,11 +112,17 @@ class StepBudget:
         self._open = 0  # cost of the recorded steps before it, ns, and their number
         self._opened = 0
         self._rest = 0  # steps left to record in this group
+        self._settled_from = (-1, 0)  # number of calls and time at the begin of the settled steps
+        self._is_settled = False  # enough of them are recorded
+        self._watching = False  # a step was watched; only such steps are those beside
+        self._followed = self._followed_calls = self._follows_now = 0
+        self._follows: deque[int] = deque(maxlen=_KEPT)  # durations of followed steps, until watched ones are beside
+        self._follow_costs: deque[float] = deque(maxlen=_KEPT_FOLLOWED)
         self._beside: deque[int] = deque(maxlen=_BESIDE)
         self._durations: deque[int] = deque(maxlen=_KEPT)
         self._costs: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # of a recorded step: ns, and share of it
         self._cost, self._rate = _ASSUMED, self._rate_of(_ASSUMED)
-        self._spent = 0.0  # recorded steps, in usual ones
+        self._spent = float(FIRST)  # recorded steps, in usual ones; first calls cost about as much as the first steps
         self._settled: deque[int] = deque(maxlen=_BESIDE)  # the last ones that are always recorded
         self._due = FIRST  # steps at which the facts are noted
 
@@ -109,48 +149,83 @@ class StepBudget:
             now - self._start,
         )
         self._open = self._opened = self._rest = 0
-        self._spent = float(self._recorded)
-        for times in (self._beside, self._durations, self._costs, self._settled):
+        self._spent = float(FIRST + self._recorded)
+        self._follow_costs.clear()
+        for times in (self._beside, self._durations, self._costs, self._settled, self._follows):
             times.clear()
         self._recording = False
 
     def _ended(self, duration: int) -> None:
+        session = self._session()
         self._steps += 1
         self._before = self._before or duration
-        if self._cuts() > self._cut:  # neither a recorded step nor one that is not
-            self._cut = self._cuts()
+        if session is not None and session.cuts > self._cut:  # neither a recorded step nor one that is not
+            self._cut = session.cuts
             usual = quantile(self._beside, 0.5) if self._beside else duration
             self._spent += max(min(duration, PATIENCE * 1e9) / usual, 1)
             self._open = self._opened = 0
             self._recording = False
-            return
-        if self._recording:
-            self._recorded += 1
+        elif self._recording:
+            self._recorded_ended(duration)
+        elif self._after:  # includes the end of the recording
+            self._compare(duration)
+        elif session is not None and session.watched:
+            self._watched_ended(duration)
+        else:
+            self._followed_ended(duration, session)
+
+    def _recorded_ended(self, duration: int) -> None:
+        self._recorded += 1
+        if self._is_settled:
             self._open += duration
             self._opened += 1
-            if self._steps <= FIRST + SETTLED:
-                self._settled.append(duration)
-                self._spent += 1
-            else:
-                self._spent += max(duration / quantile(self._beside, 0.5), 1)
-            return
-        if self._after:  # includes the end of the recording
-            self._compare(duration)
+            self._spent += max(duration / quantile(self._beside, 0.5), 1)
         else:
-            self._beside.append(duration)
-            self._durations.append(duration)
-            if self._settled and len(self._beside) == _BESIDE:
-                for recorded, other in zip(self._settled, self._beside, strict=True):
-                    self._costs.append((recorded - other, (recorded - other) / other))
-                self._settled.clear()
-                self._decide()
+            self._settled.append(duration)
+            self._spent += 1
+
+    def _watched_ended(self, duration: int) -> None:
+        if not self._watching:
+            self._watching = True
+            self._beside.clear()
+            self._durations.clear()
+        self._usual_ended(duration)
+
+    def _followed_ended(self, duration: int, session: BudgetedSession | None) -> None:
+        self._followed += 1
+        before, self._follows_now = self._follows_now, 0 if session is None else session.follows
+        self._followed_calls += self._follows_now - (before if before <= self._follows_now else 0)
+        if not self._watching:
+            self._follows.append(duration)
+            self._usual_ended(duration)
+        elif len(self._beside) == _BESIDE:
+            self._follow_costs.append(duration - quantile(self._beside, 0.5))
+
+    def _usual_ended(self, duration: int) -> None:
+        self._beside.append(duration)
+        self._durations.append(duration)
+        if self._settled and len(self._durations) == _BESIDE:
+            self._compare_settled()
+
+    def _compare_settled(self) -> None:
+        """Compare the last settled steps with the first others, and again with the first watched ones."""
+        usual = quantile(self._beside, 0.5)
+        self._costs.clear()
+        for recorded, other in zip(self._settled, self._beside, strict=False):
+            self._costs.append((recorded - other, (recorded - other) / other))
+        if self._watching:
+            self._follow_costs.extend(followed - usual for followed in self._follows)
+            self._settled.clear()
+            self._follows.clear()
+        self._decide()
 
     def _compare(self, duration: int) -> None:
         """Compare the latest recorded steps, and the step after them, with others beside them."""
-        if len(self._beside) == _BESIDE:
+        if self._opened and len(self._beside) == _BESIDE:
             usual = quantile(self._beside, 0.5)
             cost = (self._open + duration - (self._opened + 1) * usual) / self._opened
             self._costs.append((cost, cost / usual))
+            self._settled.clear()
         self._open = self._opened = 0
         self._decide()
 
@@ -166,18 +241,33 @@ class StepBudget:
         return min(self.share / cost, _MOST) / self._group
 
     def _selects(self, number: int, now: int) -> bool:
-        if self._steps < FIRST + SETTLED:
-            return True
+        if not self._is_settled:
+            self._is_settled = self._settles(now)
+            return not self._is_settled
         if self._rest:
             self._rest -= 1
             return True
         if not is_selected(number, self._rate) or len(self._beside) < _BESIDE:
             return False
         usual = quantile(self._beside, 0.5)
-        if (self._spent + self._group) * self._cost * usual > self.share * (now - self._start):
+        follows = self._followed * max(quantile(self._follow_costs, 0.5), 0) if self._follow_costs else 0
+        allowed = self.share * max(now - self._start, _ADVANCE * usual)
+        if (self._spent + self._group) * self._cost * usual + follows > allowed:
             return False
         self._rest = self._group - 1
         return True
+
+    def _settles(self, now: int) -> bool:
+        """Return whether the steps so far are enough for a complete call graph and a comparison."""
+        session = self._session()
+        if session is None or self._steps < FIRST or self._steps >= FIRST + SETTLED:
+            return self._steps >= FIRST + SETTLED
+        if self._settled_from[0] < 0:
+            self._settled_from = session.calls, now
+        if self._steps < FIRST + FEWEST_SETTLED:
+            return False
+        calls, time = session.calls - self._settled_from[0], now - self._settled_from[1]
+        return calls >= SETTLED_CALLS and calls * _CALL_NS > _LARGE * time
 
     def store(self) -> None:
         """Note the result so far."""
@@ -193,6 +283,8 @@ class StepBudget:
             "before": self._before,
             "time": now - self._start,
             "samples": len(self._costs),
+            "followed": self._followed,
+            "followed_calls": self._followed_calls,
         }
         if self._durations:
             low, middle, high = (quantile(self._durations, part) for part in (0.25, 0.5, 0.75))
@@ -200,6 +292,9 @@ class StepBudget:
         if len(self._costs) > 1:
             cost, error = robust_mean([ns for ns, _ in self._costs])
             found |= {"cost": round(cost), "cost_error": round(error)}
+        if len(self._follow_costs) > 1:
+            cost, error = robust_mean(list(self._follow_costs))
+            found |= {"follow_cost": round(cost), "follow_error": round(error)}
         return found
 
 

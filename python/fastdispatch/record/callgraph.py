@@ -116,9 +116,10 @@ class CallGraph(Recorded):
         optimizers (docs/start/usage.md).
     budget:
         Share of the run time that recording may take, by default 0.01 unless ``steps``, ``schedule`` or ``et`` is
-        given: the first 36 steps are recorded, and after that as many as the budget allows. The others have a duration,
-        open calls (``fastdispatch stacks``), and the functions that run for the first time. The cost of recording is
-        measured between both, and step times are those of steps that are not recorded (docs/concepts/overhead.md).
+        given: the first 12 to 36 steps are recorded, and after that as many as the budget allows. The others have a
+        duration, open calls (``fastdispatch stacks``), and the functions that run for the first time. The cost of
+        recording is measured between both, and step times are those of steps that are not recorded
+        (docs/concepts/overhead.md).
     ranks:
         Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
     on_trace_ready:
@@ -186,7 +187,7 @@ class CallGraph(Recorded):
         self._keep = keep_function(keep)
         share = share_of_budget(budget, all_steps=steps is not None or schedule is not None or et)
         group = 1 if self._timeline is None else 2  # its jobs and events refer to the step before
-        self._budget = None if share is None else StepBudget(share, group, self._note, self._cuts)
+        self._budget = None if share is None else StepBudget(share, group, self._note, lambda: self._session)
         self._schedule = self._budget or (schedule if steps is None or steps == "all" else window(steps))
         self._step_of = step_function(step_of)
         self._ranks = ranks if ranks is not None else ranks_of_environment()
@@ -536,9 +537,6 @@ class CallGraph(Recorded):
 
             gather_finished(self._file, self._run_id, LIMIT if self._gather == 1 else self._gather)
         self._warn()
-
-    def _cuts(self) -> int:
-        return self._session.cuts if self._session is not None else 0
 
     def _ready(self) -> None:
         if self._on_trace_ready is not None:

@@ -170,7 +170,6 @@ class Facts:
     missing: str = ""  # ranks without a recording, a sentence
     gpu_missing: str = ""  # why GPU times are missing, a sentence for each reason
     gpu: GpuFacts | None = None  # None: no kernel was recorded
-    hooked_calls: int = 0  # Python calls per step, if the evaluator hook stays on in steps that are not recorded
 
     @property
     def weight(self) -> str:
@@ -208,18 +207,7 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         gpu_missing=why_incomplete(entries),
         gpu=gpu_facts(trace, rank, entries),
         open=[call for entry in entries for call in _open(trace, entry)],
-        hooked_calls=_hooked_calls(trace, entries, nodes),
     )
-
-
-def _hooked_calls(trace: Trace, entries: list[dict[str, Any]], nodes: Columns) -> int:
-    hooked = [mapping(entry["meta"].get("options")).get("calls") == "frame" for entry in entries]
-    others = sum(map(ended_steps, entries)) > sum(map(recorded_steps, entries))
-    if not all(hooked) or not others or trace.window is None:
-        return 0
-    kinds = trace.nodes["kind"]
-    calls: int = sum(n for n, node in zip(nodes["calls"], nodes["node"], strict=True) if kinds[node] == "python")
-    return round(calls / (len(entries) * trace.window.steps))
 
 
 def _rank(trace: Trace, index: int) -> RankFacts:

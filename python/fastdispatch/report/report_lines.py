@@ -69,8 +69,6 @@ _SPECIAL = {
 
 _FIRST = 3  # lines before the findings
 _LISTED = 4
-_HOOKED_CALL = (20, 110)  # nanoseconds that a call costs in a step that is not recorded (docs/concepts/overhead.md)
-_NOTICEABLE = 0.5  # percent of a step
 _OPEN_SHOWN = 12
 
 
@@ -350,21 +348,12 @@ def _spread(facts: Facts) -> str:
 
 
 def _price(facts: Facts) -> str:
-    price = facts.recording_cost.text + _hook_cost(facts)
+    price = facts.recording_cost.text
     sources = Counter((rank.operators, rank.operators_reason) for rank in facts.ranks)
     seen = "; ".join(f"{source} ({why})" for (source, why), _ in sources.most_common(2))
     versions = [f"Python {facts.ranks[0].python}"] if facts.ranks and facts.ranks[0].python else []
     versions += [f"PyTorch {facts.ranks[0].torch}"] if facts.ranks and facts.ranks[0].torch else []
     return "; ".join([price, f"operators: {seen}", *([", ".join(versions)] if versions else [])])
-
-
-def _hook_cost(facts: Facts) -> str:
-    """Return what the evaluator hook costs the steps that are not recorded, if it is noticeable."""
-    low, high = (100 * facts.hooked_calls * price / max(facts.step, 1) for price in _HOOKED_CALL)
-    high = min(high, 100)  # the step contains it
-    if high < _NOTICEABLE:
-        return ""
-    return f"; the other steps pay the hook of {grouped(facts.hooked_calls)} calls, about {low:.1f} to {high:.1f} %"
 
 
 def _backward(report: Report) -> Iterator[str]:

@@ -7,27 +7,59 @@ import pytest
 
 from fastdispatch import CallGraph, Error
 from fastdispatch.read.recording_cost import recording_cost
-from fastdispatch.record.budget import FIRST, SETTLED, StepBudget, is_selected
+from fastdispatch.record.budget import FEWEST_SETTLED, FIRST, SETTLED, SETTLED_CALLS, StepBudget, is_selected
 from fastdispatch.text.formats import grouped
 
 MS = 10**6
 
 
+class Session:
+    """A session whose calls are followed in ``follow`` steps after each recorded one, and then watched."""
+
+    cuts = 0
+
+    def __init__(self, calls: int, follow: int | None) -> None:
+        self.calls_of_step, self.patience = calls, follow
+        self.calls = self.follows = 0
+
+    @property
+    def watched(self) -> bool:
+        return self.patience is not None and self.follows > self.patience * self.calls_of_step
+
+    def step(self, recorded: bool) -> None:
+        self.calls += self.calls_of_step * recorded
+        self.follows = 0 if recorded else self.follows + self.calls_of_step
+
+
 class Run:
-    """A run of steps of ``usual`` ns, of which a recorded one takes ``cost`` more."""
+    """A run of steps of ``usual`` ns, of which a recorded one takes ``cost`` more, and a followed one ``follow``."""
 
     def __init__(
-        self, share: float, cost: int, steps: int, usual: int = 10 * MS, group: int = 1, noise: int = 0
+        self,
+        share: float,
+        cost: int,
+        steps: int,
+        usual: int = 10 * MS,
+        group: int = 1,
+        noise: int = 0,
+        follow: int = 0,
+        session: Session | None = None,
     ) -> None:
-        self.now, self.steps = 0, steps
+        self.now, self.steps, self.paid = 0, steps, 0
         self.notes: dict[str, object] = {}
         self.recorded: list[int] = []
         dice = random.Random(0)
-        budget = StepBudget(share, group, self.notes.update, clock=lambda: self.now)
+        budget = StepBudget(share, group, self.notes.update, lambda: session, clock=lambda: self.now)
         for number in range(steps):
-            if budget(number):
+            recorded = bool(budget(number))
+            if recorded:
                 self.recorded.append(number)
-            self.now += usual + (cost if number in self.recorded[-1:] else 0) + dice.randint(0, noise)
+            if session is not None:
+                session.step(recorded)
+            watched = session is not None and session.watched
+            paid = cost if recorded else 0 if watched else follow
+            self.paid += paid
+            self.now += usual + paid + dice.randint(0, noise)
         budget(steps)
         budget.store()
 
@@ -54,6 +86,39 @@ def test_the_cost_is_the_difference_to_steps_beside_it(noise: int) -> None:
     assert abs(cost.share - len(run.recorded) * 2 * MS / run.now) <= 3 * cost.error + 1e-6
     assert cost.of_recorded_step == pytest.approx(2 * MS / (10 * MS + noise / 2), rel=0.2 if noise else 1e-3)
     assert f"{len(run.recorded)} of {grouped(3000)} steps are recorded" in cost.text
+
+
+def test_settled_steps_with_many_calls_are_fewer() -> None:
+    few, some, many = (
+        Run(0.01, MS, 300, session=Session(calls, None)).recorded
+        for calls in (SETTLED_CALLS // SETTLED, SETTLED_CALLS // 10, SETTLED_CALLS)
+    )
+    first = [next(at for at, number in enumerate([*run, 300]) if at < number) for run in (few, some, many)]
+    assert first == [FIRST + SETTLED, FIRST + 10, FIRST + FEWEST_SETTLED]
+    long = Run(0.01, MS, 300, usual=1000 * MS, session=Session(SETTLED_CALLS, None)).recorded
+    assert long[: FIRST + SETTLED] == list(range(FIRST + SETTLED))
+
+
+@pytest.mark.parametrize("noise", [0, MS])
+def test_followed_steps_are_part_of_the_cost(noise: int) -> None:
+    """Steps are compared with watched ones, and followed steps, too."""
+    run = Run(0.02, 2 * MS, 3000, noise=noise, follow=MS // 2, session=Session(5000, 12))
+    cost = run.cost()
+    assert cost.share is not None and cost.error is not None
+    assert cost.share == pytest.approx(run.paid / run.now, abs=3 * cost.error + 0.001)
+    assert cost.followed == pytest.approx((run.paid - 2 * MS * len(run.recorded)) / run.now, abs=0.002)
+    assert cost.of_recorded_step == pytest.approx((2 + 0.5) * MS / (10 * MS + noise / 2), rel=0.2)  # with the next step
+    assert 0.015 < cost.share < 0.02
+    assert f"open calls of the others {100 * cost.followed:.1f} %" in cost.text
+
+
+def test_followed_calls_have_an_assumed_cost_if_no_step_is_watched() -> None:
+    calls, steps = 2000, 1000
+    run = Run(0.01, MS, steps, follow=calls * 90, session=Session(calls, None))
+    cost = run.cost()
+    assert cost.share is not None and cost.error is not None
+    assert 0 < abs(cost.share - run.paid / run.now) < cost.error < 0.01
+    assert f"{100 * cost.share:.1f} ± {100 * cost.error:.1f} % of the run" in cost.text
 
 
 @pytest.mark.parametrize("parts", [1, 3])
