@@ -21,6 +21,7 @@ enum {
      * sys.monitoring off and on. */
     CALLS_PER_SWITCH = PY_VERSION_HEX >= 0x030E0000 ? 20000 : 5000,
     LATE_MS = 2, /* a deadline that no Python call has noticed for this time */
+    STILL_LATE = 16, /* times LATE_MS, while the pending call waits */
     /* CPython counts the threads of the process after a fork, and warns. */
     UNWATCHED_S = PY_VERSION_HEX >= 0x030C0000 ? 1 : 0
 };
@@ -65,9 +66,11 @@ call_at_deadline(uint64_t now)
     if (due > now) {
         return due;
     }
-    if (!atomic_exchange_explicit(&fd_process.called, true,
-                                  memory_order_relaxed)
-        && Py_AddPendingCall(notice_deadline, NULL) != 0) {
+    if (atomic_exchange_explicit(&fd_process.called, true,
+                                 memory_order_relaxed)) {
+        return now + STILL_LATE * late; /* in a long operator */
+    }
+    if (Py_AddPendingCall(notice_deadline, NULL) != 0) {
         atomic_store_explicit(&fd_process.called, false, memory_order_relaxed);
     }
     return now + late;
