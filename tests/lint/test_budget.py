@@ -42,7 +42,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/integrations": 450,
     "python/fastdispatch/measures": 2000,
     "python/fastdispatch/page": 5800,
-    "python/fastdispatch/pipeline": 8000,
+    "python/fastdispatch/pipeline": 8050,
     "python/fastdispatch/read": 2850,
     "python/fastdispatch/record": 4100,
     "python/fastdispatch/report": 6000,

@@ -90,6 +90,9 @@ UNEQUAL_CALLS, UNEQUAL_TIME = 1.1, 1.5
 #: stage-imbalance: predicted gain, as share of the step.
 STAGE_GAIN = 0.02
 
+#: stage-imbalance: another split is better if its heaviest stage takes less than this share of the time.
+BETTER_SPLIT = 0.98
+
 #: pipeline-bubble: idle share of a step that unequal stages do not explain.
 BUBBLE = 0.1
 

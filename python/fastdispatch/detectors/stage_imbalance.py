@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.pipeline_stages import analysis, stage_jobs
+from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.report import PipelineReport
 from fastdispatch.pipeline.sentences import Row
 from fastdispatch.text.formats import seconds
@@ -26,7 +28,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         return
     slowest = max(made.table, key=lambda row: row["busy"])
     mean = sum(row["busy"] for row in made.table) / len(made.table)
-    gain = slowest["busy"] - mean
+    gain = _gain(made, slowest["busy"] - mean)
     if gain < limits.STAGE_GAIN * made.step or slowest["busy"] < limits.UNEQUAL_CALLS * mean:
         return
     heavy, name = _heavy_module(steps, slowest["ranks"])
@@ -43,7 +45,15 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         _advice(steps, made, slowest, name),
         ranks=list(slowest["ranks"]),
         evidence={"busy_ns": times, "ns_per_step": round(gain)},
+        share=round(gain / made.step, 4),
     )
+
+
+def _gain(made: PipelineReport, most: float) -> float:
+    """Return what equal stages save, as the report of the pipeline estimates it; without a simulation all that the
+    slowest stage has more than the mean."""
+    shares = [row["share"] for row in made.what_if if row["change"] == "balanced"] if made.schedule["name"] else []
+    return min(shares[0] * made.step, most) if shares else most
 
 
 def _heavy_module(steps: MeasuredSteps, ranks: list[int]) -> tuple[int, str]:
@@ -72,11 +82,18 @@ def _heavy_module(steps: MeasuredSteps, ranks: list[int]) -> tuple[int, str]:
     return row, "" if found == outermost else f"{path} ({kind})"
 
 
+def _heaviest(made: PipelineReport, cuts: list[int]) -> float:
+    return max(sum(made.layer_times[first:end]) for first, end in pairwise(cuts))
+
+
 def _advice(steps: MeasuredSteps, made: PipelineReport, slowest: Row, name: str) -> str:
     layers = sum(len(row["names"]) for row in slowest["layers"])
     if layers == 1 and name:
         return f"split {name}: it is the only layer of its stage"
     place = steps.trace.name
-    if made.layers_timed:
+    if made.layer_times:
+        cuts = partition(made.layer_times, made.stages * made.chunks, "profile")
+        if _heaviest(made, cuts) >= limits.BETTER_SPLIT * _heaviest(made, made.cuts):
+            return f"split {name or 'the heaviest layer'} into several layers: no other split of the layers is better"
         return f"fastdispatch pipeline partition {place} -n {made.stages * made.chunks} prints a better split"
     return f"move layers to other stages: fastdispatch pipeline report {place} estimates what each move saves"

@@ -47,8 +47,9 @@ class PipelineReport:
         self._notes = notes
         #: Of an engine without stages: one row per rank, ns of a mean step.
         self.phases = phases
-        #: Whether the time of each layer of the model is known.
-        self.layers_timed = False
+        #: Cuts of the layers into stages, and the time of each layer, ns; empty: unknown.
+        self.cuts: list[int] = []
+        self.layer_times: list[float] = []
         #: Processes of a pipeline, global stages of one of them, copies of the pipeline.
         self.stages: int = made["stages"]
         self.chunks: int = made["chunks"]
@@ -406,7 +407,7 @@ def report(
     schedule = named.pop() if len(named) == 1 else None
     made = analysis(jobs, schedule=schedule, iterations=iterations, layers=layers, weights=weights)
     found = PipelineReport(made, engine, facts, [*notes, *_engine_notes(facts), *_missing(trace, made)], phases)
-    found.layers_timed = weights is not None
+    found.cuts, found.layer_times = layers or [], weights or []
     return found
 
 
@@ -444,7 +445,7 @@ def layers_of(facts: Sequence[Row], trace: Trace) -> tuple[list[int] | None, lis
     if any(spans[stage][1] != cuts[stage + 1] for stage in spans) or sorted(cuts) != cuts:
         return None, None, []
     weights: Sequence[float] = []
-    if any(each.get("engine") == "deepspeed" for each in facts):  # the others number modules anew in each stage
+    if any(each.get("engine") for each in facts):
         with suppress(Error):
             _, weights, _ = recorded_layers(trace)
     if len(weights) < cuts[-1] or not any(weights):

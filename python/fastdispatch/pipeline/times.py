@@ -13,6 +13,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.layers import Layers, is_module, is_spec
+from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 
 #: The number of a layer; longer numbers are other names, or damage.
@@ -47,9 +48,10 @@ class ModuleTimes:
     """Times of modules and functions in a recording. The slowest step of each path is replaced by the mean of the
     others: it is mostly the first one, which loads libraries and allocates."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, rank: int = -1) -> None:
+        """``rank``: the index of a rank, -1 for all."""
         self.trace = trace
-        self.contexts = trace.core.contexts(-1, True)
+        self.contexts = trace.core.contexts(rank, True)
 
     @cached_property
     def inside_autograd(self) -> list[bool]:
@@ -134,6 +136,9 @@ def recorded_layers(trace: Trace, within: str | None = None) -> tuple[Layers, li
     ``within``: the module whose numbered children they are; None chooses.
     """
     times = _times(trace)
+    stages = _stages(trace) if within is None else {}
+    if len(stages) > 1:
+        return _layers_of_stages(trace, stages)
     row = _choose(times.rows(), within)
     modules = trace.modules
     count = max(row.modules) + 1
@@ -147,6 +152,57 @@ def recorded_layers(trace: Trace, within: str | None = None) -> tuple[Layers, li
     )
     weights = [times.modules[row.modules[at]].mean if at in row.modules else 0 for at in range(count)]
     return layers, weights, list(_notes(trace, row, names))
+
+
+def _stages(trace: Trace) -> dict[int, list[tuple[int, list[str]]]]:
+    """Return the stages of an engine that numbers the layers of each stage anew: the indexes of their ranks, with the
+    layers as ``path: class``. Empty without such an engine."""
+    stages: dict[int, list[tuple[int, list[str]]]] = defaultdict(list)
+    for index, rank in enumerate(trace.ranks):
+        fact = mapping(rank["meta"].get("pipeline"))
+        rows = [] if fact.get("engine") == "deepspeed" else fact.get("layers") or []
+        for row in rows:
+            stages[row["stage"]].append((index, row["names"]))
+    names = [name for ranks in stages.values() for name in ranks[0][1]]
+    return dict(sorted(stages.items())) if len({*names}) < len(names) else {}
+
+
+def _layers_of_stages(
+    trace: Trace, stages: dict[int, list[tuple[int, list[str]]]]
+) -> tuple[Layers, list[int], list[str]]:
+    """Return the layers of all stages, one stage after the other. The layers of two stages of one rank have the same
+    names, so that their times are not known."""
+    if [*stages] != [*range(len(stages))]:
+        raise Error("the recording has not all stages of the pipeline: give the recordings of all ranks")
+    held = [index for ranks in stages.values() for index, _ in ranks]
+    if len({*held}) < len(held):
+        raise Error("a rank has several stages, whose layers have the same names: give the model, or times of layers")
+    names, paths, weights = list[str](), list[str](), list[int]()
+    for stage, ranks in stages.items():
+        found = [_times_of_stage(ModuleTimes(trace, index), listed) for index, listed in ranks]
+        for place, text in enumerate(ranks[0][1]):
+            path, _, name = text.partition(": ")
+            names.append(name)
+            paths.append(f"stage {stage}: {path}")
+            weights.append(round(sum(times[place] for times in found) / len(found)))
+    return Layers(items=names, names=names, shown=names, paths=paths), weights, []
+
+
+def _times_of_stage(times: ModuleTimes, listed: list[str]) -> list[int]:
+    """Return the mean times of the listed layers, by the end of their paths: wrappers of the stage add to these."""
+    modules = times.trace.modules
+    found = []
+    for text in listed:
+        path, _, name = text.partition(": ")
+        rows = [
+            row
+            for row, (own, kind) in enumerate(zip(modules["path"], modules["class"], strict=True))
+            if kind == name and f".{own}".endswith(f".{path}") and row in times.modules and times.modules[row].calls
+        ]
+        if not rows:
+            raise Error(f"layer {path} of a stage never ran in the recording")
+        found.append(times.modules[min(rows, key=lambda row: len(modules["path"][row]))].mean)
+    return found
 
 
 def times_of(layers: Layers, trace: Trace) -> tuple[list[int], list[str]]:

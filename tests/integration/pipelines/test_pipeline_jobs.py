@@ -391,6 +391,18 @@ def test_a_report_counts_a_send_and_its_wait_once(torch_runs: dict[str, Run]) ->
         assert not report.unmatched
 
 
+def test_layers_of_all_stages_are_timed(torch_runs: dict[str, Run]) -> None:
+    """Stages number their layers anew. Two stages of one rank have the same names: their times are unknown."""
+    report = pipeline.report(torch_runs["1F1B"].path)
+    assert (report.cuts, len(report.layer_times)) == ([0, 2, 4], 4)
+    assert min(report.layer_times) > 0
+    cuts = pipeline.partition(torch_runs["1F1B"].path, 2, "uniform")
+    assert cuts == [0, 2, 4]
+    assert pipeline.report(torch_runs["LoopedBFS"].path).layer_times == []
+    with pytest.raises(fastdispatch.Error, match="whose layers have the same names"):
+        pipeline.partition(torch_runs["LoopedBFS"].path, 2)
+
+
 def test_an_evaluation_has_no_backward_passes(torch_runs: dict[str, Run]) -> None:
     for name in ("GPipe", "1F1B"):
         for jobs in torch_runs[name].jobs:
