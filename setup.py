@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent
 
 #: The folders of csrc/, each of which includes only itself and those before it: others are not on its include path.
 LAYERS = (
-    "base json streams recording clocks trace profile columns pipeline events export et gpu capture module"
+    "base json streams recording clocks trace profile columns pipeline events et gpu capture module"
 ).split()
 
 #: What capture/ includes: it runs in the training process and must not depend on code that reads recordings.

@@ -449,7 +449,7 @@ class Trace:
     def totals(self, rank: SupportsIndex = -1, steady: bool = False, /) -> dict[str, memoryview]:
         """Return the figures of :meth:`contexts` as arrays, and least (ns of self if each step were as fast as the
         fastest one; 0 for fewer than two steps), self_stepped, total_stepped (ns in ended steps), self_squares,
-        total_squares (ns^2, sums over steps)."""
+        total_squares (ns^2, sums over steps), communicated and allocated (bytes)."""
 
     def ranks(self) -> list[dict[str, Any]]:
         """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the
@@ -514,7 +514,7 @@ class Trace:
         align: str = "auto",
         strict: bool = False,
     ) -> bytes:
-        """Return a file for another program: ``pprof``, ``chrome`` or ``perfetto``.
+        """Return a file for another program: ``chrome`` or ``perfetto``.
 
         ``align`` and ``strict``: alignment of clocks of several ranks, as in :func:`timeline_merge`. ``ArgumentError``
         for an invalid option, :class:`Error` if a required timeline is missing."""

@@ -188,10 +188,13 @@ class TraceViews(Views):
         from fastdispatch.graphs.call_exports import call_lists, call_picture
         from fastdispatch.graphs.picture_options import PictureOptions
         from fastdispatch.read.folded_stacks import folded_stacks
+        from fastdispatch.read.pprof import pprof
 
         trace = self._shown
         if format == "folded":
             return folded_stacks(trace.core, trace.index(rank), weight).encode()
+        if format == "pprof":
+            return pprof(trace.core, trace.index(rank))
         options = PictureOptions(rank, style, weight, ops, tuple(hide), tuple(contract), min_percent, all)
         if format == "callgraph":
             return call_lists(trace, options)

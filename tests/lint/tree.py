@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 LAYERS = ["base", "json", "streams", "recording", "clocks", "trace", "profile", "columns", "pipeline"]
-LAYERS += ["events", "export", "et", "gpu", "capture", "module"]
+LAYERS += ["events", "et", "gpu", "capture", "module"]
 BELOW_PYTHON = LAYERS[: LAYERS.index("capture")]
 
 

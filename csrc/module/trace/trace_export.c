@@ -2,7 +2,7 @@
 #include "module/errors.h"
 
 #include "events/recorded/recording_inputs.h"
-#include "export/exporters.h"
+#include "events/recorded/timeline_exports.h"
 #include "module/events/timeline_binding.h"
 #include "module/trace/trace_type.h"
 #include "profile/totals.h"
@@ -28,14 +28,14 @@ typedef struct alignment {
 } alignment;
 
 static fd_status
-write_aligned(const fd_trace *trace, const fd_exporter *exporter,
+write_aligned(const fd_trace *trace, fd_export *write,
               fd_export_options options, alignment how, fd_buffer *to,
               fd_error *error)
 {
     bool many = options.rank == FD_ALL_RANKS && trace->ranks.count > 1;
     fd_status status = FD_OK;
     fd_export_clock *clocks = NULL;
-    if (many && exporter->is_timeline) {
+    if (many) {
         clocks = fd_calloc(trace->ranks.count, sizeof *clocks);
         status =
             clocks == NULL
@@ -44,13 +44,13 @@ write_aligned(const fd_trace *trace, const fd_exporter *exporter,
                                           &options.clocks_base_ns, error);
         options.clocks = clocks;
     }
-    fd_then(status, exporter->write(trace, &options, to, error));
+    fd_then(status, write(trace, &options, to, error));
     fd_free(clocks);
     return status;
 }
 
 static PyObject *
-written_text(PyObject *self, const fd_exporter *exporter,
+written_text(PyObject *self, fd_export *write,
              const fd_export_options *options, alignment how)
 {
     fd_buffer text = {.bytes = NULL};
@@ -58,8 +58,8 @@ written_text(PyObject *self, const fd_exporter *exporter,
     fd_status status;
     PyObject *bytes = NULL;
     Py_BEGIN_ALLOW_THREADS
-        status = write_aligned(fd_trace_of(self), exporter, *options, how,
-                               &text, &error);
+        status = write_aligned(fd_trace_of(self), write, *options, how, &text,
+                               &error);
     Py_END_ALLOW_THREADS
     if (status != FD_OK) {
         fd_raise(fd_module_of(self), status, &error);
@@ -76,6 +76,8 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"format", "rank",   "durations", "flows",
                             "align",  "strict", NULL};
+    static const char *const formats[] = {"chrome", "perfetto", NULL};
+    static fd_export *const writers[] = {fd_export_chrome, fd_export_perfetto};
     static const char *const places[] = {"jobs", "name", "args", NULL};
     const char *format;
     const char *durations = "jobs";
@@ -90,15 +92,12 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     int place = choose_name("durations", durations, places);
-    const fd_exporter *exporter = fd_exporter_find(format);
-    if (place < 0) {
+    int which = place < 0 ? -1 : choose_name("format", format, formats);
+    if (which < 0) {
         return NULL;
-    }
-    if (exporter == NULL) {
-        return PyErr_Format(fd_value_error(), "format=%s is unknown", format);
     }
     options.durations = (fd_export_durations)place;
     options.no_flows = flows == 0;
     how.strict = strict != 0;
-    return written_text(self, exporter, &options, how);
+    return written_text(self, writers[which], &options, how);
 }

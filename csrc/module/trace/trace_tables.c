@@ -56,6 +56,8 @@ static const fd_column spread_columns[] = {
     FD_COLUMN(fd_total, "self_squares", DOUBLE, self_squares),
     FD_COLUMN(fd_total, "total_stepped", U64, total_stepped),
     FD_COLUMN(fd_total, "total_squares", DOUBLE, total_squares),
+    FD_COLUMN(fd_total, "communicated", U64, communicated),
+    FD_COLUMN(fd_total, "allocated", U64, allocated),
 };
 static const fd_table spreads_table =
     FD_TABLE("spreads", spread_columns, fd_total, true);

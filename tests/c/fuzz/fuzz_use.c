@@ -2,9 +2,9 @@
 
 #include "base/hash.h"
 #include "events/recorded/recording_inputs.h"
+#include "events/recorded/timeline_exports.h"
 #include "events/stats/event_rows.h"
 #include "events/stats/slice_tables.h"
-#include "export/exporters.h"
 #include "profile/group_edges.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
@@ -32,12 +32,11 @@ use_analysis(const fd_trace *trace)
 static void
 use_exports(const fd_trace *trace)
 {
-    static const char *const formats[] = {"pprof", "chrome", "perfetto"};
+    static fd_export *const writers[] = {fd_export_chrome, fd_export_perfetto};
     fd_export_options options = {.rank = FD_ALL_RANKS};
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
         fd_buffer text = {.bytes = NULL};
-        fd_status status =
-            fd_exporter_find(formats[i])->write(trace, &options, &text, NULL);
+        fd_status status = writers[i](trace, &options, &text, NULL);
         must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
         fd_buffer_clear(&text);
     }

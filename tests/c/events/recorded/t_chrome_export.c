@@ -2,7 +2,6 @@
 #include "timelines.h"
 
 #include "events/recorded/timeline_exports.h"
-#include "export/exporters.h"
 #include "profile/totals.h"
 
 #include <string.h>
@@ -11,8 +10,7 @@ static fd_status
 export_as(const fd_trace *trace, const fd_export_options *options,
           fd_buffer *to, fd_error *error)
 {
-    fd_status status =
-        fd_exporter_find("chrome")->write(trace, options, to, error);
+    fd_status status = fd_export_chrome(trace, options, to, error);
     fd_buffer_bytes(to, "", 1);
     return status != FD_OK ? status : to->status;
 }

@@ -4,7 +4,6 @@
 
 #include "events/recorded/timeline_exports.h"
 #include "events/writers/perfetto_fields.h"
-#include "export/exporters.h"
 #include "profile/totals.h"
 #include "streams/protobuf.h"
 
@@ -15,8 +14,7 @@ export_lines(const fd_trace *trace, const fd_export_options *options,
              fd_buffer *lines)
 {
     fd_buffer to = {.bytes = NULL};
-    fd_status status =
-        fd_exporter_find("perfetto")->write(trace, options, &to, NULL);
+    fd_status status = fd_export_perfetto(trace, options, &to, NULL);
     if (status == FD_OK) {
         status = fixture_write("export.pftrace", to.bytes, to.size);
     }
