@@ -131,6 +131,20 @@ begin_of(const fd_busy_time *time, const fd_busy_kernel *first)
     return idle ? time->begin : first->start;
 }
 
+/* A kernel of another step: the idle time before it is not decided. */
+static void
+pass_outside(fd_busy_time *time, fd_busy_device *device,
+             const fd_busy_kernel *kernel)
+{
+    device->done = kernel->end > device->done ? kernel->end : device->done;
+    if (device->cursor != 0) {
+        fd_busy_kernel unknown = {.launched = 0};
+        advance_device(time, device, kernel->start, &unknown);
+        device->cursor =
+            kernel->end > device->cursor ? kernel->end : device->cursor;
+    }
+}
+
 static void
 pass_kernel(fd_busy_time *time, const fd_busy_kernel *kernel)
 {
@@ -138,8 +152,13 @@ pass_kernel(fd_busy_time *time, const fd_busy_kernel *kernel)
     if (device == NULL) {
         return;
     }
+    if (kernel->use == FD_USE_OUTSIDE) {
+        pass_outside(time, device, kernel);
+        return;
+    }
     if (device->cursor == 0) {
-        device->cursor = begin_of(time, kernel);
+        uint64_t begin = begin_of(time, kernel);
+        device->cursor = begin > device->done ? begin : device->done;
     }
     advance_device(time, device, kernel->start, kernel);
     if (kernel->end > last_end(device)) {
@@ -175,9 +194,37 @@ fd_busy_time_end(fd_busy_time *time, uint64_t end)
         uint64_t last = last_end(device);
         if (device->cursor != 0) {
             advance_device(time, device, last > end ? last : end, NULL);
+            device->done = device->cursor;
         }
         device->cursor = 0;
         memset(device->until, 0, sizeof device->until);
     }
     time->begin = 0;
+}
+
+/* Names of fd_gpu_use and fd_idle_cause. */
+static const char *const uses[] = {"compute_ns", "communication_ns",
+                                   "copy_ns"};
+static const char *const causes[] = {"host_ns", "end_ns", "launch_ns",
+                                     "wait_ns", "undecided_ns"};
+
+void
+fd_busy_time_write(const fd_busy_time *time, fd_json_writer *w)
+{
+    fd_json_begin_array(w, "devices");
+    for (uint32_t i = 0; i < time->devices.count; i++) {
+        const fd_busy_device *device = &time->devices.list[i];
+        fd_json_begin_object(w, NULL);
+        fd_json_put_u64(w, "device", device->device);
+        fd_json_put_u64(w, "window_ns", device->window);
+        for (int use = 0; use < FD_USES; use++) {
+            fd_json_put_u64(w, uses[use], device->busy[use]);
+        }
+        for (int cause = 0; cause < FD_IDLE_CAUSES; cause++) {
+            fd_json_put_u64(w, causes[cause], device->idle[cause]);
+        }
+        fd_json_put_u64(w, "hidden_ns", device->hidden);
+        fd_json_end_object(w);
+    }
+    fd_json_end_array(w);
 }

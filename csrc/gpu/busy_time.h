@@ -8,13 +8,14 @@
  *                                   ^ launch of c
  *
  * Time in which several kernels run is that of the first use among them. The
- * host is late until the launch of the kernel that ends the idle time. All
- * times are in ns of one clock. */
+ * host is late until the launch of the kernel that ends the idle time. The time
+ * of kernels of other steps is not counted. All times are in ns of one clock. */
 #ifndef FD_BUSY_TIME_H
 #define FD_BUSY_TIME_H
 
 #include "base/status.h"
 #include "base/vector.h"
+#include "json/json_writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ typedef enum fd_gpu_use {
     FD_USE_COMPUTE,
     FD_USE_COMMUNICATION,
     FD_USE_COPY, /* and fills */
-    FD_USES
+    FD_USES,
+    FD_USE_OUTSIDE = FD_USES /* of a step that is not recorded: not counted */
 } fd_gpu_use;
 
 typedef enum fd_idle_cause {
@@ -49,6 +51,7 @@ typedef struct fd_busy_device {
     uint32_t device;
     uint32_t last_stream;    /* of the kernel that ends last */
     uint64_t cursor;         /* end of the time that is divided; 0: none is */
+    uint64_t done;           /* end of earlier windows and of other steps */
     uint64_t until[FD_USES]; /* end of the latest kernel of each use */
     uint64_t window;         /* sum of the next two, ... */
     uint64_t busy[FD_USES];  /* ... by use, */
@@ -92,7 +95,12 @@ bool fd_busy_time_add(fd_busy_time *time, const fd_busy_kernel *kernel);
  * counted. */
 void fd_busy_time_settle(fd_busy_time *time, uint64_t until);
 
-/* Settle all kernels, and end the window. Kernels may end after it. */
+/* Settle all kernels, and end the window. Kernels may end after it. The time
+ * after the last one is idle until `end`; 0: kernels are missing, and it is not
+ * counted. */
 void fd_busy_time_end(fd_busy_time *time, uint64_t end);
+
+/* Write the array "devices" (docs/formats/recording.md). */
+void fd_busy_time_write(const fd_busy_time *time, fd_json_writer *w);
 
 #endif

@@ -130,7 +130,10 @@ add_kernel(fd_kernel_collector *collector, const fd_cupti_record *record)
     fd_launch_state state =
         fd_launches_find(&collector->launches, record->correlation,
                          &kernel.launcher, &kernel.launched);
-    if (state != FD_LAUNCH_OUTSIDE) {
+    if (state == FD_LAUNCH_OUTSIDE) {
+        fd_kernel_figures_skip(collector->figures, record);
+    }
+    else {
         collector->unknown += state == FD_LAUNCH_UNKNOWN;
         kernel.captured = fd_graph_nodes_get(&collector->nodes, record->node);
         fd_kernel_figures_add(collector->figures, &kernel);
@@ -161,6 +164,15 @@ read_buffer(fd_kernel_collector *collector, const fd_cupti_buffer *buffer)
     count_lost(collector, result != END);
 }
 
+/* Return whether all launches have run. Of those that were captured into a
+ * graph the latest one may be known. */
+static bool
+has_all(const fd_kernel_collector *collector)
+{
+    return fd_launches_pending(&collector->launches) == 0
+        || fd_launches_reached(&collector->launches);
+}
+
 /* Divide the time of the GPUs as far as all their kernels are known. */
 static void
 settle_figures(fd_kernel_collector *collector, uint64_t now)
@@ -176,35 +188,8 @@ settle_figures(fd_kernel_collector *collector, uint64_t now)
                                    (uint64_t)(patience * hertz)));
     }
     else if (!fd_kernels_expected(collector)) {
-        fd_kernel_figures_finish(collector->figures);
+        fd_kernel_figures_finish(collector->figures, has_all(collector));
     }
-}
-
-/* Names of fd_gpu_use and fd_idle_cause. */
-static const char *const uses[] = {"compute_ns", "communication_ns",
-                                   "copy_ns"};
-static const char *const causes[] = {"host_ns", "end_ns", "launch_ns",
-                                     "wait_ns", "undecided_ns"};
-
-static void
-put_devices(fd_json_writer *w, const fd_busy_time *busy)
-{
-    fd_json_begin_array(w, "devices");
-    for (uint32_t i = 0; i < busy->devices.count; i++) {
-        const fd_busy_device *device = &busy->devices.list[i];
-        fd_json_begin_object(w, NULL);
-        fd_json_put_u64(w, "device", device->device);
-        fd_json_put_u64(w, "window_ns", device->window);
-        for (int use = 0; use < FD_USES; use++) {
-            fd_json_put_u64(w, uses[use], device->busy[use]);
-        }
-        for (int cause = 0; cause < FD_IDLE_CAUSES; cause++) {
-            fd_json_put_u64(w, causes[cause], device->idle[cause]);
-        }
-        fd_json_put_u64(w, "hidden_ns", device->hidden);
-        fd_json_end_object(w);
-    }
-    fd_json_end_array(w);
 }
 
 /* Note the result so far. */
@@ -224,7 +209,7 @@ note_collected(fd_kernel_collector *collector)
     fd_json_put_u64(&w, "busy_steps",
                     steps > FIRST_STEPS ? steps - FIRST_STEPS : 0);
     pthread_mutex_lock(&figures->lock);
-    put_devices(&w, &figures->busy);
+    fd_busy_time_write(&figures->busy, &w);
     pthread_mutex_unlock(&figures->lock);
     if (collector->problem[0] != '\0') {
         fd_json_put_text(&w, "problem", collector->problem);
@@ -237,8 +222,8 @@ note_collected(fd_kernel_collector *collector)
     fd_buffer_clear(&text);
 }
 
-/* Note the result when twice the time is divided as at the last note: the
- * process may be killed. */
+/* Note the result when a quarter more time is divided than at the last note:
+ * the process may be killed. */
 static void
 note_progress(fd_kernel_collector *collector)
 {
@@ -250,7 +235,7 @@ note_progress(fd_kernel_collector *collector)
         divided += busy->devices.list[i].window;
     }
     pthread_mutex_unlock(&collector->figures->lock);
-    if (divided > 2 * collector->noted) {
+    if (divided > collector->noted + collector->noted / 4) {
         collector->noted = divided;
         snprintf(number, sizeof number, "%llu",
                  (unsigned long long)collector->steps);
@@ -435,6 +420,7 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken, int idle_device)
     }
     bool drains = collector->state == FD_KERNELS_DRAINING;
     pthread_mutex_lock(&collector->reading);
+    bool whole = has_all(collector);
     fd_cupti_buffers_prepare(&collector->buffers);
     if (!drains) {
         count_unfinished(collector);
@@ -450,7 +436,7 @@ fd_kernels_start(fd_kernel_collector *collector, bool taken, int idle_device)
         collector->state = FD_KERNELS_OFF;
         return false;
     }
-    fd_kernel_figures_begin(collector->figures, idle_device);
+    fd_kernel_figures_begin(collector->figures, idle_device, whole);
     sem_post(&collector->asked);
     return true;
 }
@@ -584,8 +570,8 @@ fd_kernels_close(fd_kernel_collector *collector, bool taken)
         }
         count_dropped(collector);
         count_unfinished(collector);
+        fd_kernel_figures_finish(collector->figures, has_all(collector));
         fd_launches_begin(&collector->launches, false);
-        fd_kernel_figures_finish(collector->figures);
         note_collected(collector);
         if (!collector->stuck) {
             fd_gpu_health_close(&collector->health,

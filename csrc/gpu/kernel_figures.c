@@ -250,7 +250,8 @@ use_of(const fd_cupti_record *kernel)
 
 /* Add the kernel to the time in which its GPU is busy. */
 static void
-add_busy(fd_kernel_figures *figures, const fd_kernel_sample *kernel)
+add_busy(fd_kernel_figures *figures, const fd_kernel_sample *kernel,
+         fd_gpu_use use)
 {
     const fd_cupti_record *from = &kernel->record;
     bool known = kernel->launched != 0 && kernel->launcher.log != 0;
@@ -260,7 +261,7 @@ add_busy(fd_kernel_figures *figures, const fd_kernel_sample *kernel)
         .launched = known ? ns_of(figures, kernel->launched) : 0,
         .device = from->device,
         .stream = from->stream,
-        .use = use_of(from),
+        .use = use,
         .log = kernel->launcher.log,
     };
     if (fd_busy_time_add(&figures->busy, &busy)) {
@@ -309,7 +310,7 @@ fd_kernel_figures_add(fd_kernel_figures *figures,
         figures->count++;
         figures->ns += from->end - from->start;
         add_event(figures, kernel, record);
-        add_busy(figures, kernel);
+        add_busy(figures, kernel, use_of(from));
     }
     if (record != NULL && kernel->launcher.call != 0) {
         set_call(figures, kernel);
@@ -317,6 +318,18 @@ fd_kernel_figures_add(fd_kernel_figures *figures,
     pthread_mutex_unlock(&figures->lock);
     if (record == NULL) {
         fd_file_count(&figures->recording->file, FD_COUNT_GPU_LOST);
+    }
+}
+
+void
+fd_kernel_figures_skip(fd_kernel_figures *figures,
+                       const fd_cupti_record *kernel)
+{
+    fd_kernel_sample sample = {.record = *kernel};
+    if (kernel->start != 0 && kernel->end >= kernel->start) {
+        pthread_mutex_lock(&figures->lock);
+        add_busy(figures, &sample, FD_USE_OUTSIDE);
+        pthread_mutex_unlock(&figures->lock);
     }
 }
 
@@ -428,12 +441,12 @@ known_until(const fd_kernel_figures *figures, uint64_t tick)
 
 /* The caller holds the lock. */
 static void
-finish_window(fd_kernel_figures *figures)
+finish_window(fd_kernel_figures *figures, bool whole)
 {
     if (figures->open) {
         uint64_t ended = figures->ended;
         ended = known_until(figures, ended != 0 ? ended : fd_clock_ticks());
-        fd_busy_time_end(&figures->busy, ns_of(figures, ended));
+        fd_busy_time_end(&figures->busy, whole ? ns_of(figures, ended) : 0);
         figures->open = false;
     }
 }
@@ -449,19 +462,20 @@ fd_kernel_figures_settle(fd_kernel_figures *figures, uint64_t until)
 }
 
 void
-fd_kernel_figures_finish(fd_kernel_figures *figures)
+fd_kernel_figures_finish(fd_kernel_figures *figures, bool whole)
 {
     pthread_mutex_lock(&figures->lock);
-    finish_window(figures);
+    finish_window(figures, whole);
     pthread_mutex_unlock(&figures->lock);
 }
 
 void
-fd_kernel_figures_begin(fd_kernel_figures *figures, int idle_device)
+fd_kernel_figures_begin(fd_kernel_figures *figures, int idle_device,
+                        bool whole)
 {
     uint64_t now = fd_clock_ticks();
     pthread_mutex_lock(&figures->lock);
-    finish_window(figures);
+    finish_window(figures, whole);
     take_anchor(figures);
     figures->busy.late = divide_late;
     figures->busy.user = figures;

@@ -43,8 +43,9 @@ void fd_kernel_figures_init(fd_kernel_figures *figures,
 void fd_kernel_figures_clear(fd_kernel_figures *figures);
 
 /* Begin a window, in which the device had no work; -1: not known. End it: its
- * kernels may still come. */
-void fd_kernel_figures_begin(fd_kernel_figures *figures, int idle_device);
+ * kernels may still come; `whole`: none of an earlier window will. */
+void fd_kernel_figures_begin(fd_kernel_figures *figures, int idle_device,
+                             bool whole);
 void fd_kernel_figures_end(fd_kernel_figures *figures);
 
 /* Measure from now on when the GPU is busy: the first steps of a training load
@@ -57,9 +58,9 @@ void fd_kernel_figures_watch(fd_kernel_figures *figures, fd_running_log *log);
 
 /* Divide the time of the GPUs among uses and causes: until a tick before which
  * all kernels were added; or all of it, after the last kernel of a window that
- * ended. */
+ * ended. Unless it is `whole`, the time after that kernel is not counted. */
 void fd_kernel_figures_settle(fd_kernel_figures *figures, uint64_t until);
-void fd_kernel_figures_finish(fd_kernel_figures *figures);
+void fd_kernel_figures_finish(fd_kernel_figures *figures, bool whole);
 
 /* A kernel with its launch. */
 typedef struct fd_kernel_sample {
@@ -74,5 +75,9 @@ typedef struct fd_kernel_sample {
  * lost. */
 void fd_kernel_figures_add(fd_kernel_figures *figures,
                            const fd_kernel_sample *kernel);
+
+/* A kernel of a step that is not recorded: it is in no figure. */
+void fd_kernel_figures_skip(fd_kernel_figures *figures,
+                            const fd_cupti_record *kernel);
 
 #endif

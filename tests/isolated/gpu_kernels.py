@@ -8,8 +8,10 @@ import ctypes
 import gzip
 import json
 import os
+import random
 import struct
 import sys
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -94,6 +96,8 @@ REFUSALS = {
 }
 #: Versions of CUPTI with other records.
 VERSIONS = {"old": 21, "new": 140100}
+#: Names of kernels by their pointers.
+NAMES = {1: "gemm", 2: "ncclDevKernel_AllReduce"}
 PROGRAMS = ("eager", "compiled", "graph")
 RECORDS = Path(__file__).parent.parent / "standin" / "records"
 
@@ -261,6 +265,66 @@ def threads(graph: fastdispatch.CallGraph) -> None:
     graph.step()
 
 
+def record_of(name: int, device: int, stream: int, correlation: int, start: int, ns: int) -> bytes:
+    """A record of a kernel, or without a name of a copy."""
+    made = bytearray(216 if name else 96)
+    struct.pack_into("<I", made, 0, 10 if name else 1)
+    struct.pack_into("<QQ", made, 16, start, start + ns)
+    for offset, value in zip((40, 48, 92) if name else (32, 40, 44), (device, stream, correlation), strict=True):
+        struct.pack_into("<I", made, offset, value)
+    if name:
+        struct.pack_into("<Q", made, 104, name)
+    return bytes(made)
+
+
+def launch_all(ids: range) -> None:
+    for number in ids:
+        cupti.standin_cupti_call(1, 307, number)
+
+
+def devices(graph: fastdispatch.CallGraph) -> None:
+    """Launch work of two devices with two streams each in three threads; the works of a step overlap."""
+    chosen = random.Random(7)
+    for pointer, name in NAMES.items():
+        cupti.standin_cupti_name(pointer, name.encode())
+    works = []
+    for step in range(10):
+        ids = [range(1 + 90 * step + 30 * part, 31 + 90 * step + 30 * part) for part in range(3)]
+        threads = [threading.Thread(target=launch_all, args=(part,)) for part in ids[1:]]
+        for thread in threads:
+            thread.start()
+        launch_all(ids[0])
+        for thread in threads:
+            thread.join()
+        begin = time.time_ns() + 10_000
+        made = []
+        for number in (number for part in ids for number in part):
+            kind = chosen.choice([0, *NAMES]), chosen.randrange(2), chosen.choice([7, 13])
+            made.append((*kind, number, begin + chosen.randrange(400_000), chosen.randrange(1, 20_000)))
+        records = b"".join(record_of(*work) for work in made)
+        cupti.standin_cupti_records(records, len(records))
+        works += [(step, *work) for work in made]
+        while time.time_ns() < begin + 500_000:
+            time.sleep(0.0005)
+        graph.step()
+        time.sleep(0.002)  # more than clocks may differ
+    Path(f"{out}/works.json").write_text(json.dumps(works))
+
+
+def behind(graph: fastdispatch.CallGraph) -> None:
+    """Launch a kernel in each step, of which every second one is recorded. They run one right after the other, and all
+    are reported at the end."""
+    cupti.standin_cupti_delay(1)
+    cupti.standin_cupti_name(1, NAMES[1].encode())
+    begin, ns = time.time_ns(), 10_000_000
+    for step in range(16):
+        cupti.standin_cupti_call(1, 307, step + 1)
+        record = record_of(1, 0, 7, step + 1, begin + step * ns, ns)
+        cupti.standin_cupti_records(record, len(record))
+        graph.step()
+    cupti.standin_cupti_delay(0)
+
+
 def profile(graph: fastdispatch.CallGraph) -> None:
     """Use torch.profiler in the middle."""
     disabled = cupti.standin_cupti_calls(b"cuptiActivityDisable")
@@ -291,6 +355,10 @@ def schedule(step: int) -> int:
     return 2 * (step % 3 > 0)
 
 
+def every_second(step: int) -> int:
+    return 2 * (step % 2)
+
+
 RUNS = {
     "train": (lambda graph: train(graph, 10), {"steps": "all"}),
     "windows": (lambda graph: train(graph, 30), {"schedule": schedule}),
@@ -304,6 +372,8 @@ RUNS = {
     "throttled": (throttled, {"steps": "all"}),
     "others": (others_in_a_layer, {"steps": "all", "measure": "flops"}),
     "threads": (threads, {"steps": "all"}),
+    "devices": (devices, {"steps": "all", "timeline": True}),
+    "behind": (behind, {"schedule": every_second}),
     "fork": (fork, {"steps": "all"}),
     **{name: (lambda graph: train(graph, 3), {"steps": "all"}) for name in ("held", *VERSIONS, *REFUSALS)},
     **{name: (replay(name), {"steps": "all"}) for name in PROGRAMS},

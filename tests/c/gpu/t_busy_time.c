@@ -219,7 +219,192 @@ late_records_count_in_part(void)
     check_sum(&time.devices.list[0]);
 }
 
+/* Time of kernels of steps that are not recorded is not counted, and what the
+ * device waited for before them is not decided. */
+static void
+other_steps_are_not_counted(void)
+{
+    TIME(time);
+    fd_busy_kernel other = {.start = 60, .end = 90, .use = FD_USE_OUTSIDE};
+    add(&time, 1, 10, 20, 50);
+    fd_busy_time_add(&time, &other);
+    add(&time, 1, 100, 105, 110);
+    fd_busy_time_end(&time, 115);
+    const fd_busy_device *device = &time.devices.list[0];
+    EQUAL(device->window, 40 + 25);
+    EQUAL(device->idle[FD_IDLE_UNDECIDED], 10);
+    EQUAL(late_of[1], 10);
+    EQUAL(device->idle[FD_IDLE_LAUNCH], 5);
+    EQUAL(device->idle[FD_IDLE_END], 5);
+    check_sum(device);
+}
+
+/* While kernels are missing, the time after the last one is not counted, nor
+ * any time twice when they come. */
+static void
+missing_kernels_are_not_idle_time(void)
+{
+    TIME(time);
+    add(&time, 1, 10, 20, 50);
+    fd_busy_time_end(&time, 0);
+    add(&time, 1, 11, 40, 70);
+    add(&time, 1, 80, 85, 90);
+    fd_busy_time_end(&time, 95);
+    const fd_busy_device *device = &time.devices.list[0];
+    EQUAL(device->window, 30 + 45);
+    EQUAL(device->busy[FD_USE_COMPUTE], 30 + 20 + 5);
+    EQUAL(device->idle[FD_IDLE_END], 5);
+    check_sum(device);
+}
+
+/* The slow version: each nanosecond of a device for itself. */
+enum { SPAN = 600, END = 500, KERNELS = 48 };
+
+typedef struct slow_version {
+    fd_busy_kernel kernels[KERNELS];
+    fd_busy_device devices[2];
+    uint64_t late[8];
+} slow_version;
+
+static void
+count_idle_ns(slow_version *slow, fd_busy_device *to, uint64_t at,
+              const fd_busy_kernel *next)
+{
+    bool outside = next != NULL && next->use == FD_USE_OUTSIDE;
+    uint64_t launched = next == NULL ? END : outside ? 0 : next->launched;
+    if (launched == 0) {
+        to->idle[FD_IDLE_UNDECIDED]++;
+    }
+    else if (at < launched || next == NULL) {
+        to->idle[next != NULL ? FD_IDLE_HOST : FD_IDLE_END]++;
+        slow->late[next != NULL ? next->log : 0]++;
+    }
+    else {
+        to->idle[FD_IDLE_LAUNCH]++;
+    }
+}
+
+/* Count a nanosecond after the first kernel of the device. */
+static void
+count_ns(slow_version *slow, uint32_t number, uint64_t at)
+{
+    fd_busy_device *to = &slow->devices[number];
+    bool runs[FD_USES + 1] = {false};
+    const fd_busy_kernel *next = NULL;
+    bool began = false;
+    uint64_t from = 0;
+    for (int i = 0; i < KERNELS; i++) {
+        const fd_busy_kernel *each = &slow->kernels[i];
+        if (each->device != number) {
+            continue;
+        }
+        if (each->start > at) {
+            next = next == NULL || each->start < next->start ? each : next;
+            continue;
+        }
+        runs[each->use] |= at < each->end;
+        from = each->end > from ? each->end : from;
+        began |= each->use != FD_USE_OUTSIDE;
+    }
+    if (runs[FD_USE_OUTSIDE] || !began
+        || (next == NULL && at >= END && at >= from)) {
+        return;
+    }
+    to->window++;
+    to->hidden += runs[FD_USE_COMPUTE] && runs[FD_USE_COMMUNICATION];
+    for (int use = 0; use < FD_USES; use++) {
+        if (runs[use]) {
+            to->busy[use]++;
+            return;
+        }
+    }
+    count_idle_ns(slow, to, at, next);
+}
+
+static uint32_t
+next_random(void)
+{
+    static uint32_t state = 1;
+    state = state * 1664525 + 1013904223;
+    return state >> 8;
+}
+
+/* Make kernels of several streams and threads on two devices. No two of them
+ * begin at once, or end at once. */
+static void
+make_kernels(slow_version *slow)
+{
+    bool begins[SPAN] = {false};
+    bool ends[SPAN] = {false};
+    for (int i = 0; i < KERNELS; i++) {
+        uint64_t start;
+        uint64_t end;
+        do {
+            start = 1 + next_random() % (END - 100);
+            end = start + 1 + next_random() % 30;
+        } while (begins[start] || ends[end]);
+        begins[start] = ends[end] = true;
+        uint64_t delay = next_random() % 20;
+        slow->kernels[i] = (fd_busy_kernel){
+            .start = start,
+            .end = end,
+            .launched =
+                delay < start && next_random() % 8 != 0 ? start - delay : 0,
+            .device = next_random() % 2,
+            .stream = next_random() % 3,
+            .use = next_random() % 8 == 0 ? FD_USE_OUTSIDE
+                                          : next_random() % FD_USES,
+            .log = 1 + next_random() % 3,
+        };
+    }
+}
+
+static void
+compare_devices(const slow_version *slow, const fd_busy_time *time)
+{
+    for (uint32_t i = 0; i < time->devices.count; i++) {
+        const fd_busy_device *device = &time->devices.list[i];
+        const fd_busy_device *expected = &slow->devices[device->device];
+        EQUAL(device->window, expected->window);
+        EQUAL(device->hidden, expected->hidden);
+        for (int use = 0; use < FD_USES; use++) {
+            EQUAL(device->busy[use], expected->busy[use]);
+        }
+        for (int cause = 0; cause < FD_IDLE_CAUSES; cause++) {
+            EQUAL(device->idle[cause], expected->idle[cause]);
+        }
+        check_sum(device);
+    }
+    for (int log = 0; log < 8; log++) {
+        EQUAL(late_of[log], slow->late[log]);
+    }
+}
+
+static void
+a_slow_version_agrees(void)
+{
+    for (int round = 0; round < 200; round++) {
+        TIME(time);
+        slow_version slow = {.late = {0}};
+        make_kernels(&slow);
+        OK(fd_vector_reserve(&time.waiting, KERNELS));
+        for (int i = 0; i < KERNELS; i++) {
+            fd_busy_time_add(&time, &slow.kernels[i]);
+        }
+        for (uint64_t at = 0; at < SPAN; at++) {
+            count_ns(&slow, 0, at);
+            count_ns(&slow, 1, at);
+        }
+        fd_busy_time_settle(&time, next_random() % 200);
+        fd_busy_time_settle(&time, 200 + next_random() % 200);
+        fd_busy_time_end(&time, END);
+        compare_devices(&slow, &time);
+    }
+}
+
 RUN(TEST(divides_idle_time), TEST(counts_overlaps_once),
     TEST(tells_waiting_from_latency), TEST(begins_with_an_idle_device),
     TEST(windows_are_apart), TEST(counts_from_a_time_on),
-    TEST(devices_are_apart), TEST(late_records_count_in_part))
+    TEST(devices_are_apart), TEST(late_records_count_in_part),
+    TEST(other_steps_are_not_counted), TEST(missing_kernels_are_not_idle_time),
+    TEST(a_slow_version_agrees))

@@ -243,7 +243,7 @@ clear_host(host *at)
     fd_kernel_figures_watch(&figures, at.steps); \
     fd_kernel_figures_watch(&figures, at.backward); \
     figures.main = at.steps; \
-    fd_kernel_figures_begin(&figures, 0); \
+    fd_kernel_figures_begin(&figures, 0, true); \
     figures.busy.counted = 0; \
     figures.busy.begin = 3200; \
     figures.ticks_per_ns = 1; \
@@ -288,7 +288,7 @@ divides_idle_time(void)
     launch(&figures, 1, 6400, 6410);
     launch(&figures, 1, 8800, 8806);
     figures.ended = 11200;
-    fd_kernel_figures_finish(&figures);
+    fd_kernel_figures_finish(&figures, true);
     check_sums(&figures, 8000);
     if (figures.pool.count == 5) { /* that of the kernels, and idle ones */
         EQUAL(idle_of(&figures, 40), 1600 + 800 + (9600 - 9126));
@@ -317,7 +317,7 @@ waits_for_the_other_thread(void)
     fd_running_log_put(at.steps, 9600, 60);
     launch(&figures, 2, 7200, 7200);
     figures.ended = 7520;
-    fd_kernel_figures_finish(&figures);
+    fd_kernel_figures_finish(&figures, true);
     check_sums(&figures, 4320);
     if (figures.pool.count == 4) {
         EQUAL(idle_of(&figures, 40), 1600);
@@ -339,7 +339,7 @@ unknown_paths_are_not_decided(void)
     launch(&figures, 1, 6400, 6400);
     launch(&figures, 0, 9600, 9600);
     figures.ended = 9920;
-    fd_kernel_figures_finish(&figures);
+    fd_kernel_figures_finish(&figures, true);
     check_sums(&figures, 6720);
     EQUAL(idle_of(&figures, 0), 0);
 }

@@ -7,6 +7,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,58 @@ def test_copies_and_communication_are_in_no_rate(runs: Runs) -> None:
     assert found["rows"]["Layer"]["rate"] == pytest.approx(2 * 32**3 / 1e-6)
 
 
+def divided(works: list[tuple[int, int, int]]) -> dict[str, int]:
+    """Busy times of a device by the use, begin and end of its works: each time is that of the first use."""
+    sums = dict.fromkeys(("compute_ns", "communication_ns", "copy_ns", "hidden_ns"), 0)
+    times = sorted({time for _, begin, end in works for time in (begin, end)})
+    for begin, end in pairwise(times):
+        uses = {use for use, first, last in works if first <= begin < last}
+        if uses:
+            sums[list(sums)[min(uses)]] += end - begin
+            sums["hidden_ns"] += (end - begin) * ({0, 1} <= uses)
+    return sums
+
+
+def test_devices_streams_and_threads_are_apart(runs: Runs) -> None:
+    """Compared with a slow version; the first three steps have no busy time."""
+    run = runs("devices")
+    works = json.loads((run.out.parent / "works.json").read_text())
+    named = {0: "Memcpy Unknown (Unknown -> Unknown)", 1: "gemm", 2: "ncclDevKernel_AllReduce"}
+    of_names: dict[str, list[int]] = {}
+    streams = Counter()
+    for _, name, device, stream, _, _, ns in works:
+        of_names.setdefault(named[name], []).append(ns)
+        streams[f"GPU {device} stream {stream}", named[name]] += 1
+    assert run.kernels() == {name: (len(each), sum(each)) for name, each in of_names.items()}
+    events = json.loads(fastdispatch.load(run.out, timeline=True).export("chrome"))["traceEvents"]
+    tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    in_timeline = Counter(
+        (tracks[event["tid"]], event["name"]) for event in events if event.get("cat") in ("kernel", "gpu_memcpy")
+    )
+    assert in_timeline == streams and len(streams) == 12
+    assert run.losses == {} and run.meta["gpu_kernels"]["unknown"] == 0
+    for device in run.meta["gpu_kernels"]["devices"]:
+        of_device = [
+            ({1: 0, 2: 1, 0: 2}[name], begin, begin + ns)
+            for step, name, number, _, _, begin, ns in works
+            if step >= 3 and number == device["device"]
+        ]
+        busy = divided(of_device)
+        assert {name: device[name] for name in busy} == busy
+        idle = [device[f"{cause}_ns"] for cause in ("host", "end", "launch", "wait", "undecided")]
+        assert sum(idle) == device["window_ns"] - sum(busy.values()) + busy["hidden_ns"]
+    host = sum(device["host_ns"] + device["end_ns"] for device in run.meta["gpu_kernels"]["devices"])
+    assert sum(run.rank["gpu"]["starved"]) == host > 0
+
+
+def test_a_gpu_that_is_behind_is_not_idle(runs: Runs) -> None:
+    """Kernels of steps that are not recorded run between those of recorded ones: neither busy nor idle time."""
+    run = runs("behind")
+    assert run.kernels() == {"gemm": (8, 80_000_000)}
+    (device,) = run.meta["gpu_kernels"]["devices"]
+    assert device["window_ns"] == device["compute_ns"] + device["end_ns"] > 0
+
+
 def test_threads_without_a_call_path_are_rows_by_role(runs: Runs) -> None:
     run = runs("threads")
     rows = [row for row, name in enumerate(run.names) if name == "ncclDevKernel_AllReduce"]
@@ -338,6 +391,17 @@ def test_doctor_and_recording_give_the_same_reason(runs: Runs, name: str) -> Non
     assert run.printed["doctor"] == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels"
 
 
+def test_a_pytorch_without_cupti(tmp_path: Path) -> None:
+    done = processes.run("gpu_without_cupti.py", standin.build(tmp_path), tmp_path / "out")
+    problem = "no libcupti is loaded"
+    assert done.stdout == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels\n"
+    run = Run({}, tmp_path / "out")
+    assert run.meta["gpu_kernels"] == {"problem": problem}
+    line = f"{problem}: GPU times are those of modules"
+    assert commands.document("report", run.out)["gpu_missing"] == line
+    assert line in " ".join(commands.out("report", run.out).split())
+
+
 def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
     run = runs("fork")
     assert run.kernels() == of_steps(4)
@@ -347,16 +411,18 @@ def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
 @pytest.mark.parametrize(("end", "status"), [("exit", 0), ("raise", 1), ("kill", -9)])
 def test_a_process_that_ends_loses_no_kernel(tmp_path: Path, end: str, status: int) -> None:
     process = processes.start("gpu_exit.py", standin.build(tmp_path), tmp_path / "out", end)
-    process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=60)
     assert process.returncode == status
     run = Run({}, tmp_path / "out")
-    assert run.kernels() == {"kernel": (5, 500)}
+    count = 30 if end == "kill" else 5
+    assert run.kernels() == {"kernel": (count, 100 * count)}
     assert run.losses == {}
     assert run.rank["state"] == ("killed" if end == "kill" else "stopped")
     if end == "kill":
         steps, (device,) = run.meta["gpu_steps"], run.meta["gpu_kernels"]["devices"]
-        assert steps in (4, 5) and run.meta["gpu_kernels"]["busy_steps"] == steps - 3
-        assert sum(device.values()) - device["device"] == 2 * device["window_ns"] > 0
+        assert 20 < steps <= 30 and run.meta["gpu_kernels"]["busy_steps"] == steps - 3
+        assert sum(device.values()) - device["device"] == 2 * device["window_ns"]
+        assert device["window_ns"] >= 0.8 * int(printed)
         assert commands.out("report", tmp_path / "out").startswith("GPU idle ")
 
 
