@@ -50,6 +50,7 @@ def main(run: str, end: str) -> None:
         figures["peak"] = torch.cuda.max_memory_allocated()
         figures["allocated"], figures["reserved"] = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
         figures["retries"] += torch.cuda.memory_stats()["num_alloc_retries"]
+        figures["most reserved"] = torch.cuda.max_memory_reserved()
         print(json.dumps(figures), flush=True)
         if end == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -83,6 +84,7 @@ def memory_against_the_allocator(device: str) -> str:
         assert not wrong, (end, wrong)
         if end == "return":
             assert gpu.retries == figures["retries"] >= 2, (gpu.retries, figures["retries"])
+            assert gpu.reserved == figures["most reserved"] >= gpu.at_peak.reserved, (gpu.reserved, figures)
             line = f"peak {gpu.peak} bytes, torch.cuda {figures['peak']}; {gpu.retries} retries"
     return line
 

@@ -4,6 +4,7 @@ Arguments: folder of the libraries, folder for the recordings.
 """
 
 import ctypes
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -73,7 +74,7 @@ work, item, to_device = torch.ops.standin.work, torch.ops.standin.item, torch.op
 
 
 def statistics(device: int) -> dict[str, int]:
-    return {"num_alloc_retries": retries}
+    return {"num_alloc_retries": retries, "reserved_bytes.all.peak": 4 << 20}
 
 
 def train_step(weight: torch.Tensor, kernels: int = 10) -> torch.Tensor:
@@ -159,6 +160,8 @@ def run(
             step(weight)
             retries += retrying
             graph.step()
+        if retrying:  # what would be left of a killed process
+            shutil.copytree(f"{out}/{name}", f"{out}/{name} without an end")
 
 
 torch.cuda.memory_stats = statistics

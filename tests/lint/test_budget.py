@@ -39,7 +39,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/files": 650,
     "python/fastdispatch/graphs": 1250,
     "python/fastdispatch/integrations": 450,
-    "python/fastdispatch/measures": 2000,
+    "python/fastdispatch/measures": 1950,
     "python/fastdispatch/page": 5800,
     "python/fastdispatch/pipeline": 8050,
     "python/fastdispatch/read": 2950,

@@ -21,7 +21,9 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     retries = {rank["rank"]: _retries(rank["meta"]) for rank in steps.ranks}
     known = {rank: count for rank, count in retries.items() if count is not None}
     if not known:
-        yield NotDecided(ID, "PyTorch's allocator of GPU memory was not used")
+        used = any(rank["meta"].get("gpu_allocator") for rank in steps.ranks)
+        reason = "the recording did not end" if used else "PyTorch's allocator of GPU memory was not used"
+        yield NotDecided(ID, reason)
         return
     worst = max(known, key=lambda rank: known[rank])
     count, ended = known[worst], max(steps.whole.longest, 1)
@@ -42,9 +44,10 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
 
 
 def _retries(meta: dict[str, object]) -> int | None:
-    """Return the retries of a rank on all devices; None if it did not use CUDA, or an allocator without statistics."""
+    """Return the retries of a rank on all devices; None if it did not use CUDA, or an allocator without statistics, and
+    for a recording without an end."""
     devices = mapping(meta.get("gpu_allocator")).get("devices")
     if not isinstance(devices, list):
         return None
-    counts = [mapping(device).get("retries") for device in devices]
-    return sum(count for count in counts if isinstance(count, int))
+    counts = [count for device in devices if isinstance(count := mapping(device).get("retries"), int)]
+    return sum(counts) if counts else None

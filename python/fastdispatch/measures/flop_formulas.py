@@ -68,25 +68,23 @@ def _attention(
     operands: Operands,
     query: int,
     sequence: int,
-    causal: int,
     lengths: int = 0,
     windows: int = 0,
     backward: bool = False,
 ) -> int | None:
     """Query ``[B, H, Sq, D]``, key ``[B, H or fewer, Sk, D]``, value ``[..., Sk, Dv]``, or with the sequence before the
     heads: one product over D for the scores and one over Dv for the weighted values; backward, three over D and two
-    over Dv (the scores again, and the gradients of value, weights, query and key). With a causal mask, half of it.
+    over Dv (the scores again, and the gradients of value, weights, query and key). Masks are ignored, also causal ones.
 
     ``query`` to ``windows``: positions of arguments; ``sequence``: dimension of the sequence, from the end."""
     q, k, v = (operands.tensor(query + at) for at in range(3))
-    masked = operands.at(causal)
-    if not q or not k or not v or len(q.sizes) != 4 or len(k.sizes) != 4 or not isinstance(masked, int):
+    if not q or not k or not v or len(q.sizes) != 4 or len(k.sizes) != 4:
         return None
     if _is_limited(operands, lengths, windows):
         return None
     d, dv = q.sizes[-1], v.sizes[-1]
     width = 3 * d + 2 * dv if backward else d + dv
-    return 2 * math.prod(q.sizes[:3]) * k.sizes[-sequence] * width // (2 if masked else 1)
+    return 2 * math.prod(q.sizes[:3]) * k.sizes[-sequence] * width
 
 
 def _is_limited(operands: Operands, lengths: int, windows: int) -> bool:
@@ -117,6 +115,17 @@ def _rnn(operands: Operands, times: int = 1) -> int | None:
     return times * 2 * math.prod(values.sizes[:-1]) * sum(each.elements for each in matrices)
 
 
+_SDPA = [
+    f"_scaled_dot_product_{kind}"
+    for kind in (
+        "flash_attention",
+        "flash_attention_for_cpu",
+        "efficient_attention",
+        "cudnn_attention",
+        "fused_attention_overrideable",
+    )
+]
+
 _SHAPES: dict[str, _Formula] = {
     **dict.fromkeys(("mm", "bmm", "_int_mm", "_scaled_mm", "_scaled_mm_v2"), _product),
     **dict.fromkeys(("addmm", "_addmm_activation", "baddbmm", "addbmm"), partial(_product, first=1)),
@@ -127,51 +136,27 @@ _SHAPES: dict[str, _Formula] = {
     "mkldnn_rnn_layer_backward": partial(_rnn_layer, times=2),
     **dict.fromkeys(("_cudnn_rnn", "miopen_rnn"), _rnn),
     **dict.fromkeys(("_cudnn_rnn_backward", "miopen_rnn_backward"), partial(_rnn, times=2)),
+    **dict.fromkeys(_SDPA, partial(_attention, query=0, sequence=2)),
+    **dict.fromkeys((f"{name}_backward" for name in _SDPA), partial(_attention, query=1, sequence=2, backward=True)),
 }
-
-_SDPA = "_scaled_dot_product_"
 
 #: Formulas that need numbers besides shapes. Comments have the arguments from the query to the last one that is read.
 _NUMBERS: dict[str, _Formula] = {
     "convolution": _convolution,
     "convolution_overrideable": _convolution,
     "convolution_backward": _convolution_backward,
-    # query, key, value, dropout_p, is_causal
-    f"{_SDPA}flash_attention": partial(_attention, query=0, sequence=2, causal=4),
-    f"{_SDPA}flash_attention_for_cpu": partial(_attention, query=0, sequence=2, causal=4),
-    # query, key, value, attn_bias, compute_log_sumexp, dropout_p, is_causal
-    f"{_SDPA}efficient_attention": partial(_attention, query=0, sequence=2, causal=6),
-    f"{_SDPA}cudnn_attention": partial(_attention, query=0, sequence=2, causal=6),
-    # query, key, value, attn_bias, dropout_p, is_causal
-    f"{_SDPA}fused_attention_overrideable": partial(_attention, query=0, sequence=2, causal=5),
-    # query, key, value, out, logsumexp, dropout_p, is_causal
-    f"{_SDPA}flash_attention_for_cpu_backward": partial(_attention, query=1, sequence=2, causal=7, backward=True),
-    # query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal
-    f"{_SDPA}flash_attention_backward": partial(_attention, query=1, sequence=2, causal=11, backward=True),
-    # query, key, value, attn_bias, out, logsumexp, philox_seed, philox_offset, dropout_p, grad_input_mask, is_causal
-    f"{_SDPA}efficient_attention_backward": partial(_attention, query=1, sequence=2, causal=11, backward=True),
-    # query, key, value, out, logsumexp, philox_seed, philox_offset, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k,
-    # dropout_p, is_causal
-    f"{_SDPA}cudnn_attention_backward": partial(_attention, query=1, sequence=2, causal=14, backward=True),
-    # query, key, value, attn_bias, grad_input_mask, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p,
-    # is_causal
-    f"{_SDPA}fused_attention_overrideable_backward": partial(_attention, query=1, sequence=2, causal=13, backward=True),
     # query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, return_debug_mask, scale,
     # window_size_left, window_size_right
-    "_flash_attention_forward": partial(_attention, query=0, sequence=3, causal=8, lengths=3, windows=11),
+    "_flash_attention_forward": partial(_attention, query=0, sequence=3, lengths=3, windows=11),
     # query, key, value, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, rng_state, unused,
     # scale, window_size_left, window_size_right
-    "_flash_attention_backward": partial(
-        _attention, query=1, sequence=3, causal=11, lengths=6, windows=15, backward=True
-    ),
+    "_flash_attention_backward": partial(_attention, query=1, sequence=3, lengths=6, windows=15, backward=True),
     # query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p, custom_mask_type,
     # compute_log_sumexp, scale, seqlen_k, window_size
-    "_efficient_attention_forward": partial(_attention, query=0, sequence=3, causal=9, lengths=4, windows=13),
+    "_efficient_attention_forward": partial(_attention, query=0, sequence=3, lengths=4, windows=13),
     # query, key, value, bias, out, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, logsumexp, dropout_p,
     # philox_seed, philox_offset, custom_mask_type, bias_requires_grad, scale, num_splits_key, window_size
-    "_efficient_attention_backward": partial(
-        _attention, query=1, sequence=3, causal=14, lengths=6, windows=18, backward=True
-    ),
+    "_efficient_attention_backward": partial(_attention, query=1, sequence=3, lengths=6, windows=18, backward=True),
 }
 
 

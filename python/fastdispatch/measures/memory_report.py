@@ -79,6 +79,7 @@ class DeviceReport:
     device: str
     total: int  # bytes of the device; 0: not known
     retries: int | None  # of its allocator; None: not known
+    reserved: int | None  # maximum of the bytes that its allocator reserved, also before the recording; None: not known
     peak: int
     at_peak: Moment
     refused: Failure | None
@@ -171,6 +172,7 @@ def _device(places: Places, device: DeviceMemory, meta: dict[str, Any]) -> Devic
         device=device.device,
         total=_number(known.get("total")) or 0,
         retries=_number(known.get("retries")),
+        reserved=_number(known.get("reserved")),
         peak=device.peak,
         at_peak=Moment(*_moment(places, device.reached, device.step, device.reserved)),
         refused=_failure(places, device.refusal),

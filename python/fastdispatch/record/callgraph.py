@@ -274,7 +274,7 @@ class CallGraph(Recorded):
         try:
             self._look()  # before the start: its calls are not part of the program
             self._runtime = RuntimeFacts()
-            self._note(self._runtime.allocators())
+            self._note(self._runtime.allocators(ended=False))
             self._announce()
             session.start()
         except BaseException:

@@ -33,13 +33,16 @@ class RuntimeFacts:
         name = _gpu_name()
         if name:
             found["gpu_name"] = name
-        return found | self.allocators()
+        return found | self.allocators(ended=True)
 
-    def allocators(self) -> dict[str, object]:
-        """Return the facts of the allocators of GPUs; empty if the program has not used CUDA yet."""
+    def allocators(self, *, ended: bool) -> dict[str, object]:
+        """Return the facts of the allocators of GPUs, with their figures if the recording ``ended``; empty if the
+        program has not used CUDA yet."""
         devices = _allocators()
         for each in devices:
             each["retries"] -= self._before.get(each["device"], 0)
+            if not ended:
+                del each["retries"], each["reserved"]
         return {"gpu_allocator": {"devices": devices}} if devices else {}
 
 
@@ -54,19 +57,24 @@ def _gpu_name() -> str:
 
 
 def _allocators() -> list[dict[str, int]]:
-    """Return how often the allocator of each GPU has freed its cache to allocate again, and the bytes of the GPU; empty
-    without CUDA."""
+    """Return how often the allocator of each GPU has freed its cache to allocate again, the maximum of the bytes that it
+    reserved, and the bytes of the GPU; empty without CUDA."""
     if not is_in_use():
         return []
     cuda: Any = sys.modules["torch"].cuda
     try:
-        found = [
-            {"device": device, "retries": int(cuda.memory_stats(device)["num_alloc_retries"])}
-            for device in range(cuda.device_count())
-        ]
+        found = [_allocator(device, cuda.memory_stats(device)) for device in range(cuda.device_count())]
     except Exception:  # a device in an error state, or an allocator without statistics
         return []
     with suppress(Exception):  # a device in an error state, or without a driver
         for each in found:
             each["total"] = int(cuda.get_device_properties(each["device"]).total_memory)
     return found
+
+
+def _allocator(device: int, statistics: dict[str, Any]) -> dict[str, int]:
+    return {
+        "device": device,
+        "retries": int(statistics["num_alloc_retries"]),
+        "reserved": int(statistics["reserved_bytes.all.peak"]),
+    }

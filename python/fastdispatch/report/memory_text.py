@@ -91,12 +91,16 @@ def _details(device: DeviceReport) -> str:
     found = [f"{size(device.allocated)} allocated in total", f"{size(device.live)} live at the end"]
     if device.at_peak.reserved:
         found.insert(0, f"{size(device.at_peak.reserved)} reserved at the peak")
+    if device.reserved:
+        found.insert(0, f"{size(device.reserved)} reserved at most")
     if device.reached:
         found.insert(0, f"reached in {device.reached}")
     if device.refused is not None:
         found.append(counted(device.refused.failures, "failed allocation"))
     if device.retries:
         found.append(f"the allocator freed its cache {counted(device.retries, 'time')} to allocate again")
+    elif device.retries is None and device.total:
+        found.append("how often the allocator freed its cache is not known: the recording did not end")
     return "; ".join(found)
 
 

@@ -120,6 +120,12 @@ def test_retries_of_the_allocator_are_found(out: Path) -> None:
     found = fastdispatch.findings(out / "retries")
     (each,) = [each for each in found if each.id == "allocator-retry"]
     assert each.evidence == {"retries": {0: 12}}
+    assert fastdispatch.load(out / "retries").meta["gpu_allocator"] == {
+        "devices": [{"device": 0, "retries": 12, "reserved": 4 << 20}]
+    }
+    killed = out / "retries without an end"
+    assert fastdispatch.load(killed).meta["gpu_allocator"] == {"devices": [{"device": 0}]}
+    assert undecided(fastdispatch.findings(killed))["allocator-retry"] == "the recording did not end"
     assert (each.severity, each.ranks) == ("critical", [0])
 
 

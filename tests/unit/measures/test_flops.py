@@ -118,7 +118,7 @@ CASES: dict[str, tuple[Callable[[], object], int]] = {
     "frozen-backward": (backward(lambda image: functional.conv2d(image, ones(8, 4, 3, 3)), (1, 4, 6, 6)), 2 * 9216),
     # 2 * batch * heads * queries * keys * (width + width)
     "attention": (attention(32, 32, False), 2 * 2 * 4 * 32 * 32 * 32),
-    "attention-causal": (attention(32, 32, True), 2 * 4 * 32 * 32 * 32),
+    "attention-causal": (attention(32, 32, True), 2 * 4 * 32 * 32 * 64),
     "attention-cross": (attention(32, 8, False), 2 * 2 * 4 * 32 * 8 * 32),
     "attention-gqa": (attention(32, 32, False, 8, 2), 2 * 2 * 8 * 32 * 32 * 32),
     # 5 * 3 positions; 4 gates of 16 from 8 inputs and 16 states.

@@ -62,7 +62,7 @@ def test_a_response(tmp_path: Path) -> None:
 def test_the_memory_of_a_device_without_a_peak() -> None:
     row = MemoryRow("train.py:step", "train.py", 3, "", "aten::add", {}, {}, 0, 0, 0, 64, 1, 0, 0, 0)
     device = DeviceReport(
-        "cpu", 0, None, 0, Moment("", "", 0, None, 0), None, "", 0, 0, 0, 12, {"activations": 0}, [row]
+        "cpu", 0, None, None, 0, Moment("", "", 0, None, 0), None, "", 0, 0, 0, 12, {"activations": 0}, [row]
     )
     printed = io.StringIO()
     print_memory(MemoryReport("run", 0, 1, [device], Unfollowed(0, 0, 1), kept=True), printed, None)
