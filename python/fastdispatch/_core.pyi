@@ -497,9 +497,6 @@ class Trace:
     def groups(self, by: str = "function", /) -> list[int]:
         """Return the row of ``table(by)`` of each row of :meth:`contexts`; -1: it is in none."""
 
-    def edges(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
-        """caller (-1: called by nothing in the graph), callee (rows of ``table(by)``), calls, total."""
-
     def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
         """Return backward time: ``autograd`` in total, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward
         call."""

@@ -1,9 +1,8 @@
-/* Trace.table, .edges, .groups and .coverage: sums over groups of contexts. */
+/* Trace.table, .groups and .coverage: sums over groups of contexts. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"
-#include "profile/group_edges.h"
 #include "profile/profile_rows.h"
 
 static const fd_column group_columns[] = {
@@ -57,28 +56,8 @@ group_totals(const fd_trace *trace, const fd_groups *groups,
     return columns;
 }
 
-static PyObject *
-group_edges(const fd_trace *trace, const fd_groups *groups,
-            const fd_totals *totals)
-{
-    fd_edges edges = {NULL, 0, 0};
-    PyObject *columns = NULL;
-    if (fd_edges_sum(&edges, trace, groups, totals) != FD_OK) {
-        PyErr_NoMemory();
-    }
-    else {
-        columns = fd_columns(&fd_edges_table, edges.list, edges.count,
-                             &groups->labels);
-    }
-    fd_vector_clear(&edges);
-    return columns;
-}
-
-typedef PyObject *summary(const fd_trace *, const fd_groups *,
-                          const fd_totals *);
-
-static PyObject *
-sum_object(PyObject *self, PyObject *args, summary *sum)
+PyObject *
+fd_trace_table(PyObject *self, PyObject *args)
 {
     const char *by = "function";
     int rank = FD_ALL_RANKS;
@@ -91,29 +70,13 @@ sum_object(PyObject *self, PyObject *args, summary *sum)
     }
     fd_totals totals = {.list = NULL};
     fd_groups groups = {.of_context = NULL};
-    PyObject *columns = NULL;
-    if (fd_totals_sum(&totals, trace, rank) != FD_OK
-        || fd_groups_make(&groups, trace, grouping) != FD_OK) {
-        PyErr_NoMemory();
-    }
-    else {
-        columns = sum(trace, &groups, &totals);
-    }
+    bool made = fd_totals_sum(&totals, trace, rank) == FD_OK
+             && fd_groups_make(&groups, trace, grouping) == FD_OK;
+    PyObject *columns =
+        made ? group_totals(trace, &groups, &totals) : PyErr_NoMemory();
     fd_totals_clear(&totals);
     fd_groups_clear(&groups);
     return columns;
-}
-
-PyObject *
-fd_trace_table(PyObject *self, PyObject *args)
-{
-    return sum_object(self, args, group_totals);
-}
-
-PyObject *
-fd_trace_edges(PyObject *self, PyObject *args)
-{
-    return sum_object(self, args, group_edges);
 }
 
 /* Return the group of each context except context 0, which is not a

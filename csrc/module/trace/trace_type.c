@@ -272,9 +272,6 @@ static PyMethodDef methods[] = {
     {"table", fd_trace_table, METH_VARARGS,
      PyDoc_STR("table($self, by='function', rank=-1, /)\n--\n\n"
                "Columns, one row per group.")},
-    {"edges", fd_trace_edges, METH_VARARGS,
-     PyDoc_STR("edges($self, by='function', rank=-1, /)\n--\n\n"
-               "Columns; caller and callee are rows of table(by).")},
     {"groups", fd_trace_groups, METH_VARARGS,
      PyDoc_STR("groups($self, by='function', /)\n--\n\n"
                "The row of table(by) of each call path; -1: none.")},

@@ -25,7 +25,6 @@ PyObject *fd_trace_ranks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_figures(PyObject *self, PyObject *args);
 PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
-PyObject *fd_trace_edges(PyObject *self, PyObject *args);
 PyObject *fd_trace_groups(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
 PyObject *fd_trace_timeline_rows(PyObject *self, PyObject *args);

@@ -14,6 +14,7 @@ from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
+from fastdispatch.read.group_edges import group_edges
 from fastdispatch.read.rank_rows import RankRow
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Trace:
         """One row per caller and callee (rows of ``nodes``, -1: the outside), with calls and total (ns; a recursion
         counts once)."""
         rows = self.core.table("node")["node"]
-        edges = self.core.edges("node")
+        edges = group_edges(self.core, "node", -1)
         for end in ("caller", "callee"):
             edges[end] = [rows[group] if group >= 0 else -1 for group in edges[end]]
         return edges
@@ -175,7 +176,7 @@ class Trace:
 
     def graph(self, by: Group = "function", rank: int | None = None) -> Columns:
         """Caller and callee (rows of ``table(by)``, -1: the outside), calls and total, of those groups."""
-        return self.core.edges(by, self.index(rank))
+        return group_edges(self.core, by, self.index(rank))
 
     def coverage(self, rank: int | None = None) -> dict[str, int]:
         """Backward time, ns: ``autograd`` in total, of which ``accumulate`` (AccumulateGrad, of no call) and

@@ -5,7 +5,6 @@
 #include "events/recorded/timeline_exports.h"
 #include "events/stats/event_rows.h"
 #include "events/stats/slice_tables.h"
-#include "profile/group_edges.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
 #include "trace/anonymize.h"
@@ -18,12 +17,9 @@ use_analysis(const fd_trace *trace)
     for (int by = FD_BY_NODE; by <= FD_BY_PACKAGE; by++) {
         fd_groups groups;
         fd_rows rows = {NULL, 0, 0};
-        fd_edges edges = {NULL, 0, 0};
         must(fd_groups_make(&groups, trace, (fd_grouping)by) == FD_OK);
         must(fd_rows_sum(&rows, trace, &groups, &totals) == FD_OK);
-        must(fd_edges_sum(&edges, trace, &groups, &totals) == FD_OK);
         fd_vector_clear(&rows);
-        fd_vector_clear(&edges);
         fd_groups_clear(&groups);
     }
     fd_totals_clear(&totals);

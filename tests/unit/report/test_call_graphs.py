@@ -418,3 +418,31 @@ def test_numbers_have_units() -> None:
     shares |= {(1, 10**6): "0.00 %", (9994, 10000): "99.9 %", (9995, 10000): "100 %", (3, 2): "150 %"}
     assert {share: dot_text.percent_text(*share) for share in shares} == shares
     assert dot_text.count_text(1234567) == "1 234 567"
+
+
+def named_edges(trace: fastdispatch.Trace, by: Any) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return calls and total of each edge of a table, in ms."""
+    names, edges = [*trace.table(by)["where"], ""], trace.graph(by)
+    ends = list(zip(edges["caller"], edges["callee"], strict=True))
+    assert ends == sorted(set(ends))
+    figures = zip(edges["calls"], (total // 10**6 for total in edges["total"]), strict=True)
+    return {(names[caller], names[callee]): each for (caller, callee), each in zip(ends, figures, strict=True)}
+
+
+def test_nested_edges_count_once(load: Any) -> None:
+    """f, g, f, g: the inner call of g is within the outer one."""
+    f, g = "a.py:[]:f", "a.py:[]:g"
+    trace = load((f, 1, 10, [(g, 1, 10, [(f, 1, 10, [(g, 1, 10)])])]), (g, 3, 5, [(g, 2, 1, [(g, 1, 1)])]))
+    assert named_edges(trace, "function") == {
+        ("", f): (1, 40),
+        ("", g): (3, 7),
+        (f, g): (2, 30),
+        (g, f): (1, 20),
+        (g, g): (3, 2),
+    }
+
+
+def test_paths_without_a_group_are_contracted(load: Any) -> None:
+    trace = load(("a.py:[]:a", 1, 1, [("op:aten::mm", 1, 2, [("a.py:[]:b", 3, 4)])]))
+    assert named_edges(trace, "function") == {("", "a.py:[]:a"): (1, 7), ("a.py:[]:a", "a.py:[]:b"): (3, 4)}
+    assert trace.graph("function")["resumes"] == [0, 0]
