@@ -81,6 +81,10 @@ def from_socket() -> None:
     here.recv(1)  # here: from_socket
 
 
+def slow_server() -> None:
+    here.recv(1)
+
+
 def from_pipe() -> None:
     os.read(reading, 1)  # here: from_pipe
 
@@ -153,6 +157,9 @@ def slow_rank() -> None:
 def train() -> None:
     for number in range(AT + 10):
         computed(number)
+        if number == 1 and kind == "slow_server":
+            threading.Timer(6, there.send, [b"x"]).start()
+            slow_server()
         if len(sys.argv) > 4:
             dist.all_reduce(torch.ones(2))
         graph.step()

@@ -1,7 +1,8 @@
 """``hang``: a rank ended or stands in a call that does not return, while others wait for it.
 
-A rank that runs, or that waits for the compiler or for its own threads and child processes while those work, is slow:
-that is not decided. Neither is what ranks do after another one was killed.
+A rank that runs, that waits for the compiler or for its own threads and child processes while those work, or that has
+waited as long in the same call before, is slow: that is not decided. Neither is what ranks do after another one was
+killed.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def _for_batches(
     runs = "is not recorded, or has ended"
     for worker in map(MeasuredSteps, workers):
         for each in standing_ranks(worker.trace):
-            if each.still and each.quiet >= least and not each.worked and not is_idle_worker(each):
+            stands = each.still and not each.worked and not each.usual
+            if stands and each.quiet >= least and not is_idle_worker(each):
                 found = _finding(steps, waits, late, [])
                 found.title = f"{who}: a worker of the DataLoader has been in {each.state()}"
                 found.where = _where(worker, each)

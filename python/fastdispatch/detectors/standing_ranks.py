@@ -56,6 +56,7 @@ class Standing:
     ages: list[int]  # ns since the calls began
     moment: int  # of its last sign of life, ns since 1970
     worked: bool  # in the last seconds other threads ran, or child processes
+    before: float  # ns that an earlier one of the innermost call took: in the step with the longest, and in the mean
     source: str = ""  # text of the line that the innermost call executes
     loading: int = 0  # ns for which it waits for a worker of a DataLoader
     ended: bool = False  # its program has ended: the calls are those of another thread, for which it waits
@@ -68,15 +69,20 @@ class Standing:
         return next(filter(_is_communication, reversed(self.keys)), self.keys[-1] if handle else "")
 
     @property
+    def usual(self) -> bool:
+        """Whether earlier ones of the innermost call took so long that this one is not longer than others."""
+        return self.quiet < limits.HANG_STEPS * self.before
+
+    @property
     def depends(self) -> bool:
         """Whether another thread or process has to end its wait, while its own threads and children do not work."""
-        return self.still and WAITS[self.waits][2] and not self.worked
+        return self.still and WAITS[self.waits][2] and not self.worked and not self.usual
 
     @property
     def stands(self) -> bool:
         """Whether it cannot continue on its own. A loop of short sleeps polls for something."""
         own = self.waits in ("lock", "child", "pipe", "poll") and self.worked
-        return (self.still and not own) or self.waits == "sleep"
+        return ((self.still and not own) or self.waits == "sleep") and not self.usual
 
     def does(self, several: bool = False) -> str:
         """Return what it does: ``it waits for a pipe``."""
@@ -98,11 +104,11 @@ class Standing:
             return self
         to = old[-1] + 1
         cut = {name: getattr(self, name)[:to] for name in ("stack", "keys", "lines", "ages")}
-        return replace(self, quiet=self.ages[to - 1], source="", again=True, **cut)
+        return replace(self, quiet=self.ages[to - 1], source="", again=True, before=0.0, **cut)
 
 
 def standing_ranks(trace: Trace) -> list[Standing]:
-    return [found for rank in trace.ranks for found in _standing(trace, rank)]
+    return [found for index, rank in enumerate(trace.ranks) for found in _standing(trace, index, rank)]
 
 
 def moment_of(rank: dict[str, Any]) -> int:
@@ -110,7 +116,16 @@ def moment_of(rank: dict[str, Any]) -> int:
     return int(rank["start_realtime"] + max([rank["seen_alive"], *rank["threads"]["last"]]))
 
 
-def _standing(trace: Trace, rank: dict[str, Any]) -> Iterator[Standing]:
+def _earlier(trace: Trace, index: int, path: int) -> float:
+    """Return how long earlier ones of an open call took, 0 without any. Its own time is in no total yet, and it may be
+    outside of recorded steps."""
+    figures, paths = trace.core.figures(index), trace.core.contexts(index)
+    longest = dict(zip(figures["context"], figures["total_max"], strict=True))
+    calls = paths["calls"][path]
+    return float(max(longest.get(path, 0), paths["total"][path] / (calls - 1) if calls > 1 else 0))
+
+
+def _standing(trace: Trace, index: int, rank: dict[str, Any]) -> Iterator[Standing]:
     calls, threads = rank["open"], rank["threads"]
     main = [row for row, role in enumerate(threads["role"]) if role == trace.main_role]
     rows = [row for row, thread in enumerate(calls["thread"]) if thread in main and calls["context"][row] >= 0]
@@ -140,6 +155,7 @@ def _standing(trace: Trace, rank: dict[str, Any]) -> Iterator[Standing]:
         ages,
         moment_of(rank),
         _worked(rank, others),
+        _earlier(trace, index, stack[-1]),
         Sources(trace).text(trace.contexts["node"][stack[-1]], lines[-1]),
         0 if fetches else max((age for key, age in zip(keys, ages, strict=True) if key.startswith(LOADER)), default=0),
         ended,

@@ -54,6 +54,7 @@ SLOW = {
     "thread_computes": "it waits for a lock or another thread",
     "child_computes": "it waits for a child process",
     "waits_again": "waits_again for",
+    "slow_server": "it waits for a socket",
 }
 
 #: Programs that return from short waits: the call that does not end.
