@@ -322,12 +322,12 @@ fd_settle(const fd_trace_rank *rank)
     fd_settled found = {.verdict = FD_SETTLING_UNMARKED};
     uint64_t steps =
         count > 0 ? rank->marks.list[count - 1].steps : rank->steps;
-    if (steps < FEWEST_STEPS) {
-        found.verdict = FD_SETTLING_FEW;
-        return found;
-    }
     if (are_unclear(rank, steps)) {
         found.verdict = FD_SETTLING_UNCLEAR;
+        return found;
+    }
+    if (steps < FEWEST_STEPS) {
+        found.verdict = FD_SETTLING_FEW;
         return found;
     }
     if (count < 2 || rank->marks.list[0].steps != 1) {

@@ -26,8 +26,7 @@ typedef struct fd_code {
     uint8_t receiver;   /* FD_RECEIVER_* */
     bool constructor;   /* see constructors.h */
     uint32_t seen;      /* serial of the latest session that recorded it */
-    uint32_t class_id;  /* class of its latest recorded call, and */
-    uint32_t changes;   /* number of times that it changed */
+    uint32_t class_id;  /* class of its latest recorded call */
     uint32_t returned;  /* serial of the session in which it has returned since
                            its first watched step */
     PyCodeObject *code; /* borrowed; the code object owns this struct */
@@ -53,7 +52,6 @@ fd_code_saw(const PyCodeObject *code, uint32_t serial, uint32_t class_id)
     fd_code *known = fd_frame_code_extra(code, fd_process.code_index);
     if (known != NULL) {
         known->seen = serial;
-        known->changes += known->class_id != 0 && known->class_id != class_id;
         known->class_id = class_id;
     }
 }

@@ -133,16 +133,16 @@ class_at(uint64_t type)
              : 0;
 }
 
-/* Return the id of the class of a call. */
+/* Return the id of the class of a call. The receiver may be deleted. */
 static uint32_t
 class_of(const fd_code *known, uint64_t frame, const fd_frame *copy)
 {
-    if (known->changes == 0) {
-        return known->class_id;
+    if (known->receiver == FD_RECEIVER_NONE) {
+        return 0;
     }
     uint64_t value = receiver_of(known, frame, copy);
     return value == 0
-             ? 0
+             ? FD_ENTRY_ANY_CLASS
              : class_at(fd_receiver_is_instance(known) ? fd_copy_pointer(
                             value + offsetof(PyObject, ob_type))
                                                        : value);

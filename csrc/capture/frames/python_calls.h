@@ -71,17 +71,15 @@ void fd_calls_keep_deadline(fd_session *session);
 void fd_calls_watch_thread(fd_thread *thread, PyThreadState *state,
                            fd_frame *frame);
 
-/* Return the id of the class of a call. Most methods have one. The class of
- * those with many (Module.__call__) follows from the calls inside them. */
+/* Return the id of the class of a call, usually that of the latest recorded
+ * one; 0 if it was never recorded. */
 static inline uint32_t
 fd_calls_class(const fd_code *known, const fd_frame *frame)
 {
-    enum { MANY = 8 };
-    return known->changes == 0 ? known->class_id
-         : known->changes >= MANY
-             ? FD_ENTRY_ANY_CLASS
-             : fd_classes_known(&fd_process.classes,
-                                fd_receiver_type(known, frame));
+    const PyTypeObject *type = fd_receiver_type(known, frame);
+    return fd_classes_is(&fd_process.classes, known->class_id, type)
+             ? known->class_id
+             : fd_classes_known(&fd_process.classes, type);
 }
 
 /* Open a call, unless the stack is full. */

@@ -82,7 +82,8 @@ optimizer_ended(fd_session *session, const fd_thread *thread)
     fd_step_plan *plan = &session->step_plan;
     bool ended = fd_rounds_returned(&plan->rounds, thread->stepping);
     fd_header *header = fd_file_header(&session->recording->file);
-    header->counters[FD_COUNT_STEPS_UNCLEAR] = plan->rounds.unclear;
+    header->counters[FD_COUNT_STEPS_UNCLEAR] =
+        fd_rounds_unclear(&plan->rounds);
     if (ended) {
         note_optimizers(session);
     }

@@ -322,6 +322,38 @@ sample_step(fd_session *session, fd_thread *thread)
     }
 }
 
+/* Return whether the end of a step by `source` counts. If many steps of others
+ * end without one of torch.profiler, it profiled a part of the run, and theirs
+ * count from then on. */
+static bool
+source_counts(fd_step_plan *plan, fd_header *header, uint32_t source)
+{
+    enum { MANY = 8 };
+    if (source == FD_STEPS_PROFILER) {
+        plan->most_ends = plan->other_ends > plan->most_ends ? plan->other_ends
+                                                             : plan->most_ends;
+        plan->other_ends = 0;
+    }
+    else if (header->steps_source == FD_STEPS_PROFILER
+             && plan->other_ends >= MANY * (plan->most_ends + 1)) {
+        plan->profiler_ended = true;
+        header->steps_source = FD_STEPS_NONE;
+    }
+    plan->other_ends += source != FD_STEPS_PROFILER;
+    return source >= header->steps_source
+        && (source != FD_STEPS_PROFILER || !plan->profiler_ended);
+}
+
+/* Record the end of the first step of a source, which discards others. */
+static void
+record_first(fd_session *session)
+{
+    if (!session->running && session->partial.budget > 0 && !session->on_hold
+        && fd_file_header(&session->recording->file)->steps > 0) {
+        fd_window_begin(session);
+    }
+}
+
 void
 fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
 {
@@ -329,12 +361,18 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     if (thread->busy) {
         return;
     }
-    if (source < header->steps_source) {
+    if (!source_counts(&session->step_plan, header, source)) {
         sample_step(session, thread); /* steps are ended by another source */
         return;
     }
     keep_hook(session);
     bool stronger = source > header->steps_source;
+    if (stronger) {
+        record_first(session);
+    }
+    if (!is_active(session)) {
+        return;
+    }
     if (session->running && thread->serial == session->serial
         && thread->tree != NULL) {
         session->partial.rest = session->partial.rest && !stronger;

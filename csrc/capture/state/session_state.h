@@ -57,11 +57,15 @@ typedef struct fd_step_plan {
     fd_optimizer_ids optimizers;
     uint64_t sites[FD_STEP_SITES]; /* hashes: hooks/step_sites.h */
     uint32_t site_count;
-    uint32_t backwards; /* open calls of backward passes, all threads */
-    bool pending;       /* whether a step ends with the backward pass */
-    uint32_t noted;     /* number of optimizers in the recording's meta */
-    uint32_t notes;     /* number of times it was noted */
-    PyObject *on_site;  /* owned; on_site([(code, offset), ...]) -> relations
+    uint32_t backwards;  /* open calls of backward passes, all threads */
+    bool pending;        /* whether a step ends with the backward pass */
+    uint32_t noted;      /* number of optimizers in the recording's meta */
+    uint32_t notes;      /* number of times it was noted */
+    uint32_t other_ends; /* ends of steps by other sources than torch.profiler
+                             since its latest one, */
+    uint32_t most_ends;  /* and at most between two of its */
+    bool profiler_ended; /* its steps count no longer */
+    PyObject *on_site;   /* owned; on_site([(code, offset), ...]) -> relations
                            of the places so far, or NULL */
 } fd_step_plan;
 

@@ -78,6 +78,14 @@ void fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site);
 /* Handle its return. Return whether a step ends. */
 bool fd_rounds_returned(fd_rounds *rounds, uint64_t optimizer);
 
+/* Return the number of rounds in doubt. Until the second one begins, each
+ * optimizer that joined the first may have begun one. */
+static inline uint64_t
+fd_rounds_unclear(const fd_rounds *rounds)
+{
+    return rounds->unclear + (rounds->round == 1 ? rounds->joined : 0);
+}
+
 /* Set the relations of the first `sites` places: row by row, from the earlier
  * call to the later. `optimizer` is about to be called at the last one. Return
  * whether the steps so far were parts of iterations. */

@@ -3,8 +3,8 @@
 
 /* Followed calls have no context, only the number of their code: they match
  * the contexts below the last recorded call that were entered for this code,
- * in turn. Several can match, with different classes; the calls inside them
- * decide. */
+ * in turn. If the class is unknown, several can match; the calls inside them
+ * decide. Those around all that match are open. */
 typedef struct followed_path {
     fd_reading *r;
     fd_followed_list calls; /* the levels in turn */
@@ -66,6 +66,22 @@ add_level(followed_path *path, const fd_entry *entry)
     return status;
 }
 
+/* Return the innermost call around all matches of the last level. */
+static uint32_t
+call_around(const followed_path *path)
+{
+    const fd_followed_call *calls = path->calls.list;
+    uint32_t found = path->begin;
+    for (uint32_t at = path->begin + 1; at < path->calls.count; at++) {
+        uint32_t other = at;
+        while (found != other) {
+            uint32_t *later = found > other ? &found : &other;
+            *later = calls[*later].parent;
+        }
+    }
+    return found;
+}
+
 uint64_t
 fd_reading_followed_start(const fd_reading *r, const fd_entry *entry)
 {
@@ -103,7 +119,7 @@ fd_reading_followed(fd_reading *r, const fd_thread_record *record,
          at = next_followed(entries, at + 1, depth)) {
         status = add_level(&path, &entries[at]);
     }
-    for (uint32_t i = path.begin; i > 0 && status == FD_OK;
+    for (uint32_t i = call_around(&path); i > 0 && status == FD_OK;
          i = path.calls.list[i].parent) {
         status = fd_vector_push(found, path.calls.list[i]);
     }

@@ -247,6 +247,21 @@ def test_tracers_of_the_program_do_not_see_the_recorder(source: str) -> None:
     assert __file__ in seen and not any(name.startswith(str(Path(fastdispatch.__file__).parent)) for name in seen)
 
 
+def test_the_profiler_of_a_part_of_the_run(tmp_path: Path) -> None:
+    def profiled_at_first(one: Part, other: Part) -> None:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+            for _ in range(40):
+                one.train()
+                profiler.step()
+        for _ in range(60):
+            one.train()
+
+    trace = recorded(tmp_path, profiled_at_first, SOURCES[0])
+    (rank,) = trace.ranks
+    assert (rank["steps_source"], rank["run_steps"]) == ("optimizer", 60 - 16)
+    assert trace.window is not None and traces.calls(trace)["loss_of"] == trace.window.steps
+
+
 def test_an_optimizer_that_steps_in_some_iterations_belongs_to_the_next(tmp_path: Path) -> None:
     trace = recorded(tmp_path, every_fifth_also_the_other, SOURCES[0])
     assert trace.window is not None and trace.window.ended == N
@@ -279,9 +294,15 @@ def new_ones_in_an_inner_loop(one: Part, other: Part) -> None:
             Part().train()
 
 
+def a_new_one_each_time(one: Part, other: Part) -> None:
+    for _ in range(2):
+        for _ in range(N):
+            Part().train()
+
+
 @pytest.mark.parametrize(
     "program",
-    [loops_of_their_own, many_at_first, called_by_map, new_ones_in_an_inner_loop],
+    [a_new_one_each_time, loops_of_their_own, many_at_first, called_by_map, new_ones_in_an_inner_loop],
     ids=lambda one: one.__name__,
 )
 def test_unclear_iterations_have_no_step_time(tmp_path: Path, program: Callable[[Part, Part], None]) -> None:

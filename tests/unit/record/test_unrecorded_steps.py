@@ -66,7 +66,7 @@ def test_where_every_thread_is(source: str, calls: int, tmp_path: Path) -> None:
         expected = [f"{file}:[]:produce", f"{file}:[]:numbers", f"{file}:[]:wait"]
         assert [call for call in producer.calls if call.startswith(file)] == expected
     source_lines = (processes.ISOLATED / file).read_text(encoding="utf-8").splitlines()
-    forward = "block.forward(number if block is blocks[1] else 0)"
+    forward = "block.forward(number if isinstance(block, Layer) else 0)"
     at = ("train()", forward, "self.block(number)", "wait(number)", "time.sleep(1000)")
     for found in (running, killed):
         lines = [line for call, line in zip(found["main"].calls, found["main"].lines, strict=True) if file in call]

@@ -40,11 +40,13 @@ optimizers_decide(void)
         {".ab.ab.ab.ab.a.a.a", "aabbaa", 1}, /* the last one is gone */
         {".a.a.a.b.b.b", "aaabbb", 0},       /* one after the other */
         {".a.b.a.a.b.a.a.b.a", "aaaaaa", 4}, /* which are one step? */
+        {".a.b.c.d", "a", 3},                /* one step, or four? */
+        {".a.b.c.d.a.b.c.d", "aa", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
         SAME(played(&rounds, cases[i].calls), cases[i].ends);
-        EQUAL(rounds.unclear, cases[i].unclear);
+        EQUAL(fd_rounds_unclear(&rounds), cases[i].unclear);
     }
 }
 

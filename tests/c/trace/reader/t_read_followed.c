@@ -77,4 +77,20 @@ no_path(void)
     EQUAL(trace->ranks.list[0].open.count, 0);
 }
 
-RUN(ABSORBS(paths_of_calls), ABSORBS(classes_decide), ABSORBS(no_path))
+static void
+an_unknown_class(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    call_for(&f, fixture_function(&f, "outer", 0), 5, 0);
+    make_paths(&f);
+    fixture_leave(f.main);
+    follow(&f, 5, 0);
+    follow(&f, 7, FD_ENTRY_ANY_CLASS);
+    OK(fixture_reload(&f, &trace));
+    EQUAL(trace->ranks.list[0].open.count, 1);
+    EQUAL(trace->ranks.list[0].open.list[0].context,
+          fixture_find(trace, "outer"));
+}
+
+RUN(ABSORBS(paths_of_calls), ABSORBS(an_unknown_class),
+    ABSORBS(classes_decide), ABSORBS(no_path))
