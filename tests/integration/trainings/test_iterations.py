@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from torch import nn
 import fastdispatch
 from tests import traces
 from tests.integration.calls.test_calls import SOURCES
+from tests.oracle.counting import CallCounter
 
 pytestmark = pytest.mark.torch
 
@@ -108,10 +110,18 @@ def epochs(one: Part, other: Part) -> None:
             other.train()
 
 
-def in_backward(one: Part, other: Part) -> None:
+def step_in_backward(one: Part, other: Part) -> None:
     optimizers = {p: torch.optim.SGD([p], lr=0.1) for part in (one, other) for p in part.net.parameters()}
+
+    def update(parameter: torch.Tensor) -> None:
+        optimizers[parameter].step()
+
     for parameter in optimizers:
-        parameter.register_post_accumulate_grad_hook(lambda p: optimizers[p].step())
+        parameter.register_post_accumulate_grad_hook(update)
+
+
+def in_backward(one: Part, other: Part) -> None:
+    step_in_backward(one, other)
     for _ in range(N):
         (loss_of(one.net) + loss_of(other.net)).backward()
 
@@ -234,6 +244,60 @@ def test_a_step_is_an_iteration(
     assert window is not None and window.ended == N
     assert traces.calls(trace)["loss_of"] == losses * window.steps
     assert (rank["meta"]["optimizers"], rank["counters"]["steps_unclear"]) == (optimizers, 0)
+
+
+def one_of(program: Callable[[Part, Part], None]) -> Callable[[Part, Part], Callable[[], object]]:
+    """Return a function that makes an iteration of a program of one iteration."""
+
+    def make(one: Part, other: Part) -> Callable[[], object]:
+        def iteration() -> None:
+            program(one, other)
+
+        return iteration
+
+    return make
+
+
+def of_hooks(one: Part, other: Part) -> Callable[[], object]:
+    def iteration() -> None:
+        (loss_of(one.net) + loss_of(other.net)).backward()
+
+    step_in_backward(one, other)
+    return iteration
+
+
+ITERATIONS = {
+    "two optimizers": one_of(two_optimizers),
+    "five to one": one_of(five_to_one),
+    "accumulation": one_of(accumulation),
+    "in backward": of_hooks,
+    "closures": lambda one, other: lbfgs(one),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", ITERATIONS)
+def test_counts_are_those_of_the_recorded_steps(
+    tmp_path: Path, name: str, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compared with a slow recorder. The first iteration is that of imports."""
+    monkeypatch.setitem(globals(), "N", 1)
+    steps = 80
+    train, expected = ITERATIONS[name](Part(), Part()), Counter[str]()
+    train()
+    with fastdispatch.CallGraph(tmp_path, calls=source):
+        for _ in range(steps):
+            train()
+    trace = fastdispatch.load(tmp_path)
+    (rank,) = trace.ranks
+    numbers = rank["latest_steps"]["number"]
+    assert rank["steps"] == len(numbers) < rank["run_steps"] == steps
+    for number in range(steps):
+        counter = CallCounter()
+        counter.run(train)
+        expected += counter.calls if number in numbers else Counter()
+    found = traces.calls(trace, "key")
+    assert len(expected) > 10 and {key: found[key] for key in expected} == expected
 
 
 @pytest.mark.parametrize("source", SOURCES)
