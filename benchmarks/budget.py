@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from statistics import median
 
 import torch
 
@@ -27,9 +28,10 @@ def _time_of(train: Train) -> int:
     return time.process_time_ns() - begin
 
 
-def ratios(train: Train, rounds: int) -> tuple[list[float], list[float]]:
-    """Return ratios to the mean of the untraced runs before and after: measured, and stated by the recording."""
-    over, stated = [], []
+def ratios(train: Train, rounds: int) -> tuple[list[float], list[float], list[float]]:
+    """Return ratios to the mean of the untraced runs before and after: measured, and stated by the recording with its
+    error."""
+    over, stated, errors = [], [], []
     train()
     before = _time_of(train)
     for _ in range(rounds):
@@ -38,14 +40,16 @@ def ratios(train: Train, rounds: int) -> tuple[list[float], list[float]]:
             with fastdispatch.CallGraph(folder):
                 train()
             recorded = time.process_time_ns() - begin
-            stated.append(1 + (recording_cost(fastdispatch.load(folder).ranks).share or 0))
+            cost = recording_cost(fastdispatch.load(folder).ranks)
+            stated.append(1 + (cost.share or 0))
+            errors.append(cost.error or 0)
         after = _time_of(train)
         over.append(2 * recorded / (before + after))
         before = after
-    return over, stated
+    return over, stated, errors
 
 
-def _of_ranks(name: str, rounds: int) -> tuple[list[float], list[float]]:
+def _of_ranks(name: str, rounds: int) -> tuple[list[float], list[float], list[float]]:
     """Run a loop on as many ranks as its name says; return the ratios of rank 0."""
     world = 2 if "two ranks" in name else 1
     settings = {"WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29571"}
@@ -57,20 +61,20 @@ def _of_ranks(name: str, rounds: int) -> tuple[list[float], list[float]]:
     printed = [rank.communicate()[0] for rank in ranks]
     if any(rank.returncode for rank in ranks):
         raise RuntimeError(f"exit status {ranks[0].returncode}")
-    over, stated = json.loads(printed[0].splitlines()[-1])
-    return over, stated
+    over, stated, errors = json.loads(printed[0].splitlines()[-1])
+    return over, stated, errors
 
 
 def measure(effort: Effort) -> Result:
     result = Result()
     for name in LOOPS:
         try:
-            over, stated = _of_ranks(name, effort.rounds)
+            over, stated, errors = _of_ranks(name, effort.rounds)
         except RuntimeError as error:
             result.skip(name, str(error))
             continue
         result.add(f"{name}: default / untraced", over, "x", _MOST)
-        result.add("the same, as the recording states it", stated, "x")
+        result.add("the same, as the recording states it", stated, "x", None, f"± {median(errors):.3f}")
     return result
 
 

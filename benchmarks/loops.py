@@ -12,14 +12,14 @@ from benchmarks import training
 
 Train = Callable[[], object]
 
-_SHORT, _STEPS = 600, 400
+_STEPS = 600
 
 
 def short_steps() -> Train:
     _, step = training.model_and_step(batch=1, context=16, width=32, heads=2)
 
     def train() -> None:
-        for _ in range(_SHORT):
+        for _ in range(_STEPS):
             step()
 
     return train
@@ -106,7 +106,7 @@ def deepspeed() -> Train:
 
 
 LOOPS: dict[str, Callable[[], Train]] = {
-    f"{_SHORT} short steps": short_steps,
+    f"{_STEPS} short steps": short_steps,
     f"DDP on two ranks, {_STEPS} steps": ddp,
     f"Hugging Face Trainer, {_STEPS} steps": trainer,
     f"Lightning, {_STEPS} steps": lightning,

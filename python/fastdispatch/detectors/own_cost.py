@@ -20,6 +20,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         yield NotDecided(ID, cost.reason)
     elif cost.share is not None and cost.steps < limits.OWN_STEPS:
         yield NotDecided(ID, f"fewer than {limits.OWN_STEPS} steps: the first ones are always recorded")
+    elif (cost.share or 0) >= limits.OWN_SHARE > (cost.share or 0) - (cost.error or 0):
+        yield NotDecided(ID, cost.text)
     elif (cost.share or 0) >= limits.OWN_SHARE:
         yield steps.finding(
             ID,

@@ -115,16 +115,20 @@ def test_clean_twin_has_no_finding(name: str, folder: Path) -> None:
     assert program(name)["FINDING"] not in undecided(found)
 
 
-@pytest.mark.parametrize(("cost", "ids"), [(10**6, ["own-cost"]), (10**5, [])])
-def test_the_cost_of_recorded_steps(cost: int, ids: list[str], folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cost", "error", "ids"), [(10**6, 10**5, ["own-cost"]), (10**6, 6 * 10**5, []), (10**5, 10**4, [])]
+)
+def test_the_cost_of_recording(cost: int, error: int, ids: list[str], folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     fastdispatch.load(record(NAMES[0], "clean", folder)).dump(path)
     dump = json.loads(path.read_text())
-    times = {"step": 10**7, "step_low": 10**7, "step_high": 10**7, "cost": cost, "cost_error": cost // 10}
+    times = {"step": 10**7, "step_low": 10**7, "step_high": 10**7, "cost": cost, "cost_error": error}
     run = {"budget": 0.5, "steps": 10**5, "recorded": 4000, "time": 10**11, "samples": 40}
     dump["ranks"][0]["meta"]["steps_of_run"] = run | times
     path.write_text(json.dumps(dump))
-    assert [each.id for each in fastdispatch.findings(path)] == ids
+    found = fastdispatch.findings(path)
+    assert [each.id for each in found] == ids
+    assert ("own-cost" in undecided(found)) == (error > 5 * 10**5)
 
 
 def test_a_cast_is_not_the_line_that_reads_a_value(folder: Path) -> None:
