@@ -29,7 +29,7 @@ BUDGET: dict[str, int] = {
     "csrc/streams": 700,
     "csrc/trace": 9200,
     "docs": 800,
-    "pages": 52,
+    "pages": 50,
     "python": 100,
     "python/fastdispatch": 1100,
     "python/fastdispatch/cli": 4750,
