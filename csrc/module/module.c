@@ -18,6 +18,7 @@
 #include "module/pipeline/engine_binding.h"
 #include "module/pipeline/optimize_binding.h"
 #include "module/pipeline/pipeline_jobs_binding.h"
+#include "module/pipeline/replay_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/state.h"
 
@@ -188,6 +189,12 @@ static PyMethodDef functions[] = {
         "pipeline_jobs($module, trace, known, *, strict=False)\n--\n\n"
         "The recorded jobs of a pipeline on one clock."),
     FD_KEYWORD_METHOD(
+        "replay", fd_replay_py,
+        "replay($module, schedule, rows, first, times, *, globals,\n"
+        "       micro_batches, waiting, posted=None, blocking=False,\n"
+        "       jobs=False)\n--\n\n"
+        "Simulate a plan with given times."),
+    FD_KEYWORD_METHOD(
         "timeline_merge", fd_timeline_merge_py,
         "timeline_merge($module, inputs, output, *, align='wall',\n"
         "               ranks=None, sorted=False, steps=None,\n"
@@ -240,15 +247,11 @@ add_types(PyObject *module)
     const struct {
         PyType_Spec *spec;
         PyTypeObject **keep;
-    } types[] = {{&fd_session_spec, NULL},
-                 {&fd_trace_spec, &state->trace},
-                 {&fd_dispatch_spec, NULL},
-                 {&fd_label_spec, NULL},
-                 {&fd_job_spec, NULL},
-                 {&fd_clock_server_spec, NULL},
-                 {&fd_clock_client_spec, NULL},
-                 {&fd_plan_spec, NULL},
-                 {&fd_folder_spec, &state->folder}};
+    } types[] = {
+        {&fd_session_spec, NULL},      {&fd_trace_spec, &state->trace},
+        {&fd_dispatch_spec, NULL},     {&fd_label_spec, NULL},
+        {&fd_job_spec, NULL},          {&fd_clock_server_spec, NULL},
+        {&fd_clock_client_spec, NULL}, {&fd_folder_spec, &state->folder}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(
             module, types[i].spec, NULL);

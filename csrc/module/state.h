@@ -31,7 +31,6 @@ extern PyType_Spec fd_label_spec;
 extern PyType_Spec fd_job_spec;
 extern PyType_Spec fd_clock_server_spec;
 extern PyType_Spec fd_clock_client_spec;
-extern PyType_Spec fd_plan_spec;
 extern PyType_Spec fd_folder_spec;
 
 /* Initialize the specification of a type, which cannot be changed. */

@@ -25,10 +25,38 @@ typedef struct plan_run {
     stage_clock *clocks; /* per stage */
 } plan_run;
 
+static bool
+job_fits(const fd_plan *plan, const fd_plan_job *job)
+{
+    if (job->kind < 0 || job->kind >= FD_JOB_KINDS) {
+        return false;
+    }
+    int32_t least = fd_job_is_transfer((fd_job_kind)job->kind) ? 0 : -1;
+    int32_t globals = (int32_t)plan->globals;
+    return job->micro_batch >= least
+        && job->micro_batch < (int64_t)plan->micro_batches && job->stage >= 0
+        && job->stage < globals && job->peer >= least && job->peer < globals;
+}
+
+bool
+fd_plan_fits(const fd_plan *plan)
+{
+    bool fits = plan->stages > 0 && plan->globals <= INT16_MAX
+             && plan->waiting <= FD_WAIT_NEVER && plan->first[0] == 0
+             && plan->first[plan->stages] == plan->count;
+    for (uint32_t i = 0; i < plan->stages && fits; i++) {
+        fits = plan->first[i] <= plan->first[i + 1];
+    }
+    for (uint32_t i = 0; i < plan->count && fits; i++) {
+        fits = job_fits(plan, &plan->jobs[i]);
+    }
+    return fits;
+}
+
 static fd_job_kind
 kind_of(const plan_run *p, uint32_t job)
 {
-    return (fd_job_kind)p->plan->jobs.list[job].kind;
+    return (fd_job_kind)p->plan->jobs[job].kind;
 }
 
 static bool
@@ -167,13 +195,13 @@ static fd_status
 find_makers(plan_run *p)
 {
     const fd_plan *plan = p->plan;
-    size_t one = (size_t)fd_plan_globals(plan) * plan->micro_batches;
+    size_t one = (size_t)plan->globals * plan->micro_batches;
     uint32_t *made = fd_calloc(2 * one, sizeof *made);
     if (made == NULL) {
         return FD_ENOMEM;
     }
-    for (uint32_t i = 0; i < plan->jobs.count; i++) {
-        const fd_plan_job *job = &plan->jobs.list[i];
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const fd_plan_job *job = &plan->jobs[i];
         if (job->micro_batch < 0) {
             continue;
         }
@@ -204,10 +232,10 @@ check_times(const plan_run *p, fd_error *error)
         return fd_fail(error, FD_EINVAL,
                        "%s: its engines have no blocking transfers; simulate"
                        " it with overlapped transfers",
-                       fd_schedule_name(plan->schedule));
+                       plan->schedule);
     }
     int64_t left = INT64_C(1) << 62;
-    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+    for (uint32_t i = 0; i < plan->count; i++) {
         if (times[i] < 0 || times[i] > left) {
             return fd_fail(error, FD_EINVAL,
                            times[i] < 0 ? "a time is negative"
@@ -226,13 +254,13 @@ report_deadlock(const plan_run *p, fd_error *error)
     while (p->clocks[stage].next == p->plan->first[stage + 1]) {
         stage++;
     }
-    const fd_plan_job *job = &p->plan->jobs.list[p->clocks[stage].next];
+    const fd_plan_job *job = &p->plan->jobs[p->clocks[stage].next];
     return fd_fail(error, FD_EINVAL,
                    "%s with %s transfers: deadlock, stage %u waits in %s"
                    " of micro-batch %d",
-                   fd_schedule_name(p->plan->schedule),
-                   p->blocking ? "blocking" : "overlapped", (unsigned)stage,
-                   fd_job_kind_name((fd_job_kind)job->kind), job->micro_batch);
+                   p->plan->schedule, p->blocking ? "blocking" : "overlapped",
+                   (unsigned)stage, fd_job_kind_name((fd_job_kind)job->kind),
+                   job->micro_batch);
 }
 
 /* Simulate all stages in turn, as long as one of them advances. */
@@ -241,7 +269,7 @@ simulate_plan(const plan_run *p, fd_error *error)
 {
     const fd_plan *plan = p->plan;
     bool advanced = true;
-    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+    for (uint32_t i = 0; i < plan->count; i++) {
         p->replay->end[i] = UNKNOWN;
         p->arrivals[i] = UNKNOWN;
     }
@@ -259,7 +287,7 @@ simulate_plan(const plan_run *p, fd_error *error)
             return report_deadlock(p, error);
         }
     }
-    for (uint32_t i = 0; i < plan->jobs.count; i++) {
+    for (uint32_t i = 0; i < plan->count; i++) {
         if (p->replay->end[i] == UNKNOWN) { /* a posted send */
             p->replay->end[i] = transfer_end(p, i);
         }
@@ -279,7 +307,7 @@ sum_stages(fd_replay *replay, const fd_plan *plan)
                 replay->last = j;
                 replay->makespan = replay->end[j];
             }
-            if (fd_job_is_compute((fd_job_kind)plan->jobs.list[j].kind)) {
+            if (fd_job_is_compute((fd_job_kind)plan->jobs[j].kind)) {
                 stage->first = some ? stage->first : replay->begin[j];
                 stage->busy += replay->end[j] - replay->begin[j];
                 stage->last = replay->end[j];
@@ -292,7 +320,7 @@ sum_stages(fd_replay *replay, const fd_plan *plan)
 static fd_status
 allocate_replay(plan_run *p)
 {
-    size_t count = p->plan->jobs.count;
+    size_t count = p->plan->count;
     fd_replay *replay = p->replay;
     replay->begin = fd_calloc(count, sizeof *replay->begin);
     replay->end = fd_calloc(count, sizeof *replay->end);
@@ -383,7 +411,7 @@ slot_of(const fd_plan *plan, const fd_plan_job *job)
 {
     bool gradient = job->kind == FD_JOB_SG || job->kind == FD_JOB_RG;
     size_t lower = (size_t)(job->stage < job->peer ? job->stage : job->peer);
-    size_t slot = gradient ? fd_plan_globals(plan) + lower : lower;
+    size_t slot = gradient ? plan->globals + lower : lower;
     return slot * plan->micro_batches + (size_t)job->micro_batch;
 }
 
@@ -399,8 +427,8 @@ static fd_status
 pair_ends(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
           fd_error *error)
 {
-    for (uint32_t i = 0; i < plan->jobs.count; i++) {
-        const fd_plan_job *job = &plan->jobs.list[i];
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const fd_plan_job *job = &plan->jobs[i];
         others[i] = none;
         if (!fd_job_is_transfer((fd_job_kind)job->kind)) {
             continue;
@@ -410,7 +438,7 @@ pair_ends(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
             *end = i + 1;
             continue;
         }
-        const fd_plan_job *other = &plan->jobs.list[*end - 1];
+        const fd_plan_job *other = &plan->jobs[*end - 1];
         if (others[*end - 1] != none || other->kind == job->kind) {
             return fail_alone(job, "its like", error);
         }
@@ -424,7 +452,7 @@ fd_status
 fd_pairs_find(uint32_t *others, uint32_t none, const fd_plan *plan,
               fd_error *error)
 {
-    size_t slots = 2 * (size_t)fd_plan_globals(plan) * plan->micro_batches;
+    size_t slots = 2 * (size_t)plan->globals * plan->micro_batches;
     uint32_t *ends = fd_calloc(slots, sizeof *ends);
     if (ends == NULL) {
         return FD_ENOMEM;
@@ -432,8 +460,8 @@ fd_pairs_find(uint32_t *others, uint32_t none, const fd_plan *plan,
     fd_status status = pair_ends(others, none, plan, ends, error);
     for (size_t i = 0; i < slots && status == FD_OK; i++) {
         if (ends[i] != 0 && others[ends[i] - 1] == none) {
-            status = fail_alone(&plan->jobs.list[ends[i] - 1], "no other end",
-                                error);
+            status =
+                fail_alone(&plan->jobs[ends[i] - 1], "no other end", error);
         }
     }
     fd_free(ends);

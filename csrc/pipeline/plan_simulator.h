@@ -12,9 +12,45 @@
 #ifndef FD_PLAN_SIMULATOR_H
 #define FD_PLAN_SIMULATOR_H
 
-#include "pipeline/schedules/schedule_plan.h"
+#include "base/vector.h"
+#include "recording/job_kinds.h"
 
 #define FD_NO_JOB UINT32_MAX
+
+/* How the engines of a schedule wait for blocking transfers. */
+typedef enum fd_waiting {
+    FD_WAIT_EACH,     /* for one at a time: DeepSpeed */
+    FD_WAIT_TOGETHER, /* for all between two computations together */
+    FD_WAIT_NEVER     /* transfers are asynchronous, or absent */
+} fd_waiting;
+
+/* A row of the table that python/fastdispatch/read/schedule_jobs.py makes. */
+typedef struct fd_plan_job {
+    int32_t kind;        /* fd_job_kind */
+    int32_t step;        /* number within its stage, from 0 */
+    int32_t micro_batch; /* -1: no micro-batch */
+    int32_t buffer;      /* -1: the engine has no buffer numbers */
+    int32_t stage;       /* global */
+    int32_t peer;        /* global stage at the other end; -1: no transfer */
+} fd_plan_job;
+
+/* The jobs of each stage of a pipeline schedule in order.
+ *
+ *     jobs   [ stage 0: step 0, step 1, ... ][ stage 1 ] ... [ stage S-1 ]
+ *     first    ^                              ^              ^         S+1 */
+typedef struct fd_plan {
+    const char *schedule; /* name, for messages */
+    uint32_t stages;
+    uint32_t globals; /* number of global stages: stages with chunks */
+    uint32_t micro_batches;
+    fd_waiting waiting;
+    const uint32_t *first;   /* stages + 1 indices in `jobs` */
+    const fd_plan_job *jobs; /* borrowed, like `first` */
+    uint32_t count;
+} fd_plan;
+
+/* Check that all numbers of the plan are in range. */
+bool fd_plan_fits(const fd_plan *plan);
 
 typedef struct fd_replay_stage {
     int64_t busy;  /* time in F, B, I and W */
@@ -31,7 +67,7 @@ typedef struct fd_replay {
     uint32_t last;           /* the job that ends last */
 } fd_replay;
 
-/* Simulate the plan. `times` has one entry per job, not negative. FD_EINVAL: a
+/* Simulate a plan that fits. `times` has one entry per job, not negative. FD_EINVAL: a
  * schedule without blocking transfers, a transfer with one end, a deadlock, or
  * times with a sum above 2^62. Clear the replay also after a failure. */
 fd_status fd_replay_run(fd_replay *replay, const fd_plan *plan,

@@ -23,6 +23,9 @@ typedef enum fd_job_kind {
 
 const char *fd_job_kind_name(fd_job_kind kind);
 
+/* Return the kind of this name, or FD_JOB_KINDS. */
+fd_job_kind fd_job_kind_named(const char *name);
+
 static inline bool
 fd_job_is_compute(fd_job_kind kind)
 {

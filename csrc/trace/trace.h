@@ -263,7 +263,6 @@ typedef struct fd_trace_job {
                             * GPU interval; */
     uint64_t gpu_duration; /* both 0 without a GPU interval */
     bool open;             /* had not ended; its duration is its age */
-    uint32_t ordinal;      /* see fd_job; 0 in dumps */
 } fd_trace_job;
 
 enum { FD_SCHEDULE_NAME = 64 };
@@ -339,7 +338,7 @@ typedef struct fd_trace_rank {
     FD_VECTOR(fd_trace_gpu_event) gpu_events; /* if requested */
     FD_VECTOR(fd_trace_job) jobs;             /* sorted by start */
     FD_VECTOR(fd_trace_iteration)
-    /* sorted by job; see pipeline/iteration_plans.h */
+    /* sorted by job; see python/fastdispatch/read/plan_differences.py */
     iterations;
     FD_VECTOR(fd_trace_flow) flows; /* of the timeline */
     uint64_t flows_lost; /* flows with a call that is not in the timeline */

@@ -102,6 +102,31 @@ def optimize(
     that is done. ``ArgumentError`` for inconsistent lengths, :class:`Error` if no plan exists.
     """
 
+def replay(
+    schedule: str,
+    rows: Buffer,
+    first: Buffer,
+    times: Buffer,
+    *,
+    globals: int,
+    micro_batches: int,
+    waiting: int,
+    posted: Buffer | None = None,
+    blocking: bool = False,
+    jobs: bool = False,
+) -> dict[str, Any]:
+    """Simulate a plan (csrc/pipeline/plan_simulator.h).
+
+    ``rows``: six 32-bit integers per job: kind (number), step, micro-batch, buffer, global stage, peer; -1: no such
+    number. ``first``: 32-bit integers, the first job of each stage, and the number of jobs. ``times``: 64-bit integers,
+    one per job; ``posted``: bytes, one per job, whether a send does not wait; then other transfers are blocking.
+    ``globals``: number of global stages. ``waiting``: 0 for one blocking transfer at a time, 1 for all between two
+    computations together, 2 never.
+
+    Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``jobs`` begin and end
+    (per job). ``ArgumentError`` for other lengths and numbers, :class:`Error` if the plan cannot be simulated.
+    """
+
 def pipeline_jobs(trace: Trace, known: list[tuple[int, int, int]], *, strict: bool = False) -> dict[str, Any]:
     """Return the recorded jobs of a pipeline on one clock (csrc/module/pipeline/pipeline_jobs_binding.c).
 
@@ -464,6 +489,15 @@ class Trace:
         bytes, flags (``FD_JOB_*``, see docs/formats/recording.md), start, duration, open, device (-1: none), gpu_start,
         gpu_duration (0: none) of one rank. ``ArgumentError`` for -1."""
 
+    def unsettled(self) -> list[tuple[int, str | None, dict[str, list[Any]]]]:
+        """Return the index of each rank with facts or iterations of a pipeline, the JSON of its fact ``pipeline``, and
+        the iterations whose jobs were not compared with a plan: job (row), flags (docs/formats/recording.md),
+        micro_batches, stages, processes, position (-1: unknown), schedule."""
+
+    def settle(self, ranks: list[tuple[int, list[int], dict[str, str]]], /) -> None:
+        """Store the results of the comparison of iterations: for an index of a rank the rows of its jobs that get flag
+        128, and new texts in its fact ``pipeline``. These ranks have no iterations afterwards."""
+
     def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
         """Return the ``most`` longest calls of the timeline of one rank. ``ArgumentError`` for rank -1.
 
@@ -515,39 +549,6 @@ class Trace:
 
         ``align`` and ``strict``: alignment of clocks of several ranks, as in :func:`timeline_merge`. ``ArgumentError``
         for an invalid option, :class:`Error` if a required timeline is missing."""
-
-@final
-class Plan:
-    """The plan of a pipeline schedule (csrc/module/pipeline/plan_type.c).
-
-    ``chunks`` and ``group`` 0: defaults of the schedule. ``ArgumentError`` for an unknown schedule, :class:`Error` with
-    one line for an impossible plan.
-    """
-
-    def __new__(cls, schedule: str, stages: int, micro_batches: int, chunks: int = 0, group: int = 0) -> Self: ...
-    def numbers(self) -> dict[str, Any]:
-        """Return schedule, stages, micro_batches, chunks, group, steps, waits (engines can block in transfers), first
-        (the first job of each stage, and the number of jobs), and lists per stage: buffers, in_flight."""
-
-    def table(self, stage: SupportsIndex, /) -> str:
-        """Return a stage as one line. ``RangeError`` for a missing stage, here and below."""
-
-    def jobs(self) -> dict[str, memoryview]:
-        """stage (global), step, mb, buffer, peer, -1 without one; kind: its number."""
-
-    def train_step(self, stage: int, step: int, /) -> tuple[int, bool]:
-        """Return the micro-batch (out of range if nothing is computed) and whether it is a forward, as in DeepSpeed's
-        TrainSchedule."""
-
-    def replay(
-        self, times: Buffer, *, posted: Buffer | None = None, blocking: bool = False, jobs: bool = False
-    ) -> dict[str, Any]:
-        """Simulate the plan. ``times``: 64-bit integers, one per job; ``posted``: bytes, one per job, whether a send
-        does not wait; then other transfers are blocking.
-
-        Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``jobs`` begin and
-        end (per job). ``ArgumentError`` for other lengths, :class:`Error` if the plan cannot be simulated.
-        """
 
 @disjoint_base
 class DispatchMode:

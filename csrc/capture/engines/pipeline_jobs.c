@@ -9,17 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-fd_job_kind
-fd_job_kind_named(const char *name)
-{
-    int kind = 0;
-    while (kind < FD_JOB_KINDS
-           && strcmp(fd_job_kind_name((fd_job_kind)kind), name) != 0) {
-        kind++;
-    }
-    return (fd_job_kind)kind;
-}
-
 static uint32_t
 plus_one(int64_t number)
 {

@@ -21,10 +21,6 @@ typedef struct fd_found_job {
     uint32_t flags;
 } fd_found_job;
 
-/* Return the kind with this name, or FD_JOB_KINDS if plans have no such
- * kind. */
-fd_job_kind fd_job_kind_named(const char *name);
-
 /* Restart the counts of jobs from 0. */
 void fd_pipeline_recount(fd_engine_pipeline *pipeline);
 

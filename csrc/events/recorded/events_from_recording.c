@@ -1,7 +1,6 @@
 #include "events/recorded/events_from_recording.h"
 
 #include "events/recorded/trace_events.h"
-#include "pipeline/iteration_plans.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 
@@ -41,7 +40,6 @@ load_trace(recording *r, bool timeline, fd_error *error)
     r->trace = NULL;
     r->whole = timeline;
     fd_status status = fd_reader_read(&r->trace, r->path, timeline, error);
-    fd_then(status, fd_iterations_compare(r->trace));
     if (status == FD_OK) {
         r->events = fd_trace_events_open(r->trace, &options, false, &status);
     }

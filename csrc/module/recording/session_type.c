@@ -11,7 +11,6 @@
 #include "module/recording/operands_binding.h"
 #include "module/recording/session_options.h"
 #include "module/trace/trace_type.h"
-#include "pipeline/iteration_plans.h"
 #include "recording/recording.h"
 #include "trace/reader/recording_reader.h"
 
@@ -381,7 +380,6 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
     fd_error error = {""};
     fd_status status = fd_reader_read_memory(
         &trace, file->base, file->capacity, timeline != 0, &error);
-    fd_then(status, fd_iterations_compare(trace));
     if (status != FD_OK) {
         fd_trace_free(trace);
         return fd_raise(fd_module_of(self), status, &error);

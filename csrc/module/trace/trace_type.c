@@ -3,7 +3,6 @@
 #include "module/trace/trace_type.h"
 
 #include "module/errors.h"
-#include "pipeline/iteration_plans.h"
 #include "profile/totals.h"
 #include "trace/anonymize.h"
 #include "trace/dump/dump_writer.h"
@@ -68,7 +67,6 @@ open_paths(PyObject *list, fd_trace_part part, const fd_steps_wanted *steps,
     Py_BEGIN_ALLOW_THREADS
         status =
             fd_source_open(trace, paths, (size_t)count, part, steps, error);
-        fd_then(status, fd_iterations_compare(*trace));
     Py_END_ALLOW_THREADS
     if (status != FD_OK) {
         fd_trace_free(*trace);
@@ -281,6 +279,12 @@ static PyMethodDef methods[] = {
     {"jobs", fd_trace_jobs, METH_VARARGS,
      PyDoc_STR("jobs($self, rank, /)\n--\n\n"
                "Columns, one row per job of one rank.")},
+    {"unsettled", fd_trace_unsettled, METH_NOARGS,
+     PyDoc_STR("unsettled($self, /)\n--\n\n"
+               "The iterations of pipelines that were not compared.")},
+    {"settle", fd_trace_settle, METH_O,
+     PyDoc_STR("settle($self, ranks, /)\n--\n\n"
+               "Store the results of the comparison.")},
     {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
      PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
                "The timeline of one rank, its longest calls.")},

@@ -24,6 +24,8 @@ PyObject *fd_trace_totals(PyObject *self, PyObject *args);
 PyObject *fd_trace_ranks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_figures(PyObject *self, PyObject *args);
 PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
+PyObject *fd_trace_unsettled(PyObject *self, PyObject *unused);
+PyObject *fd_trace_settle(PyObject *self, PyObject *ranks);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_groups(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);

@@ -10,7 +10,8 @@
 #ifndef FD_PIPELINE_STATS_H
 #define FD_PIPELINE_STATS_H
 
-#include "pipeline/schedules/schedule_plan.h"
+#include "base/vector.h"
+#include "recording/job_kinds.h"
 
 /* Kinds in addition to those of fd_job_kind. */
 enum {

@@ -1,6 +1,9 @@
 #include "trace/reader/recording_reading.h"
 
+#include "recording/job_kinds.h"
+
 #include <stdio.h>
+#include <string.h>
 
 typedef FD_VECTOR(const fd_job *) job_list;
 
@@ -53,6 +56,96 @@ add_iteration(fd_reading *r, const fd_job *job)
     return fd_vector_push(&r->rank->iterations, made);
 }
 
+/* Interleaved 1F1B of a process, for jobs that Megatron does not number. */
+typedef struct interleaving {
+    uint32_t processes;
+    uint32_t position; /* of this process */
+    uint32_t chunks;
+    uint32_t micro_batches;
+    uint32_t group; /* consecutive micro-batches on a chunk */
+} interleaving;
+
+/* Return whether an iteration is interleaved, with the default groups. */
+static bool
+find_interleaving(interleaving *found, const fd_trace_iteration *it)
+{
+    bool named = strcmp(it->schedule, "ScheduleInterleaved1F1B") == 0
+              || strcmp(it->schedule,
+                        "forward_backward_pipelining_with_interleaving")
+                     == 0;
+    if (!named || it->processes < 2 || it->micro_batches < 2
+        || it->stages < it->processes || it->position == 0
+        || it->position >= it->processes) {
+        return false;
+    }
+    uint32_t processes = it->processes - 1;
+    uint32_t count = it->micro_batches - 1;
+    uint32_t rounds = count < processes ? 1 : count / processes;
+    *found = (interleaving){.processes = processes,
+                            .position = it->position - 1,
+                            .chunks = (it->stages - 1) / processes,
+                            .micro_batches = count,
+                            .group = count / rounds};
+    return found->chunks > 1 && count % rounds == 0
+        && (uint64_t)found->chunks * processes <= INT16_MAX
+        && 7 * ((uint64_t)found->chunks * processes * count) <= 1u << 24;
+}
+
+/* Set micro-batch, stage and chunk of the k-th job of its kind from the order
+ * of the schedule: each group of micro-batches passes all chunks, backward
+ * passes in descending order. The first stage of the model receives no
+ * activation and sends no gradient, the last one vice versa: the process that
+ * has it has no such jobs for one of its chunks. */
+static void
+number_interleaved(fd_trace_job *job, fd_job_kind kind, uint32_t k,
+                   const interleaving *in)
+{
+    bool back = kind == FD_JOB_B || kind == FD_JOB_SG || kind == FD_JOB_RG;
+    bool first = in->position == 0;
+    bool last = in->position == in->processes - 1;
+    bool skips_first =
+        (kind == FD_JOB_RA && first) || (kind == FD_JOB_RG && last);
+    bool skips_last =
+        (kind == FD_JOB_SA && last) || (kind == FD_JOB_SG && first);
+    bool transfers = fd_job_is_transfer(kind);
+    bool planned = kind == FD_JOB_F || kind == FD_JOB_B
+                || (transfers && in->processes > 1);
+    uint32_t chunks = in->chunks - (skips_first || skips_last);
+    uint32_t count = planned ? chunks * in->micro_batches : 0;
+    if (k >= count) {
+        job->micro_batch = k + 1 - count;
+        return;
+    }
+    uint32_t base = k / (in->group * chunks) * in->group;
+    uint32_t left = in->micro_batches - base;
+    uint32_t size = left < in->group ? left : in->group;
+    uint32_t within = k - base * chunks;
+    uint32_t place = within / size + skips_first;
+    uint32_t chunk = back ? in->chunks - 1 - place : place;
+    int64_t before = (int64_t)job->stage - 1;
+    int64_t stage = (int64_t)chunk * in->processes + in->position;
+    if ((int64_t)job->peer - 1 == fd_job_peer(kind, before)) {
+        job->peer = (uint32_t)(fd_job_peer(kind, stage) + 1);
+    }
+    job->micro_batch = base + within % size + 1;
+    job->stage = (uint32_t)stage + 1;
+    job->chunk = job->chunk == 0 ? chunk + 1 : job->chunk;
+}
+
+/* Set the numbers of a job to which its engine gives no numbers. */
+static void
+number_job(const fd_reading *r, fd_trace_job *job, uint32_t ordinal)
+{
+    const fd_trace_rank *rank = r->rank;
+    interleaving in;
+    fd_job_kind kind = fd_job_kind_named(fd_trace_text(r->trace, job->kind));
+    if (ordinal != 0 && kind != FD_JOB_KINDS && rank->iterations.count > 0
+        && find_interleaving(
+            &in, &rank->iterations.list[rank->iterations.count - 1])) {
+        number_interleaved(job, kind, ordinal - 1, &in);
+    }
+}
+
 /* Read a job; skip it if its node or thread is damaged. */
 static fd_status
 read_job(fd_reading *r, const fd_job *job)
@@ -85,10 +178,12 @@ read_job(fd_reading *r, const fd_job *job)
         .start = start,
         .duration = end - start,
         .open = open,
-        .ordinal = job->ordinal,
     };
     fd_status status = fd_reading_text(r, node->name, 0, &made.kind);
-    fd_then(status, fd_vector_push(&r->rank->jobs, made));
+    if (status == FD_OK) {
+        number_job(r, &made, job->ordinal);
+        status = fd_vector_push(&r->rank->jobs, made);
+    }
     if (status == FD_OK && (job->iteration_flags & FD_ITERATION_KNOWN) != 0) {
         status = add_iteration(r, job);
     }

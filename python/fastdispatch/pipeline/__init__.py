@@ -12,10 +12,11 @@ from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_pa
 from fastdispatch.pipeline.optimize import optimize
 from fastdispatch.pipeline.optimum import Optimum
 from fastdispatch.pipeline.partition import partition
-from fastdispatch.pipeline.plan import SCHEDULES, Job, Plan, Replay, TrainStep, plan
+from fastdispatch.pipeline.plan import Job, Plan, Replay, TrainStep, plan
 from fastdispatch.pipeline.report import PipelineReport as Report
 from fastdispatch.pipeline.report import report
 from fastdispatch.pipeline.rules import rule
+from fastdispatch.read.schedule_jobs import SCHEDULES
 
 __all__ = [
     "SCHEDULES",

@@ -9,7 +9,7 @@ from fastdispatch._core import Error
 from fastdispatch.pipeline.critical_path import CriticalPath
 from fastdispatch.pipeline.idle_time import OPEN, PARTS, POSTED, IdleTime, Jobs, idle_time, in_flight
 from fastdispatch.pipeline.measured_schedule import MeasuredSchedule
-from fastdispatch.pipeline.plan import KINDS
+from fastdispatch.read.schedule_jobs import KINDS
 from fastdispatch.read.trace import Columns
 
 if TYPE_CHECKING:

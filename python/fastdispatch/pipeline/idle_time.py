@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fastdispatch.read.schedule_jobs import LM, OPT, RA, RD, RG, RT, SA, SG, B, F, I, W
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -36,7 +38,6 @@ PARTS = (
     "other",
 )
 BUSY, WARM_UP, STEADY, COOL_DOWN, TRANSFER, LAUNCH, LOAD, REDUCE, OPTIMIZER, UNMATCHED, OTHER = range(len(PARTS))
-LM, F, B, I, W, SA, RA, SG, RG, RT, RD, OPT = range(12)  # noqa: E741 (numbers of plan.KINDS)
 POSTED, FUSED, OPEN, FAILED = 1, 2, 4, 8
 _FAR = 1 << 62
 

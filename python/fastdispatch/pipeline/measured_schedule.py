@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from fastdispatch import _core
 from fastdispatch._core import Error
-from fastdispatch.pipeline.idle_time import RA, RG, SA, SG, B, F, I, IdleTime, W
-from fastdispatch.pipeline.plan import KINDS
+from fastdispatch.pipeline.idle_time import IdleTime
+from fastdispatch.pipeline.plan import PlanTable
 from fastdispatch.pipeline.sentences import Row
+from fastdispatch.read.schedule_jobs import KINDS, NEVER, RA, RG, SA, SG, B, F, I, Orders, W
 
 if TYPE_CHECKING:
     from fastdispatch.pipeline.idle_time import Bools, Ints
@@ -29,29 +29,22 @@ class _Plan:
     def __init__(self, schedule: str, stages: int, micro_batches: int, chunks: int) -> None:
         import numpy as np
 
-        self.core = _core.Plan(schedule, stages, micro_batches, chunks)
-        self.numbers = self.core.numbers()
-        self.chunks: int = self.numbers["chunks"]
-        self.globals: int = stages * self.chunks
-        self.first: list[int] = self.numbers["first"]
-        jobs = {name: np.asarray(view) for name, view in self.core.jobs().items()}
-        self.kind, self.stage, self.micro_batch = jobs["kind"], jobs["stage"].astype(np.int64), jobs["mb"]
+        self.orders = Orders(schedule, stages, micro_batches, chunks)
+        self.table = PlanTable(self.orders)
+        self.chunks, self.globals = self.orders.chunks, self.orders.globals
+        self.first = self.table.first
+        columns = np.frombuffer(self.table.jobs, np.int32).reshape(-1, 6).T
+        self.kind, self.micro_batch, self.stage = columns[[0, 2, 4]].astype(np.int64)
         self.computes = (self.kind >= F) & (self.kind <= W)
         self.sends = (self.kind == SA) | (self.kind == SG)
-
-    def holder(self, stage: int) -> int:
-        """Return the stage of the pipeline that has a global stage."""
-        stages: int = self.numbers["stages"]
-        place = stage % stages
-        return stages - 1 - place if self.numbers["schedule"] == "zb-v" and stage >= stages else place
 
     def simulate(self, times: Ints, posted: Bools | None) -> Theory:
         """Simulate with given times; without ``posted`` transfers are overlapped."""
         import numpy as np
 
         ticks = np.ascontiguousarray(times, np.int64)
-        found = self.core.replay(ticks.data, posted=None if posted is None else posted.data)
-        busy, total = sum(found["busy"]), found["makespan"] * self.numbers["stages"]
+        found = self.table.replay(ticks.data, posted=None if posted is None else posted.data)
+        busy, total = sum(found["busy"]), found["makespan"] * self.orders.stages
         idle = float(total - busy)
         return Theory(found["makespan"], idle / float(total) if total else 0.0, idle / float(busy) if busy else 0.0)
 
@@ -89,9 +82,9 @@ class MeasuredSchedule:
         found: Row = {"name": None, "difference": self.difference, "micro_batches": self.micro_batches}
         plan = self._plan
         if plan:
-            found |= {"name": plan.numbers["schedule"], "blocking": self._blocking, "transfers": self._transfers()}
+            found |= {"name": plan.orders.schedule, "blocking": self._blocking, "transfers": self._transfers()}
             found |= {name: asdict(theory) for name, theory in self._theories(plan).items()}
-            found |= {name: plan.numbers[name] for name in ("in_flight", "buffers")}
+            found |= {"in_flight": plan.table.in_flight, "buffers": plan.table.buffers}
         return found
 
     def changes(self) -> list[Row]:
@@ -295,20 +288,20 @@ class MeasuredSchedule:
         import numpy as np
 
         posted = None
-        if self._posted is not None and (plan.numbers["waits"] or not self._blocking):
+        if self._posted is not None and (plan.orders.waiting != NEVER or not self._blocking):
             posted = np.full(len(plan.kind), not self._blocking)
         return plan.simulate(prices[plan.kind, plan.stage], posted).makespan
 
     def _doubled(self, plan: _Plan) -> Iterator[Row]:
         """Yield the saving per micro-batch of a step with twice as many."""
-        double = _plan(plan.numbers["schedule"], self._jobs.stages, 2 * self.micro_batches, plan.chunks)
+        double = _plan(plan.orders.schedule, self._jobs.stages, 2 * self.micro_batches, plan.chunks)
         if double:
             saves = self._priced(plan, self._prices) - self._priced(double, self._prices) // 2
             yield _change("double_micro_batches", saves)
 
     def _schedules(self, plan: _Plan) -> Iterator[Row]:
         """Yield other schedules with the same work."""
-        own = plan.numbers["schedule"]
+        own = plan.orders.schedule
         now = self._priced(plan, self._prices_for(plan, plan))
         for name in _COMPARED:
             other = _plan(name, self._jobs.stages, self.micro_batches, 2 if name == "interleaved" else 0)
@@ -321,17 +314,17 @@ class MeasuredSchedule:
 
         of = np.zeros((len(KINDS), self._jobs.stages), np.int64)
         for stage in range(plan.globals):
-            of[_COMMON, plan.holder(stage)] += self._prices[_COMMON, stage]
+            of[_COMMON, plan.orders.holder(stage)] += self._prices[_COMMON, stage]
         for kind in (RA, RG):
             of[kind] = 0
             for stage in range(plan.globals):
-                holder = plan.holder(stage)
+                holder = plan.orders.holder(stage)
                 of[kind, holder] = max(of[kind, holder], self._prices[kind, stage])
         whole = of[I] + of[W] == 0
         of[I], of[W] = np.where(whole, of[B] // 2, of[I]), np.where(whole, of[B] - of[B] // 2, of[W])
         of[B] = np.where(of[B] == 0, of[I] + of[W], of[B])
         of[F : W + 1] //= other.chunks
-        return of[:, [other.holder(stage) for stage in range(other.globals)]]
+        return of[:, [other.orders.holder(stage) for stage in range(other.globals)]]
 
     def _moves(self, plan: _Plan, cuts: Sequence[int], base: int) -> Iterator[Row]:
         """Yield the moves of a layer at a border of stages to the neighbour, from stages with several."""

@@ -8,24 +8,11 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from fastdispatch import _core
-
-SCHEDULES = (
-    "deepspeed-train",
-    "deepspeed-inference",
-    "deepspeed-dp",
-    "gpipe",
-    "1f1b",
-    "interleaved",
-    "zb-h1",
-    "zb-v",
-)
-
-#: The kinds of jobs, by their numbers in C.
-KINDS = ("LM", "F", "B", "I", "W", "SA", "RA", "SG", "RG", "RT", "RD", "OPT")
+from fastdispatch.read.schedule_jobs import EACH, KINDS, SCHEDULES, F, Orders, W, buffers, in_flight, train_step
 
 SCHEMA = "fastdispatch-plan/1"
 
@@ -59,6 +46,46 @@ class TrainStep(NamedTuple):
     even_stage: bool
     mb: int  #: out of range if the step computes nothing
     forward: bool
+
+
+class PlanTable:
+    """The jobs of all stages of a plan, one stage after the other, in the form that the simulator reads."""
+
+    def __init__(self, orders: Orders) -> None:
+        self.orders = orders
+        #: Kind, step, micro-batch, buffer, global stage, peer of each job; -1: no such number.
+        self.jobs = array("i")
+        #: The first job of each stage, and the number of jobs.
+        self.first = array("I", [0])
+        #: Per stage.
+        self.in_flight: list[int] = []
+        self.buffers: list[int] = []
+        for place in range(orders.stages):
+            jobs = orders.jobs(place)
+            self.jobs.extend(chain.from_iterable(jobs))
+            self.first.append(len(self.jobs) // 6)
+            self.in_flight.append(in_flight(jobs))
+            self.buffers.append(buffers(orders, place, self.in_flight[-1]))
+
+    def column(self, place: int) -> array[int]:
+        """Return a column of all jobs."""
+        return self.jobs[place::6]
+
+    def replay(self, times: Any, *, posted: Any = None, blocking: bool = False, jobs: bool = False) -> dict[str, Any]:
+        """Simulate the plan: :func:`fastdispatch._core.replay`."""
+        orders = self.orders
+        return _core.replay(
+            orders.schedule,
+            self.jobs,
+            self.first,
+            times,
+            globals=orders.globals,
+            micro_batches=orders.micro_batches,
+            waiting=orders.waiting,
+            posted=posted,
+            blocking=blocking,
+            jobs=jobs,
+        )
 
 
 class Replay:
@@ -155,15 +182,14 @@ class Plan:
     model as global stages.
     """
 
-    def __init__(self, core: _core.Plan) -> None:
-        self._core = core
-        self._numbers = core.numbers()
-        self.schedule: str = self._numbers["schedule"]
-        self.stages: int = self._numbers["stages"]
-        self.micro_batches: int = self._numbers["micro_batches"]
-        self.chunks: int = self._numbers["chunks"]
-        self.group: int = self._numbers["group"]
-        self.steps: int = self._numbers["steps"]
+    def __init__(self, orders: Orders) -> None:
+        self._table = PlanTable(orders)
+        self.schedule = orders.schedule
+        self.stages = orders.stages
+        self.micro_batches = orders.micro_batches
+        self.chunks = orders.chunks
+        self.group = orders.group
+        self.steps = orders.steps
 
     def __repr__(self) -> str:
         chunks = f", {self.chunks} chunks per stage" if self.chunks > 1 else ""
@@ -178,18 +204,28 @@ class Plan:
         """Return a stage on one line. DeepSpeed: ``LM0 F0|SA0|-``, all instructions with the numbers of buffers, steps
         apart. Else the computations with micro-batches, ``F0 F1 B0``, with the global stage before them where a stage
         has several chunks, ``0F0 2F0 2B0``."""
-        return self._core.table(self._stage(stage))
+        jobs = self._table.orders.jobs(self._stage(stage))
+        if self._table.orders.waiting == EACH:
+            steps: list[list[str]] = [[] for _ in range(self.steps)]
+            for kind, step, _, buffer, *_ in jobs:
+                steps[step].append(KINDS[kind] + (str(buffer) if buffer >= 0 else ""))
+            return "|".join(" ".join(step) or "-" for step in steps)
+        computations = (job for job in jobs if F <= job[0] <= W)
+        chunked = self.chunks > 1
+        return " ".join(f"{stage if chunked else ''}{KINDS[kind]}{mb}" for kind, _, mb, _, stage, _ in computations)
 
     def buffers(self, stage: int) -> int:
         """Buffers of a stage: DeepSpeed's ``num_pipe_buffers``, else the peak of chunks of micro-batches in flight."""
-        found: int = self._numbers["buffers"][self._stage(stage)]
-        return found
+        return self._table.buffers[self._stage(stage)]
 
     @cached_property
     def rows(self) -> list[Job]:
         """All jobs, stage by stage, each in its order."""
-        columns: dict[str, Iterable[Any]] = {**self._core.jobs()}
-        first, stages = self._numbers["first"], self.stages
+        table = self._table
+        columns: dict[str, Iterable[Any]] = {
+            name: table.column(place) for place, name in enumerate(("kind", "step", "mb", "buffer", "stage", "peer"))
+        }
+        first, stages = table.first, self.stages
         columns["kind"] = [KINDS[kind] for kind in columns["kind"]]
         columns["rank"] = [rank for rank in range(stages) for _ in range(first[rank], first[rank + 1])]
         columns["chunk"] = [stage // stages for stage in columns["stage"]]
@@ -200,7 +236,7 @@ class Plan:
         if self.schedule != "deepspeed-train":
             raise _core.Error(f"{self.schedule} has no steps of TrainSchedule: use deepspeed-train")
         place = self._stage(stage)
-        about = (self._core.train_step(place, step) for step in range(self.steps))
+        about = (train_step(self._table.orders, place, step) for step in range(self.steps))
         return [TrainStep(step, step % 2 == 0, place % 2 == 0, *found) for step, found in enumerate(about)]
 
     def replay(
@@ -239,11 +275,10 @@ class Plan:
         )
         tick = _tick([each for times in prices.values() for each in times])
         ticks = [[round(each / tick) for each in prices.get(kind, [])] for kind in KINDS]
-        jobs = self._core.jobs()
-        of_jobs = zip(jobs["kind"], jobs["stage"], strict=True)
+        of_jobs = zip(self._table.column(0), self._table.column(4), strict=True)
         times = array("q", [ticks[kind][stage] if ticks[kind] else 0 for kind, stage in of_jobs])
-        simulate = partial(self._core.replay, times, blocking=blocking)
-        return Replay(simulate, tick, self._numbers["in_flight"], prices, blocking)
+        simulate = partial(self._table.replay, times, blocking=blocking)
+        return Replay(simulate, tick, self._table.in_flight, prices, blocking)
 
     def _times(self, name: str, times: Times, whole: bool = True) -> list[Fraction]:
         """One per global stage."""
@@ -255,10 +290,8 @@ class Plan:
         if len(exact) == self.stages * self.chunks:
             return exact
         share = self.chunks if whole else 1
-        holders = [*range(self.stages)] * self.chunks
-        if self.schedule == "zb-v":
-            holders[self.stages :] = reversed(range(self.stages))
-        return [exact[holder] / share for holder in holders]
+        orders = self._table.orders
+        return [exact[orders.holder(stage)] / share for stage in range(orders.globals)]
 
     def to_json(self) -> str:
         """The plan and its figures for F = 1, B = 2 as JSON (docs/reference/schemas/pipeline-plan.schema.json)."""
@@ -266,10 +299,10 @@ class Plan:
 
     def document(self, replay: Replay) -> str:
         """Return the same with the figures of ``replay``."""
-        stages = [
+        stages: list[dict[str, Any]] = [
             {
                 "stage": stage,
-                "buffers": self._numbers["buffers"][stage],
+                "buffers": self._table.buffers[stage],
                 "table": self.table(stage),
                 "steps": [[] for _ in range(self.steps)],
             }
@@ -313,7 +346,7 @@ def plan(schedule: str, stages: int, micro_batches: int, chunks: int = 1, *, gro
     for name, value in given.items():
         if not 1 <= value < 1 << 31:
             raise _core.Error(f"{name}={value}: a number from 1 to 2147483647")
-    return Plan(_core.Plan(schedule, stages, micro_batches, chunks, group or 0))
+    return Plan(Orders(schedule, stages, micro_batches, chunks, group or 0))
 
 
 def _exact(name: str, time: Time) -> Fraction:

@@ -15,9 +15,9 @@ from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.analysis import analysis
 from fastdispatch.pipeline.idle_time import PARTS
-from fastdispatch.pipeline.plan import SCHEDULES
 from fastdispatch.pipeline.sentences import Row, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
+from fastdispatch.read.schedule_jobs import SCHEDULES
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
 

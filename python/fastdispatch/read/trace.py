@@ -15,6 +15,7 @@ from fastdispatch.files import run_directory
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.group_edges import group_edges
+from fastdispatch.read.plan_differences import settle
 from fastdispatch.read.rank_rows import RankRow
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Trace:
     """
 
     def __init__(self, core: _core.Trace) -> None:
+        settle(core)
         self.core = core
         #: Inputs of :func:`load`; empty for others.
         self.sources: list[PathLike] = []

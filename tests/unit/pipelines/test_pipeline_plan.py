@@ -19,8 +19,9 @@ import jsonschema
 import pytest
 
 import fastdispatch
-from fastdispatch import cli
+from fastdispatch import _core, cli
 from fastdispatch.pipeline import SCHEDULES, Plan, Replay, plan
+from fastdispatch.read.schedule_jobs import EACH, Orders
 from tests import commands, golden, processes, schemas
 
 ROOT = Path(__file__).parents[3]
@@ -415,6 +416,30 @@ def test_bad_groups(schedule: str, micro_batches: int, group: int, words: str) -
         plan(schedule, 3, micro_batches, 2 if schedule == "interleaved" else 1, group=group)
 
 
+@pytest.mark.parametrize(
+    ("schedule", "numbers", "words"),
+    [
+        ("1f1b", (4, 4, 2), "1f1b has 1 chunk per stage, not 2"),
+        ("zb-v", (4, 4, 3), "zb-v has 2 chunks per stage, not 3"),
+        ("interleaved", (4, 9, 2), "9 micro-batches are not a multiple of the 2 rounds that 4 stages make of them"),
+        ("interleaved", (4, 8, 2, 9), r"at most all \(8\), not 9"),
+        ("gpipe", (40000, 1), "at most 32767 chunks, and 16777216 jobs and steps"),
+        ("gpipe", (1000, 100000), "too many"),
+        ("deepspeed-train", (30000, 1), "too many"),
+        ("interleaved", (1 << 31, 1 << 31, 1 << 31), "too many"),
+    ],
+)
+def test_impossible_plans(schedule: str, numbers: tuple[int, ...], words: str) -> None:
+    with pytest.raises(fastdispatch.Error, match=words):
+        Orders(schedule, *numbers)
+
+
+def test_groups() -> None:
+    """As Megatron has them, by default as PyTorch has."""
+    for stages, micro_batches, asked, made in ((4, 8, 0, 4), (4, 10, 0, 5), (4, 3, 0, 3), (4, 8, 8, 8), (2, 7, 5, 5)):
+        assert Orders("interleaved", stages, micro_batches, 2, asked).group == made
+
+
 def test_bad_calls() -> None:
     for given in (("1f1b", 0, 4), ("1f1b", 2, -1), ("nothing", 2, 4), ("interleaved", 2, 4, 1), ("gpipe", 2, 4, 2)):
         with pytest.raises(fastdispatch.Error):
@@ -423,14 +448,19 @@ def test_bad_calls() -> None:
     for call in (lambda: made.table(2), lambda: made.buffers(-1), lambda: made.replay(float("nan")), made.train_steps):
         with pytest.raises((fastdispatch.Error, TypeError)):
             call()
-    count = len(made._core.jobs()["kind"])
+    table, count = made._table, len(made.rows)
     for times, posted in ((array("q", [1]), None), (bytes(count), None), (array("q", [1] * count), b"1")):
         with pytest.raises(ValueError, match=f"{count} items of"):
-            made._core.replay(times, posted=posted)
+            table.replay(times, posted=posted)
     with pytest.raises(fastdispatch.Error, match="negative"):
-        made._core.replay(array("q", [1] * (count - 1) + [-1]))
+        table.replay(array("q", [1] * (count - 1) + [-1]))
     with pytest.raises(fastdispatch.Error, match="too large"):
-        made._core.replay(array("q", [1] * (count - 1) + [1 << 62]))
+        table.replay(array("q", [1] * (count - 1) + [1 << 62]))
+    for place, number in ((0, 12), (2, 4), (4, -1), (5, 2)):
+        jobs = array("i", table.jobs)
+        jobs[6 * 1 + place] = number  # the send of the first forward pass
+        with pytest.raises(ValueError, match="rows, first: not a plan"):
+            _core.replay("1f1b", jobs, table.first, array("q", [1] * count), globals=2, micro_batches=4, waiting=EACH)
 
 
 def test_the_document_shows_the_output() -> None:
@@ -485,7 +515,7 @@ def test_picture(tmp_path: Path) -> None:
 def test_a_large_plan() -> None:
     made = plan("deepspeed-train", 64, 1024)
     made.table(63)
-    assert len(made._core.jobs()["kind"]) == 64 * 1024 * 2 + 4 * 63 * 1024 + 2 * 1024 + 3 * 64
+    assert len(made.rows) == 64 * 1024 * 2 + 4 * 63 * 1024 + 2 * 1024 + 3 * 64
     assert made.replay(blocking=True).makespan == (1024 + 63) * 3
 
 

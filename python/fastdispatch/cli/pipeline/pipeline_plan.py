@@ -11,7 +11,8 @@ from fastdispatch._core import Error
 from fastdispatch.cli.numbers import count, whole
 from fastdispatch.cli.paths import SvgFile
 from fastdispatch.files.output import write
-from fastdispatch.pipeline.plan import SCHEDULES, Plan, Replay, plan
+from fastdispatch.pipeline.plan import Plan, Replay, plan
+from fastdispatch.read.schedule_jobs import SCHEDULES
 
 _DESCRIPTION = """Print the actions of each stage under a pipeline schedule, and simulate their times. Times are those
 of one micro-batch on a whole stage, in any unit: one number, or one per stage, separated by commas."""

@@ -131,5 +131,71 @@ damaged_jobs_are_skipped(void)
     EQUAL(rank->threads.list[0].events_lost, 1);
 }
 
+/* The k-th job of a kind in interleaved 1F1B: micro-batch, stage and chunk, all
+ * plus 1. */
+typedef struct numbered {
+    const char *kind;
+    uint32_t k;
+    uint32_t micro_batch;
+    uint32_t stage;
+    uint32_t chunk;
+} numbered;
+
+static void
+add_job(fixture *f, const char *kind, const fd_job *about)
+{
+    fd_job made = *about;
+    made.node = fixture_node(f, FD_NODE_JOB, kind);
+    fixture_work(1);
+    fd_tree_tick(f->main, check_clock_now());
+    fd_jobs_begin(f->main, &made);
+}
+
+static void
+jobs_of_megatron_get_numbers(void)
+{
+    /* The first of 2 processes with 2 chunks: stages 0 and 2. */
+    static const numbered expected[] = {
+        {"F", 0, 1, 1, 1},  {"F", 2, 1, 3, 2},  {"F", 5, 4, 1, 1},
+        {"B", 0, 1, 3, 2},  {"B", 2, 1, 1, 1},  {"SA", 1, 2, 1, 1},
+        {"SA", 2, 1, 3, 2}, {"RA", 0, 1, 3, 2}, {"RA", 2, 3, 3, 2},
+        {"RA", 4, 1, 0, 0}, {"SG", 1, 2, 3, 2}, {"RG", 7, 4, 1, 1},
+        {"F", 8, 1, 0, 0},  {"LM", 1, 2, 0, 0},
+    };
+    static const char schedule[] =
+        "forward_backward_pipelining_with_interleaving";
+    enum { COUNT = sizeof expected / sizeof *expected };
+    CLEAN(fixture_clear) fixture f = {.recording = NULL};
+    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
+    OK(fixture_open_timeline(&f, &(fd_timeline){.on = true}));
+    uint32_t name =
+        fd_strings_add(&f.recording->strings, schedule, sizeof schedule - 1);
+    add_job(&f, "ITER",
+            &(fd_job){.schedule = name,
+                      .iteration_flags = FD_ITERATION_KNOWN,
+                      .micro_batches = 5,
+                      .stages = 5,
+                      .processes = 3,
+                      .position = 1});
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t k = expected[i].k;
+        add_job(&f, expected[i].kind,
+                &(fd_job){.ordinal = k + 1, .micro_batch = k + 1});
+    }
+    OK(fixture_reload(&f, &trace));
+    const fd_trace_rank *rank = &trace->ranks.list[0];
+    EQUAL(rank->jobs.count, COUNT + 1);
+    EQUAL(rank->iterations.count, 1);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const fd_trace_job *job = &rank->jobs.list[i + 1];
+        SAME(fd_trace_text(trace, job->kind), expected[i].kind);
+        EQUAL(job->micro_batch, expected[i].micro_batch);
+        EQUAL(job->stage, expected[i].stage);
+        EQUAL(job->chunk, expected[i].chunk);
+    }
+    EQUAL(rank->jobs.list[6].peer, 2); /* SA of stage 0, plus 1 */
+}
+
 RUN(ABSORBS(each_with_its_numbers), ABSORBS(and_their_lines),
-    ABSORBS(merged_as_they_are), ABSORBS(damaged_jobs_are_skipped))
+    ABSORBS(merged_as_they_are), ABSORBS(damaged_jobs_are_skipped),
+    ABSORBS(jobs_of_megatron_get_numbers))

@@ -1,0 +1,160 @@
+/* replay(): conversion of arguments and results. */
+#include "module/pipeline/replay_binding.h"
+
+#include "module/errors.h"
+#include "module/field_tables.h"
+#include "pipeline/plan_simulator.h"
+
+/* A plan with times and posted sends of each job, borrowed during the
+ * simulation. */
+typedef struct priced {
+    fd_plan plan;
+    Py_buffer rows;
+    Py_buffer first;
+    Py_buffer times;
+    Py_buffer posted; /* .obj NULL: not given */
+} priced;
+
+static void
+release_priced(priced *with)
+{
+    Py_buffer *all[] = {&with->rows, &with->first, &with->times,
+                        &with->posted};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        PyBuffer_Release(all[i]); /* no effect if it was not acquired */
+    }
+}
+
+/* Get a buffer of `count` structs of `size` bytes. */
+static bool
+take_items(Py_buffer *items, PyObject *from, size_t count, size_t item,
+           size_t size, const char *name)
+{
+    if (PyObject_GetBuffer(from, items, PyBUF_C_CONTIGUOUS) < 0) {
+        return false;
+    }
+    if (items->itemsize == (Py_ssize_t)item
+        && (size_t)items->len == count * size) {
+        return true;
+    }
+    PyErr_Format(fd_value_error(), "%s: %zu items of %zu bytes", name, count,
+                 size);
+    return false;
+}
+
+/* Get the table of the plan. */
+static bool
+take_plan(priced *to, PyObject *rows, PyObject *first)
+{
+    fd_plan *plan = &to->plan;
+    if (PyObject_GetBuffer(rows, &to->rows, PyBUF_C_CONTIGUOUS) < 0
+        || PyObject_GetBuffer(first, &to->first, PyBUF_C_CONTIGUOUS) < 0) {
+        return false;
+    }
+    size_t size = (size_t)to->rows.len;
+    size_t stages = (size_t)to->first.len / sizeof *plan->first;
+    plan->count = (uint32_t)(size / sizeof *plan->jobs);
+    plan->stages = stages > 0 ? (uint32_t)stages - 1 : 0;
+    plan->jobs = to->rows.buf;
+    plan->first = to->first.buf;
+    if (to->rows.itemsize == sizeof(int32_t)
+        && to->first.itemsize == sizeof(uint32_t)
+        && size == (size_t)plan->count * sizeof *plan->jobs
+        && stages <= UINT32_MAX && fd_plan_fits(plan)) {
+        return true;
+    }
+    PyErr_SetString(fd_value_error(), "rows, first: not a plan");
+    return false;
+}
+
+static bool
+take_priced(priced *to, PyObject *times, PyObject *posted)
+{
+    size_t count = to->plan.count;
+    return take_items(&to->times, times, count, sizeof(int64_t),
+                      sizeof(int64_t), "times")
+        && (Py_IsNone(posted)
+            || take_items(&to->posted, posted, count, sizeof(bool),
+                          sizeof(bool), "posted"));
+}
+
+static fd_status
+run_replay(fd_replay *replay, const priced *with, bool blocking,
+           fd_error *error)
+{
+    return with->posted.obj == NULL
+             ? fd_replay_run(replay, &with->plan, with->times.buf, blocking,
+                             error)
+             : fd_replay_run_posted(replay, &with->plan, with->times.buf,
+                                    with->posted.buf, error);
+}
+
+static PyObject *
+figures_object(const fd_plan *plan, const fd_replay *replay,
+               const fd_job_list *critical)
+{
+    size_t stride = sizeof *replay->stages / sizeof(int64_t);
+    size_t count = plan->stages;
+    return Py_BuildValue(
+        "{s:L,s:N,s:N,s:N,s:N}", "makespan", (long long)replay->makespan,
+        "busy", fd_time_list(&replay->stages->busy, count, stride), "first",
+        fd_time_list(&replay->stages->first, count, stride), "last",
+        fd_time_list(&replay->stages->last, count, stride), "critical",
+        fd_number_list(critical->list, critical->count));
+}
+
+static PyObject *
+result_of(PyObject *module, const priced *with, bool blocking, bool times)
+{
+    const fd_plan *plan = &with->plan;
+    fd_replay replay;
+    fd_job_list critical = {NULL, 0, 0};
+    fd_error error = {""};
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status = run_replay(&replay, with, blocking, &error);
+        fd_then(status, fd_replay_critical(&critical, &replay));
+    Py_END_ALLOW_THREADS
+    PyObject *made = status == FD_OK ? figures_object(plan, &replay, &critical)
+                                     : fd_raise(module, status, &error);
+    if (times && made != NULL) {
+        made = fd_columns_with(made, "begin",
+                               fd_time_list(replay.begin, plan->count, 1));
+        made = fd_columns_with(
+            made, "end",
+            made == NULL ? NULL : fd_time_list(replay.end, plan->count, 1));
+    }
+    fd_vector_clear(&critical);
+    fd_replay_clear(&replay);
+    return made;
+}
+
+PyObject *
+fd_replay_py(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"schedule", "rows",          "first",   "times",
+                            "globals",  "micro_batches", "waiting", "posted",
+                            "blocking", "jobs",          NULL};
+    priced with = {.plan = {.schedule = ""}};
+    fd_plan *plan = &with.plan;
+    PyObject *rows;
+    PyObject *first;
+    PyObject *times;
+    PyObject *posted = Py_None;
+    unsigned waiting = FD_WAIT_NEVER;
+    int blocking = 0;
+    int jobs = 0;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "sOOO|$IIIOpp:replay", names, &plan->schedule, &rows,
+            &first, &times, &plan->globals, &plan->micro_batches, &waiting,
+            &posted, &blocking, &jobs)) {
+        return NULL;
+    }
+    plan->waiting = waiting > FD_WAIT_NEVER ? FD_WAIT_NEVER : waiting;
+    PyObject *made =
+        take_plan(&with, rows, first) && take_priced(&with, times, posted)
+            ? result_of(module, &with, blocking != 0, jobs != 0)
+            : NULL;
+    release_priced(&with);
+    return made;
+}
