@@ -56,11 +56,15 @@ def main() -> int:
     from tests.gpu.checks import CHECKS
     from tests.gpu.faults import FOLDER, costs
 
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}")
     FOLDER.mkdir(exist_ok=True)
+    log = FOLDER / "checks.txt"
+    machine = f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}"
+    print(machine)
+    with log.open("a") as file:
+        file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}, {machine}, Python {sys.version.split()[0]}\n")
     known = {check.__name__: check for check in (*CHECKS, costs)}
     chosen = [known[name] for name in sys.argv[1:]] or CHECKS
-    return 1 if run(chosen, "cuda", FOLDER / "checks.txt") else 0
+    return 1 if run(chosen, "cuda", log) else 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import torch
 
@@ -24,9 +23,9 @@ WIDTH, LAYERS, ROWS = 4096, 4, 512
 UNIT = 1 << 26
 
 
-def provoke_retry_and_failure() -> None:
+def provoke_retry_and_failure() -> list[torch.Tensor]:
     """Leave 16 freed blocks in the cache of the allocator, and bound it so that a larger one requires their release;
-    then request more than the GPU has."""
+    then request more than the GPU has. Return the blocks that are live then."""
     kept = [torch.empty(UNIT, dtype=torch.uint8, device="cuda") for _ in range(16)]
     total = torch.cuda.get_device_properties(0).total_memory
     torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + UNIT) / total)
@@ -34,6 +33,7 @@ def provoke_retry_and_failure() -> None:
     kept.append(torch.empty(15 * UNIT, dtype=torch.uint8, device="cuda"))
     with contextlib.suppress(torch.OutOfMemoryError):
         torch.empty(total, dtype=torch.uint8, device="cuda")
+    return kept
 
 
 def main(run: str, end: str) -> None:
@@ -46,7 +46,7 @@ def main(run: str, end: str) -> None:
             optimizer.zero_grad()
             model(rows).square().mean().backward()
             optimizer.step()
-        provoke_retry_and_failure()
+        kept = provoke_retry_and_failure()
         figures["peak"] = torch.cuda.max_memory_allocated()
         figures["allocated"], figures["reserved"] = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
         figures["retries"] += torch.cuda.memory_stats()["num_alloc_retries"]
@@ -54,38 +54,44 @@ def main(run: str, end: str) -> None:
         print(json.dumps(figures), flush=True)
         if end == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        del kept
 
 
 def memory_against_the_allocator(device: str) -> str:
     """The peak, its parts, the retries and the bytes allocated at a failure are those of torch.cuda, within 1 %, also
     in the file of a killed process."""
     line = ""
-    for end, status in (("return", 0), ("kill", -signal.SIGKILL)):
-        with tempfile.TemporaryDirectory(prefix="fastdispatch-gpu-") as folder:
-            run = Path(folder) / "run"
-            command = [sys.executable, "-m", "tests.gpu.allocator", str(run), end]
-            done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False)
-            assert done.returncode == status, done.stderr
-            figures = json.loads(done.stdout.splitlines()[-1])
-            (gpu,) = (each for each in memory_report(fastdispatch.load(run)).devices if each.device == "cuda:0")
-        failed = gpu.refused
-        assert failed is not None and failed.failures == 1
-        weights = 4 * LAYERS * (WIDTH * WIDTH + WIDTH)
-        pairs = {
-            "peak": (gpu.peak, figures["peak"]),
-            "parts of the peak": (sum(gpu.parts.values()), figures["peak"]),
-            "from before": (gpu.parts[UNRECORDED], figures["earlier"]),
-            "optimizer state": (gpu.parts["optimizer state"], 2 * weights),
-            "allocated at the failure": (failed.allocated, figures["allocated"]),
-            "held at the failure": (sum(failed.parts.values()), figures["allocated"]),
-            "reserved at the failure": (failed.reserved, figures["reserved"]),
+    with tempfile.TemporaryDirectory(prefix="fastdispatch-gpu-") as folder:
+        command = [sys.executable, "-m", "tests.gpu.allocator"]
+        pipe = subprocess.PIPE
+        started = {  # at the same time, because imports take long
+            end: subprocess.Popen([*command, f"{folder}/{end}", end], text=True, stdout=pipe, stderr=pipe)
+            for end in ("return", "kill")
         }
-        wrong = {name: pair for name, pair in pairs.items() if abs(pair[0] - pair[1]) > 0.01 * pair[1]}
-        assert not wrong, (end, wrong)
-        if end == "return":
-            assert gpu.retries == figures["retries"] >= 2, (gpu.retries, figures["retries"])
-            assert gpu.reserved == figures["most reserved"] >= gpu.at_peak.reserved, (gpu.reserved, figures)
-            line = f"peak {gpu.peak} bytes, torch.cuda {figures['peak']}; {gpu.retries} retries"
+        for end, process in started.items():
+            output, errors = process.communicate(timeout=120)
+            assert process.returncode == (-signal.SIGKILL if end == "kill" else 0), errors
+            figures = json.loads(output.splitlines()[-1])
+            found = memory_report(fastdispatch.load(f"{folder}/{end}"))
+            (gpu,) = (each for each in found.devices if each.device == "cuda:0")
+            failed = gpu.refused
+            assert failed is not None and failed.failures == 1
+            weights = 4 * LAYERS * (WIDTH * WIDTH + WIDTH)
+            pairs = {
+                "peak": (gpu.peak, figures["peak"]),
+                "parts of the peak": (sum(gpu.parts.values()), figures["peak"]),
+                "from before": (gpu.parts[UNRECORDED], figures["earlier"]),
+                "optimizer state": (gpu.parts["optimizer state"], 2 * weights),
+                "allocated at the failure": (failed.allocated, figures["allocated"]),
+                "held at the failure": (sum(failed.parts.values()), figures["allocated"]),
+                "reserved at the failure": (failed.reserved, figures["reserved"]),
+            }
+            wrong = {name: pair for name, pair in pairs.items() if abs(pair[0] - pair[1]) > 0.01 * pair[1]}
+            assert not wrong, (end, wrong)
+            if end == "return":
+                assert gpu.retries == figures["retries"] >= 2, (gpu.retries, figures["retries"])
+                assert gpu.reserved == figures["most reserved"] >= gpu.at_peak.reserved, (gpu.reserved, figures)
+                line = f"peak {gpu.peak} bytes, torch.cuda {figures['peak']}; {gpu.retries} retries"
     return line
 
 

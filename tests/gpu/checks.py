@@ -18,11 +18,12 @@ import torch
 
 import fastdispatch
 from fastdispatch.measures.measured import communicated
+from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.text.formats import seconds
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests.gpu import modules
 from tests.gpu.allocator import memory_against_the_allocator
-from tests.gpu.faults import costs_of_steps, planted_faults, planted_idle_time
+from tests.gpu.faults import FOLDER, costs_of_steps, planted_faults, planted_idle_time
 
 #: Large enough that the stream never waits for the host: an interval is then the kernels in it.
 LARGE = pretrain.Config(context=512, width=1536, heads=12, layers=4, dropout=0.0)
@@ -106,8 +107,8 @@ def profiled_steps(training: Training, steps: int) -> modules.Events:
 
 
 def kernels_against_the_profiler(device: str) -> str:
-    """Kernels of each name are as many as those of torch.profiler in as many steps, and take as long within 1 %; those
-    of each module, within 2 %."""
+    """Kernels of each name are as many as those of torch.profiler in as many steps. All of them, and those of names
+    with more than 5 % of the time, take as long within 1 %; those of each module, within 2 %."""
     training = Training(device, LARGE, 16)
     for _ in range(10):
         training.step()
@@ -130,8 +131,11 @@ def kernels_against_the_profiler(device: str) -> str:
         for name in counts[0] | counts[1]
         if counts[0].get(name) != counts[1].get(name)
     }
+    (FOLDER / "kernels.json").write_text(json.dumps({"recorded": ours, "torch.profiler": theirs}, indent=1))
     total, expected = (sum(time for _, time in each.values()) for each in (ours, theirs))
     assert abs(total - expected) <= 0.01 * expected, (total, expected)
+    off = {name: abs(ours[name][1] / time - 1) for name, (_, time) in theirs.items() if time > expected / 20}
+    assert max(off.values()) <= 0.01, off
     kernels = modules.kernel_times(events)
     table = trace.table("module")
     times = dict(zip(table["where"], table["gpu_total"], strict=True))
@@ -141,7 +145,8 @@ def kernels_against_the_profiler(device: str) -> str:
         if row and time > kernels[""] / 200 and abs(times.get(row, 0) - time) > TOLERANCE * time
     ]
     assert not wrong, "; ".join(wrong)
-    return f"{len(ours)} names, {sum(counts[0].values())} kernels in 5 steps, {total / 5e6:.1f} ms per step"
+    kernels_text = f"{len(ours)} names, {sum(counts[0].values())} kernels in 5 steps"
+    return f"{kernels_text}, {total / 5e6:.1f} ms per step; names differ by {100 * max(off.values()):.2f} % at most"
 
 
 PROFILED = """
@@ -188,24 +193,27 @@ def a_profiler_loses_nothing(device: str) -> str:
 
 
 def utilization_of_a_product(device: str) -> str:
-    """MFU of bf16 products of 8192 x 8192, and the rate of their kernels, are those of CUDA events within 3 %."""
+    """MFU of bf16 products of 8192 x 8192, and the rate of their kernels, are those of CUDA events around the same
+    products, within 3 %."""
     from fastdispatch.report.report_flops import flop_report  # with the extra view
 
     matrix = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    times: list[float] = []  # ms
 
     def work() -> None:
+        begin.record()
         for _ in range(20):
             matrix @ matrix
+        end.record()
         torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end))
 
-    work()
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record()
-    work()
-    end.record()
-    torch.cuda.synchronize()
-    timed = 20 * 2 * 8192**3 / (begin.elapsed_time(end) / 1e3)
+    for _ in range(10):
+        work()  # the GPU lowers its clock under load
+    times.clear()
     trace = record(work, "kernels", 10, measure="flops")
+    timed = 10 * 20 * 2 * 8192**3 / (sum(times) / 1e3)
     made = flop_report(trace, by="operator", rank=None, sort="total", top=1, hide=False, peak=None)
     (product,) = made.rows
     assert made.steps == 10 and made.on_kernels and product.rate is not None
@@ -331,11 +339,14 @@ def lines_of_a_graph(device: str) -> str:
 
 def compiled_code(device: str) -> str:
     """All kernels of compiled code have a launch, and are below the compiled module or its backward, those of Inductor
-    by name."""
+    by name, and with lines of the model."""
+    import torch._inductor.config
+
     training = Training(device, SMALL, 2)
     training.model = torch.compile(training.model)  # type: ignore[assignment]
-    for _ in range(3):
-        training.step()
+    with torch._inductor.config.patch({"trace.provenance_tracking_level": 1}):
+        for _ in range(3):
+            training.step()
     torch.cuda.synchronize()
     trace = record(training.step, "kernels", 5)
     sound(trace)
@@ -353,7 +364,11 @@ def compiled_code(device: str) -> str:
                 above = contexts["parent"][above]
             roots.add(nodes["key"][contexts["node"][above]])
     assert len(of_inductor) >= 4 and all(count % 5 == 0 for count in of_inductor.values()), of_inductor
-    return f"{sum(of_inductor.values())} kernels of {len(of_inductor)} names by Inductor, in threads {sorted(roots)}"
+    origins = [origin for origin in kernel_origins(trace).values() if origin["operators"]]
+    known = [origin for origin in origins if any(line["file"] == pretrain.__file__ for line in origin["lines"])]
+    assert known, origins
+    names = f"{len(of_inductor)} names by Inductor, {len(known)} of them with lines of the model"
+    return f"{sum(of_inductor.values())} kernels of {names}, in threads {sorted(roots)}"
 
 
 def several_streams(device: str) -> str:

@@ -45,8 +45,10 @@ class Work:
 
     def __post_init__(self) -> None:
         torch.manual_seed(0)
-        made = [part for _ in range(self.layers or LAYERS) for part in (torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU())]
-        self.model = torch.nn.Sequential(*made).to(self.device, self.dtype)
+        linear = [
+            torch.nn.Linear(WIDTH, WIDTH, device=self.device, dtype=self.dtype) for _ in range(self.layers or LAYERS)
+        ]
+        self.model = torch.nn.Sequential(*(part for each in linear for part in (each, torch.nn.GELU())))
         self.more = [torch.nn.Parameter(torch.zeros(1, device=self.device)) for _ in range(self.small)]
         self.nothing = torch.zeros(1, device=self.device)
         self.rows = torch.randn(ROWS, WIDTH, device=self.device, dtype=self.dtype)

@@ -57,8 +57,8 @@ def _gpu_name() -> str:
 
 
 def _allocators() -> list[dict[str, int]]:
-    """Return how often the allocator of each GPU has freed its cache to allocate again, the maximum of the bytes that it
-    reserved, and the bytes of the GPU; empty without CUDA."""
+    """Return for each GPU how often its allocator has freed its cache to allocate again, the maximum of the bytes that
+    it reserved, and the bytes of the GPU; empty without CUDA."""
     if not is_in_use():
         return []
     cuda: Any = sys.modules["torch"].cuda
