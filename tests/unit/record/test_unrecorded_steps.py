@@ -29,7 +29,7 @@ WAYS = [(source, 0) for source in SOURCES] + [("monitor", MANY)] * ("monitor" in
 
 
 def recorded_steps(calls: int) -> int:
-    """Return how many steps of so many calls are recorded at the start."""
+    """Return how many steps of so many calls are recorded at the start, at least: more on a slow machine."""
     return FIRST + min(-(-SETTLED_CALLS // max(calls, 1)), SETTLED)
 
 
@@ -151,7 +151,8 @@ def test_the_call_graph_is_complete_and_counts_are_of_recorded_steps(source: str
         edge for edge in traces.edges(every) if "step" not in edge
     }
     (rank,) = some.ranks
-    assert (rank["steps"], rank["run_steps"], rank["state"]) == (recorded_steps(calls), Run.STEPS, "stopped")
+    assert (rank["run_steps"], rank["state"]) == (Run.STEPS, "stopped")
+    assert recorded_steps(calls) <= rank["steps"] <= FIRST + SETTLED
     counter = CallCounter()
     counter.run(lambda: [Run(calls).step(number) for number in range(rank["steps"])])
     exact, counts = own(counter.calls), own(traces.calls(some, "key"))
@@ -200,8 +201,10 @@ def test_other_tools_in_watched_steps(tmp_path: Path) -> None:
             monitoring.free_tool_id(0)
     assert {starts[f"Run.{name}"] for name in ("step", "more", "leaf", "evaluate", "score")} == {1}
     assert profiled["more", "call"] == profiled["more", "return"] == MANY
-    counts = own(traces.calls(fastdispatch.load(tmp_path), "key"))
-    assert (counts["step"], counts["evaluate"]) == (recorded_steps(MANY), 1)
+    trace = fastdispatch.load(tmp_path)
+    counts = own(traces.calls(trace, "key"))
+    assert (counts["step"], counts["evaluate"]) == (trace.ranks[0]["steps"], 1)
+    assert recorded_steps(MANY) <= counts["step"] <= FIRST + SETTLED
 
 
 @pytest.mark.parametrize("source", SOURCES)

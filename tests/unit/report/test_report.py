@@ -362,7 +362,7 @@ def test_the_cost_of_followed_calls(tmp_path: Path) -> None:
             graph.step()
     (rank,) = fastdispatch.load(tmp_path).ranks
     run = rank["meta"]["steps_of_run"]
-    assert run["followed"] > 0 and run["followed_calls"] // 1000 == run["followed"] + 1
+    assert run["followed_calls"] > 1000 * run["followed"] > 0  # also those of the steps after recorded ones
     assert " of the run: recorded steps " in printed(tmp_path)
 
 
