@@ -53,7 +53,7 @@ BUDGET: dict[str, int] = {
     "tests/c/clocks": 900,
     "tests/c/columns": 450,
     "tests/c/et": 2700,
-    "tests/c/events": 5200,
+    "tests/c/events": 5250,
     "tests/c/fuzz": 1050,
     "tests/c/gpu": 2650,
     "tests/c/json": 600,

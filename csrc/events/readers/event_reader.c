@@ -288,9 +288,13 @@ start_file(fd_timeline_reader *r)
         return;
     }
     begin_damage(r, result);
+    fd_scan value = r->scan;
     if (r->in.end == r->in.at && r->damage == 0) {
         snprintf(r->trouble, sizeof r->trouble, "%s",
                  r->in.trouble != NULL ? r->in.trouble : "empty");
+    }
+    else if (result == FD_SCAN_BAD && fd_scan_value(&value) != FD_SCAN_BAD) {
+        snprintf(r->trouble, sizeof r->trouble, "one value, no events");
     }
     lose_rest(r);
 }

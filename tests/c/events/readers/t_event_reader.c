@@ -133,6 +133,8 @@ damage_in_the_middle(void)
          "X|1 places, 10 bytes, not JSON at byte 29"},
         {"{\"a\" 1}", "|no trace1 places, 6 bytes, not JSON at byte 5"},
         {"hello", "|no trace1 places, 5 bytes, not JSON at byte 0"},
+        {"null", "|no trace1 places, 4 bytes, one value, no events"},
+        {" 12", "|no trace1 places, 3 bytes, one value, no events"},
     };
     ALL_READ(cases);
 }
