@@ -59,9 +59,10 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
              uint32_t count, fd_timeline_inputs *used, fd_error *error)
 {
     fd_timeline_survey *survey = &input->survey;
-    fd_timeline_survey_options options =
-        fd_timeline_align_survey(request->align, count);
-    options.first = options.first || request->has_times;
+    input->clock = (fd_rank_clock){.method = "none"};
+    fd_timeline_survey_options options = {
+        .first = request->starts || request->has_times,
+        .sync = request->moments ? fd_timeline_sync_share(count) : 0};
     fd_status status =
         fd_timeline_survey_read(survey, input->path, options, error);
     if (status != FD_OK) {
@@ -164,6 +165,22 @@ fd_timeline_inputs_find(const fd_timeline_request *request,
         input_label(used->list[i]);
     }
     return status;
+}
+
+fd_status
+fd_timeline_inputs_align(const fd_timeline_request *request,
+                         const fd_timeline_inputs *used,
+                         fd_timeline_clock *clock, fd_error *error)
+{
+    *clock = (fd_timeline_clock){.has_base = false};
+    for (uint32_t i = 0; i < used->count; i++) {
+        used->list[i]->clock.uncertainty_ns = FD_CLOCK_UNKNOWN;
+    }
+    return request->align == NULL
+                || request->align(request->context, used->list, used->count,
+                                  clock)
+             ? FD_OK
+             : fd_fail(error, FD_EINVAL, "stopped");
 }
 
 static fd_status

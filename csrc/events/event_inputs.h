@@ -20,6 +20,11 @@ fd_status fd_timeline_inputs_find(const fd_timeline_request *request,
                                   fd_timeline_input *inputs, uint32_t count,
                                   fd_timeline_inputs *used, fd_error *error);
 
+/* Set the clocks of the inputs. FD_EINVAL: `align` stopped. */
+fd_status fd_timeline_inputs_align(const fd_timeline_request *request,
+                                   const fd_timeline_inputs *used,
+                                   fd_timeline_clock *clock, fd_error *error);
+
 /* Find the times of the requested steps in each input; skip inputs without
  * these steps. FD_EINVAL: no input has them. */
 fd_status fd_timeline_inputs_find_steps(const fd_timeline_request *request,

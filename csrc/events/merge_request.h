@@ -1,22 +1,67 @@
-/* The options of a merge. */
+/* The inputs and the options of a merge. */
 #ifndef FD_MERGE_REQUEST_H
 #define FD_MERGE_REQUEST_H
 
-#include "events/alignment/clock_alignment.h"
+#include "clocks/clock_map.h"
+#include "events/tools/input_survey.h"
+#include "events/writers/perfetto_counts.h"
+
+/* An input of a merge. The caller sets the path, the rank (from the file name);
+ * all other fields are results. */
+typedef struct fd_timeline_input {
+    const char *path; /* borrowed */
+    uint32_t rank;
+    bool used;     /* selected for the merge */
+    bool left_out; /* skipped: its rank was not requested */
+    bool beside;   /* another input has the same rank */
+    char label[FD_TIMELINE_NAME * 2 + 32]; /* name of its processes */
+    fd_timeline_survey survey;
+    fd_rank_clock clock; /* from times of the input to times of the merge */
+    /* owned by the merge; NULL: all times */
+    struct fd_timeline_windows *windows;
+    bool has_ranks; /* a merge, whose rows of ranks are kept */
+    uint64_t events;
+    uint64_t filtered;   /* events skipped by filters of steps and times */
+    uint64_t arrows;     /* flows between this and the other input of
+                          * its rank */
+    uint64_t overlaps;   /* slices dropped by viewers of Chrome JSON */
+    uint64_t lost;       /* damaged regions of the file */
+    uint64_t lost_bytes; /* bytes in damaged regions */
+    uint64_t repaired;   /* invalid JSON values */
+    uint64_t unpaired;   /* for statistics: begins without end, ends without
+                          * begin */
+    uint64_t timeless;   /* for statistics: slices without a valid ts or dur */
+    uint64_t strays;     /* for statistics: slices far from all others */
+    uint32_t stray_name; /* name of the first one: index of a text */
+    int64_t stray_ns;    /* its distance from the others; negative: before */
+    char trouble[128];   /* message about the first damage, or "" */
+    fd_perfetto_counts native; /* counts of a native output */
+} fd_timeline_input;
+
+/* The real time of time 0 of a merge. */
+typedef struct fd_timeline_clock {
+    bool has_base;
+    int64_t base_ns; /* ns since 1970 */
+} fd_timeline_clock;
+
+/* Set the clocks of inputs, which are sorted by rank. Returning false stops the
+ * merge with FD_EINVAL. */
+typedef bool fd_align_inputs(void *context, fd_timeline_input *const *inputs,
+                             uint32_t count, fd_timeline_clock *clock);
 
 typedef struct fd_timeline_request {
-    const char *output;   /* path; a suffix selects native Perfetto */
-    bool named_durations; /* add durations to the names of slices */
-    bool has_times;       /* copy only events that overlap these times */
-    int64_t begin_ns;     /* ns since the earliest event of all inputs */
-    int64_t end_ns;       /* not included */
-    bool has_steps;       /* copy only events that begin in the steps */
-    uint64_t first_step;  /* from this step */
-    uint64_t end_step;    /* up to, but not including, this step */
-    fd_timeline_align align;
-    bool strict;           /* fail with FD_EINVAL if the accuracy of a clock
-                  * is unknown */
-    const uint32_t *ranks; /* requested ranks; NULL: all */
+    const char *output;     /* path; a suffix selects native Perfetto */
+    bool named_durations;   /* add durations to the names of slices */
+    bool has_times;         /* copy only events that overlap these times */
+    int64_t begin_ns;       /* ns since the earliest event of all inputs */
+    int64_t end_ns;         /* not included */
+    bool has_steps;         /* copy only events that begin in the steps */
+    uint64_t first_step;    /* from this step */
+    uint64_t end_step;      /* up to, but not including, this step */
+    fd_align_inputs *align; /* NULL: do not change times */
+    bool moments;           /* `align` uses collectives, messages and pings */
+    bool starts;            /* `align` uses the earliest events */
+    const uint32_t *ranks;  /* requested ranks; NULL: all */
     size_t rank_count;
     bool sorted; /* all events by time; otherwise each file in its own order */
     /* Called from time to time with the number of bytes read and the total;

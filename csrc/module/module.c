@@ -184,10 +184,9 @@ static PyMethodDef functions[] = {
                       "         fewer=False, true_cut=False, memory=0,\n"
                       "         room=0, optimizer=0, watch=None)\n--\n\n"
                       "Find the fastest pipeline."),
-    FD_KEYWORD_METHOD(
-        "pipeline_jobs", fd_pipeline_jobs_py,
-        "pipeline_jobs($module, trace, known, *, strict=False)\n--\n\n"
-        "The recorded jobs of a pipeline on one clock."),
+    FD_KEYWORD_METHOD("pipeline_jobs", fd_pipeline_jobs_py,
+                      "pipeline_jobs($module, trace, known)\n--\n\n"
+                      "The recorded jobs of a pipeline."),
     FD_KEYWORD_METHOD(
         "replay", fd_replay_py,
         "replay($module, schedule, rows, first, times, *, globals,\n"
@@ -196,15 +195,16 @@ static PyMethodDef functions[] = {
         "Simulate a plan with given times."),
     FD_KEYWORD_METHOD(
         "timeline_merge", fd_timeline_merge_py,
-        "timeline_merge($module, inputs, output, *, align='wall',\n"
+        "timeline_merge($module, inputs, output, *, align=None,\n"
         "               ranks=None, sorted=False, steps=None,\n"
-        "               named_durations=False, progress=None, strict=False,\n"
-        "               times=None)\n--\n\n"
+        "               named_durations=False, progress=None,\n"
+        "               moments=False, starts=False, times=None)\n--\n\n"
         "Merge timelines of many ranks."),
     FD_KEYWORD_METHOD(
         "timeline_slices", fd_timeline_slices_py,
-        "timeline_slices($module, inputs, sink, *, align='wall',\n"
-        "                ranks=None, progress=None)\n--\n\n"
+        "timeline_slices($module, inputs, sink, *, align=None,\n"
+        "                ranks=None, progress=None, moments=False,\n"
+        "                starts=False)\n--\n\n"
         "Slices of the traces of many ranks."),
     {"timeline_rows", fd_timeline_rows_py, METH_NOARGS,
      PyDoc_STR("timeline_rows($module, /)\n--\n\n"

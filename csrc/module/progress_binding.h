@@ -1,4 +1,4 @@
-/* Progress reports to a Python function, from work without the GIL. */
+/* Calls of Python functions from work without the GIL: progress, clocks. */
 #ifndef FD_PROGRESS_BINDING_H
 #define FD_PROGRESS_BINDING_H
 
@@ -10,6 +10,7 @@
 typedef struct fd_progress_call {
     PyObject *function; /* borrowed; called with (done, total); None: do not
                            report */
+    PyObject *align;    /* borrowed; sets the clocks of inputs; NULL: none */
     bool raised;        /* whether it or a signal handler has raised an
                            exception, which is set */
 } fd_progress_call;

@@ -3,12 +3,9 @@
 #include "trace/trace.h"
 #include "json/json_writer.h"
 
-static void
-write_clock(fd_json_writer *w, uint32_t rank, const fd_export_clock *clock)
+void
+fd_export_write_clock(fd_json_writer *w, const fd_rank_clock *clock)
 {
-    fd_json_line(w);
-    fd_json_begin_object(w, NULL);
-    fd_json_put_u64(w, "rank", rank);
     fd_json_put_text(w, "align", clock->method);
     fd_json_put_i64(w, "offset_ns", clock->map.offset_ns);
     fd_json_put_i64(w, "at_ns", clock->map.at_ns);
@@ -19,7 +16,6 @@ write_clock(fd_json_writer *w, uint32_t rank, const fd_export_clock *clock)
     fd_json_put_known(w, "residual_ns", clock->has_residual,
                       clock->residual_ns);
     fd_json_put_u64(w, "violations", clock->violations);
-    fd_json_end_object(w);
 }
 
 void
@@ -29,7 +25,11 @@ fd_export_write_clocks(const fd_trace *trace, const fd_export_options *options,
     fd_json_line(w);
     fd_json_begin_array(w, "ranks");
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        write_clock(w, trace->ranks.list[i].rank, &options->clocks[i]);
+        fd_json_line(w);
+        fd_json_begin_object(w, NULL);
+        fd_json_put_u64(w, "rank", trace->ranks.list[i].rank);
+        fd_export_write_clock(w, &options->clocks[i]);
+        fd_json_end_object(w);
     }
     fd_json_line(w);
     fd_json_end_array(w);
@@ -47,7 +47,7 @@ fd_export_clock_of(const fd_trace *trace, const fd_export_options *options,
 }
 
 void
-fd_export_clock_label(const fd_export_clock *clock, fd_buffer *to)
+fd_export_clock_label(const fd_rank_clock *clock, fd_buffer *to)
 {
     fd_buffer_format(to, "clock %s: offset %lld ns, drift %lld ppb",
                      clock->method, (long long)clock->map.offset_ns,

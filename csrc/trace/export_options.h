@@ -2,7 +2,7 @@
 #ifndef FD_EXPORT_OPTIONS_H
 #define FD_EXPORT_OPTIONS_H
 
-#include "clocks/clock_fit.h"
+#include "clocks/clock_map.h"
 #include "trace/trace.h"
 #include "json/json_writer.h"
 
@@ -13,21 +13,11 @@ typedef enum fd_export_durations {
     FD_DURATIONS_ARGS  /* no slices */
 } fd_export_durations;
 
-/* The map from the clock of a rank to the common clock. */
-typedef struct fd_export_clock {
-    fd_clock_map map;
-    const char *method;     /* static; name of the method of alignment */
-    int64_t uncertainty_ns; /* or FD_CLOCK_UNKNOWN */
-    bool has_residual;
-    int64_t residual_ns; /* difference from the best other method */
-    uint64_t violations; /* number of effects earlier than their causes */
-} fd_export_clock;
-
 typedef struct fd_export_options {
     int rank; /* index into trace->ranks, or FD_ALL_RANKS */
     /* timelines: borrowed; by index of the rank; NULL: ranks of one host, or
      * use the wall clock */
-    const fd_export_clock *clocks;
+    const fd_rank_clock *clocks;
     int64_t clocks_base_ns; /* with clocks: real time of time 0, since
                                     * 1970 */
     fd_export_durations durations;
@@ -41,6 +31,9 @@ typedef fd_status fd_export(const fd_trace *trace,
                             const fd_export_options *options, fd_buffer *to,
                             fd_error *error);
 
+/* Write how a clock was aligned, as members of an object. */
+void fd_export_write_clock(fd_json_writer *w, const fd_rank_clock *clock);
+
 /* Write how the clocks were aligned:
  * "ranks":[{"rank":0,"align":"reference",...},...]. */
 void fd_export_write_clocks(const fd_trace *trace,
@@ -53,6 +46,6 @@ fd_clock_map fd_export_clock_of(const fd_trace *trace,
                                 uint32_t rank);
 
 /* Append "clock pingpong: offset 12 ns, drift -3 ppb, within 900 ns". */
-void fd_export_clock_label(const fd_export_clock *clock, fd_buffer *to);
+void fd_export_clock_label(const fd_rank_clock *clock, fd_buffer *to);
 
 #endif

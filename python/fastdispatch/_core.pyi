@@ -17,6 +17,8 @@ from typing_extensions import Buffer, disjoint_base
 
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Columns = dict[str, list[Any]]
+_Clocks = tuple[int | None, list[tuple[Any, ...]]]
+_Align = Callable[[list[dict[str, Any]]], _Clocks]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -127,34 +129,37 @@ def replay(
     (per job). ``ArgumentError`` for other lengths and numbers, :class:`Error` if the plan cannot be simulated.
     """
 
-def pipeline_jobs(trace: Trace, known: list[tuple[int, int, int]], *, strict: bool = False) -> dict[str, Any]:
-    """Return the recorded jobs of a pipeline on one clock (csrc/module/pipeline/pipeline_jobs_binding.c).
+def pipeline_jobs(trace: Trace, known: list[tuple[int, ...]]) -> dict[str, Any]:
+    """Return the recorded jobs of a pipeline (csrc/module/pipeline/pipeline_jobs_binding.c).
 
-    ``known``: the pipeline, data and model coordinates of each rank of the trace, -1 if unknown. Returns ``jobs`` by
-    rank, iteration and start, and ``ranks``, both columns of numbers; rows of jobs that are ``alone``; and counts.
-    Flags of jobs: 1 posted, 2 fused with its neighbour, 4 open, 8 ended by an exception. :class:`Error` with ``strict``
-    for clocks that are not aligned; ``ArgumentError`` for a list of another length.
+    ``known``: of each rank of the trace, its pipeline, data and model coordinates, -1 if unknown, and its clock: at_ns,
+    offset_ns, drift_ppt and uncertainty_ns (-1: unknown). Returns ``jobs`` by rank, iteration and start, with corrected
+    times, and ``ranks``, both columns of numbers; rows of jobs that are ``alone``; and counts.
+    Flags of jobs: 1 posted, 2 fused with its neighbour, 4 open, 8 ended by an exception. ``ArgumentError`` for a list
+    of another length.
     """
 
 def timeline_merge(
     inputs: list[tuple[str, int]],
     output: _Path,
     *,
-    align: str = "wall",
+    align: _Align | None = None,
     ranks: list[int] | None = None,
     sorted: bool = False,
     steps: tuple[int, int] | None = None,
     named_durations: bool = False,
     progress: Callable[[int, int], object] | None = None,
-    strict: bool = False,
+    moments: bool = False,
+    starts: bool = False,
     times: tuple[int | None, int | None] | None = None,
 ) -> list[dict[str, Any]]:
     """Merge timelines of many ranks (docs/guides/timeline-tools.md); gzip if ``output`` ends in .gz.
 
     ``output``: native Perfetto if its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON. ``sorted``:
-    all events by time, with a temporary file. ``inputs``: files, each with the rank in its name. ``align``: none, wall,
-    start, auto, pingpong, collective or p2p (docs/concepts/clocks.md); ``strict`` rejects inputs with unknown clock
-    errors. ``steps``: the first step to keep, and one past the last. ``times``: keep events
+    all events by time, with a temporary file. ``inputs``: files, each with the rank in its name. ``align``: a function
+    from facts about the inputs, as of :meth:`Trace.clock_facts`, to their clocks, as for :meth:`Trace.export`; None:
+    unchanged times. The facts include collectives and messages with ``moments``, and the earliest event with
+    ``starts``. ``steps``: the first step to keep, and one past the last. ``times``: keep events
     that overlap the times from the first up to the second, in ns since the first event; None: no bound.
     ``progress(done, total)`` receives bytes of input.
     Returns one dict per input: file, rank, format, program, used, left_out, world, events, arrows, filtered (by
@@ -168,16 +173,18 @@ def timeline_slices(
     inputs: list[tuple[str, int]],
     sink: Any,
     *,
-    align: str = "wall",
+    align: _Align | None = None,
     ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
+    moments: bool = False,
+    starts: bool = False,
 ) -> dict[str, Any]:
     """Read the slices of traces of many ranks, times in nanoseconds on the common clock.
 
-    ``inputs``: files, each with the rank in its name; ``align``: the alignment of clocks, as for
-    :func:`timeline_merge`; ``ranks``: only these. For the files of each rank, ``sink.begin`` receives the ranks in them
-    (None: not one of ``ranks``) and the last file, then ``sink.take`` the slices in batches; their ``rank`` is an
-    index of those ranks. Returns ``base_ns``, ``files``, ``texts`` (by the numbers in the slices, as inside a JSON
+    ``inputs``: files, each with the rank in its name; ``align``, ``moments`` and ``starts``: the alignment of clocks,
+    as for :func:`timeline_merge`; ``ranks``: only these. For the files of each rank, ``sink.begin`` receives the ranks
+    in them (None: not one of ``ranks``) and the last file, then ``sink.take`` the slices in batches; their ``rank`` is
+    an index of those ranks. Returns ``base_ns``, ``files``, ``texts`` (by the numbers in the slices, as inside a JSON
     string) and ``steps_left_out``. Raises :class:`Error` if a file cannot be read or a rank is in two files.
     """
 
@@ -519,9 +526,10 @@ class Trace:
     def streams(self) -> list[str]:
         """Return the names of the tables of :meth:`stream`."""
 
-    def clocks(self) -> list[dict[str, Any]]:
-        """Return one dict per rank: its time t is ``t + offset_ns + (t - at_ns) * drift_ppt / 1e12`` on the common
-        clock; method (docs/concepts/clocks.md), uncertainty_ns (None: unknown)."""
+    def clock_facts(self, moments: bool, /) -> list[dict[str, Any]]:
+        """Return what is known about the clock of each rank: rank, base (real time of time 0, ns since 1970) and first
+        (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0), host;
+        and columns of pings and, with ``moments``, of messages and parts (of collectives)."""
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
@@ -542,13 +550,13 @@ class Trace:
         rank: SupportsIndex = -1,
         durations: str = "jobs",
         flows: bool = True,
-        align: str = "auto",
-        strict: bool = False,
+        clocks: _Clocks | None = None,
     ) -> bytes:
         """Return a file for another program: ``chrome`` or ``perfetto``.
 
-        ``align`` and ``strict``: alignment of clocks of several ranks, as in :func:`timeline_merge`. ``ArgumentError``
-        for an invalid option, :class:`Error` if a required timeline is missing."""
+        ``clocks``: the base (real time of time 0, ns since 1970), and of each rank method, at_ns, offset_ns, drift_ppt,
+        uncertainty_ns (-1: unknown), residual_ns (None: unknown) and violations; None: the ranks are of one host.
+        ``ArgumentError`` for an invalid option, :class:`Error` if a required timeline is missing."""
 
 @disjoint_base
 class DispatchMode:

@@ -187,6 +187,7 @@ class TraceViews(Views):
         """
         from fastdispatch.graphs.call_exports import call_lists, call_picture
         from fastdispatch.graphs.picture_options import PictureOptions
+        from fastdispatch.read.clock_alignment import Aligner
         from fastdispatch.read.folded_stacks import folded_stacks
         from fastdispatch.read.pprof import pprof
 
@@ -200,14 +201,10 @@ class TraceViews(Views):
             return call_lists(trace, options)
         if format == "dot":
             return call_picture(trace, options)(leaves)
-        return trace.core.export(
-            format,
-            rank=trace.index(rank),
-            durations=durations,
-            flows=flows,
-            align=align,
-            strict=strict,
-        )
+        aligner = Aligner(align, strict)
+        several = format in ("chrome", "perfetto") and rank is None and len(trace.ranks) > 1
+        clocks = aligner.clocks_of(trace.core).rows() if several else None
+        return trace.core.export(format, rank=trace.index(rank), durations=durations, flows=flows, clocks=clocks)
 
 
 class GraphViews(Views):

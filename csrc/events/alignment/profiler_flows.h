@@ -11,7 +11,7 @@
 
 #include "base/map.h"
 #include "base/vector.h"
-#include "clocks/clock_fit.h"
+#include "clocks/clock_map.h"
 #include "events/timeline_event.h"
 
 /* Maximum of numbers stored per recording: 40 MB. */

@@ -82,17 +82,17 @@ kind_of(const fd_timeline_event *event, fd_span name)
     return kind != 0 ? kind : 1;
 }
 
-static fd_clock_part
+static fd_timeline_part
 make_part(uint64_t kind, const fd_timeline_event *event, int64_t begin)
 {
-    fd_clock_part part = {.kind = kind, .begin = begin};
+    fd_timeline_part part = {.kind = kind, .begin = begin};
     fd_span order = fd_timeline_argument_text(event, "Seq");
     part.total = order.from == NULL || !fd_span_u64(order, &part.order);
     return part;
 }
 
 static fd_status
-add_part(fd_timeline_sync *sync, fd_clock_part part, int64_t end)
+add_part(fd_timeline_sync *sync, fd_timeline_part part, int64_t end)
 {
     part.end = end;
     return end >= part.begin
@@ -389,9 +389,9 @@ take_pings(fd_timeline_sync *sync, fd_span array)
                                             : (fd_span){NULL, NULL};
         if (from.from != NULL && fd_span_u64(from, &peer)
             && peer < FD_TIMELINE_RANKS
-            && take_i64(array_element(ping, 1), &one.ping.sent)
-            && take_i64(array_element(ping, 2), &one.ping.replied)
-            && take_i64(array_element(ping, 3), &one.ping.received)) {
+            && take_i64(array_element(ping, 1), &one.sent)
+            && take_i64(array_element(ping, 2), &one.replied)
+            && take_i64(array_element(ping, 3), &one.received)) {
             one.peer = (uint32_t)peer;
             status = fd_vector_push(&sync->pings, one);
         }

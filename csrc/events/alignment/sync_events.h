@@ -4,7 +4,6 @@
 #define FD_SYNC_EVENTS_H
 
 #include "base/vector.h"
-#include "clocks/clock_collectives.h"
 #include "events/merged_ids.h"
 
 enum {
@@ -26,9 +25,24 @@ typedef struct fd_timeline_message {
     int64_t time;   /* when sending began; when receiving ended */
 } fd_timeline_message;
 
+/* The part of a rank in a collective. All parts of a collective have the same
+ * kind (group, name and sizes) and order. */
+typedef struct fd_timeline_part {
+    uint64_t kind;
+    uint64_t order;
+    uint64_t total; /* number of collectives of this kind on this rank; 0:
+                     * `order` is exact */
+    int64_t begin;  /* on the clock of the rank */
+    int64_t end;
+} fd_timeline_part;
+
+/* A round trip by the clocks of the machines, since their boot: sent by the own
+ * clock, replied by the other clock, received by the own clock. */
 typedef struct fd_timeline_ping {
-    uint32_t peer;      /* rank that replied */
-    fd_clock_ping ping; /* by the clocks of the machines, since their boot */
+    uint32_t peer; /* rank that replied */
+    int64_t sent;
+    int64_t replied;
+    int64_t received;
 } fd_timeline_ping;
 
 /* The kind of an open slice. */
@@ -39,7 +53,7 @@ typedef struct fd_sync_slice {
         FD_SYNC_MESSAGE,
         FD_SYNC_RECEIVING
     } what;
-    fd_clock_part part;
+    fd_timeline_part part;
     fd_timeline_message message; /* `time` is when the slice begins */
 } fd_sync_slice;
 
@@ -51,7 +65,7 @@ typedef struct fd_timeline_begun {
 } fd_timeline_begun;
 
 typedef struct fd_timeline_sync {
-    FD_VECTOR(fd_clock_part) parts; /* `member` is not set */
+    FD_VECTOR(fd_timeline_part) parts;
     FD_VECTOR(fd_timeline_message) messages;
     FD_VECTOR(fd_timeline_ping) pings;
     bool has_boot;
@@ -68,6 +82,10 @@ typedef struct fd_timeline_sync {
     fd_timeline_message pending;
     int64_t pending_end;
 } fd_timeline_sync;
+
+/* Return the maximum of collectives and messages to store for each of `count`
+ * traces; 0 for a single one. */
+uint32_t fd_timeline_sync_share(uint32_t count);
 
 /* Examine an event. */
 fd_status fd_timeline_sync_event(fd_timeline_sync *sync,

@@ -2,14 +2,30 @@
  * selects them in the same way. */
 #include "events/alignment/sync_events.h"
 
-FD_ORDER_BY(by_kind, fd_clock_part, kind, begin)
+#include "base/budget.h"
+
+/* Maximum of collectives and messages stored for all inputs together, and the
+ * minimum per input. */
+enum { MOST_MOMENTS = 1 << 20, LEAST_MOMENTS = 128 };
+
+uint32_t
+fd_timeline_sync_share(uint32_t count)
+{
+    uint32_t share = count < 2 ? 0 : (uint32_t)fd_budget(MOST_MOMENTS) / count;
+    return count < 2                 ? 0
+         : share > FD_TIMELINE_PARTS ? FD_TIMELINE_PARTS
+         : share < LEAST_MOMENTS     ? LEAST_MOMENTS
+                                     : share;
+}
+
+FD_ORDER_BY(by_kind, fd_timeline_part, kind, begin)
 
 FD_ORDER_BY(by_peer, fd_timeline_message, peer, received, tag, time)
 
 static void
 number_parts(fd_timeline_sync *sync)
 {
-    fd_clock_part *list = sync->parts.list;
+    fd_timeline_part *list = sync->parts.list;
     fd_vector_sort(&sync->parts, by_kind);
     for (uint32_t i = 0, next; i < sync->parts.count; i = next) {
         for (next = i;

@@ -18,7 +18,7 @@ add_recording(finding *f, const fd_timeline_input *input, uint32_t index,
 {
     fd_trace *trace = NULL;
     fd_transfers_window window = {
-        .clock = input->clock, .begin = INT64_MIN, .end = INT64_MAX};
+        .clock = input->clock.map, .begin = INT64_MIN, .end = INT64_MAX};
     if (input->windows != NULL) {
         window.begin = input->windows->all.begin_ns;
         window.end = input->windows->all.end_ns;

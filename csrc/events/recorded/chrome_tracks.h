@@ -2,7 +2,7 @@
 #ifndef FD_CHROME_TRACKS_H
 #define FD_CHROME_TRACKS_H
 
-#include "clocks/clock_fit.h"
+#include "clocks/clock_map.h"
 #include "events/event_batch.h"
 #include "events/recorded/side_tracks.h"
 #include "trace/trace.h"

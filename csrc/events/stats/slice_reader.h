@@ -4,7 +4,7 @@
 #define FD_SLICE_READER_H
 
 #include "base/map.h"
-#include "clocks/clock_fit.h"
+#include "clocks/clock_map.h"
 #include "events/slice_kinds.h"
 #include "events/stats/gpu_facts.h"
 #include "trace/interned_texts.h"

@@ -71,7 +71,7 @@ take_slice(reading *r, fd_slice *slice)
                            r->outline.ranks.list[slice->rank].rank)) {
         return FD_OK;
     }
-    fd_slice_move(slice, &r->file->clock);
+    fd_slice_move(slice, &r->file->clock.map);
     if (fd_timeline_outline_skips(&r->outline, slice)) {
         return note_stray(r, slice);
     }
@@ -89,7 +89,7 @@ take_for_outline(reading *r, const fd_timeline_reader *reader, bool is_event)
                                           reader->value);
     }
     return fd_timeline_outline_event(&r->outline, &reader->event,
-                                     &r->file->clock);
+                                     &r->file->clock.map);
 }
 
 static fd_status
@@ -228,12 +228,15 @@ static fd_status
 prepare_inputs(reading *r, fd_timeline_input *inputs, uint32_t count,
                fd_timeline_inputs *used)
 {
-    const fd_timeline_request request = {.align = r->request->align};
+    const fd_timeline_request request = {.align = r->request->align,
+                                         .moments = r->request->moments,
+                                         .starts = r->request->starts,
+                                         .context = r->request->context};
     fd_timeline_clock clock = {.has_base = false};
     fd_status status =
         fd_timeline_inputs_find(&request, inputs, count, used, r->error);
-    fd_then(status, fd_timeline_align_all(used->list, used->count,
-                                          request.align, &clock));
+    fd_then(status,
+            fd_timeline_inputs_align(&request, used, &clock, r->error));
     for (uint32_t i = 0; i < count; i++) {
         r->total += inputs[i].used ? 2 * inputs[i].survey.size : 0;
         fd_timeline_survey_clear(&inputs[i].survey);

@@ -3,13 +3,15 @@
 #ifndef FD_SLICE_TABLES_H
 #define FD_SLICE_TABLES_H
 
-#include "events/alignment/clock_alignment.h"
+#include "events/merge_request.h"
 #include "events/tools/trace_outline.h"
 
 enum { FD_SLICE_ROWS = 1 << 16 /* maximum of a batch */ };
 
 typedef struct fd_slices_request {
-    fd_timeline_align align;
+    fd_align_inputs *align; /* as in a merge, like the next two */
+    bool moments;
+    bool starts;
     const uint32_t *ranks; /* selected ranks; NULL: all */
     size_t rank_count;
     /* Called before the first slice of the files of some ranks. `file`: the

@@ -183,7 +183,7 @@ window_of(const fd_timeline_filter *filter, fd_span pid)
 static int64_t
 since_start(const fd_timeline_filter *filter, int64_t time)
 {
-    return fd_minus(fd_clock_apply(&filter->input->clock, time),
+    return fd_minus(fd_clock_apply(&filter->input->clock.map, time),
                     filter->origin_ns);
 }
 

@@ -1,6 +1,7 @@
 #include "events/tools/merged_members.h"
 
 #include "base/budget.h"
+#include "trace/export_options.h"
 #include "json/json_writer.h"
 
 #include <stdio.h>
@@ -71,20 +72,6 @@ fd_merged_members_keep(fd_merged_members *m, fd_timeline_input *input,
 }
 
 static void
-put_alignment(fd_json_writer *w, const fd_timeline_input *input)
-{
-    fd_json_put_text(w, "align", fd_timeline_align_name(input->align));
-    fd_json_put_i64(w, "offset_ns", input->clock.offset_ns);
-    fd_json_put_i64(w, "at_ns", input->clock.at_ns);
-    fd_json_put_milli(w, "drift_ppb", input->clock.drift_ppt);
-    fd_json_put_known(w, "uncertainty_ns", fd_timeline_is_calibrated(input),
-                      input->uncertainty_ns);
-    fd_json_put_known(w, "residual_ns", input->has_residual,
-                      input->residual_ns);
-    fd_json_put_u64(w, "violations", input->violations);
-}
-
-static void
 put_rank(fd_json_writer *w, const fd_timeline_input *input)
 {
     fd_json_line(w);
@@ -99,7 +86,7 @@ put_rank(fd_json_writer *w, const fd_timeline_input *input)
     fd_json_put_u64(w, "lost_bytes", input->lost_bytes);
     fd_json_put_u64(w, "repaired", input->repaired);
     fd_json_put_text(w, "trouble", input->trouble);
-    put_alignment(w, input);
+    fd_export_write_clock(w, &input->clock);
     fd_json_end_object(w);
 }
 

@@ -115,7 +115,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
     fd_status status =
         m->native != NULL
             ? fd_perfetto_writer_event(m->native, event, ids, m->error)
-            : fd_chrome_write(event, &input->clock, ids, m->text);
+            : fd_chrome_write(event, &input->clock.map, ids, m->text);
     if (status == FD_EFORMAT || status == FD_EFULL) {
         input->lost++;
         input->lost_bytes += event->size;
@@ -137,7 +137,7 @@ copy_event(merging *m, fd_timeline_input *input, fd_timeline_ids *ids,
         status = fd_overlaps_add(&m->overlaps, event, ids->last_tid.index);
     }
     if (status == FD_OK && m->sorter != NULL) {
-        return put_aside(m, before, time_of(event, &input->clock));
+        return put_aside(m, before, time_of(event, &input->clock.map));
     }
     return fd_then(status, fd_bytes_out_flow(m->out, m->error));
 }
@@ -217,10 +217,11 @@ is_second(const merging *m, uint32_t index)
 static fd_perfetto_clock
 clock_of(const merging *m, const fd_timeline_input *input)
 {
-    bool has_base = m->clock.has_base && input->align != FD_ALIGN_NONE
-                 && input->align != FD_ALIGN_START;
-    return (fd_perfetto_clock){input->clock,
-                               fd_perfetto_step(input->uncertainty_ns),
+    bool has_base = m->clock.has_base
+                 && strcmp(input->clock.method, "none") != 0
+                 && strcmp(input->clock.method, "start") != 0;
+    return (fd_perfetto_clock){input->clock.map,
+                               fd_perfetto_step(input->clock.uncertainty_ns),
                                has_base, m->clock.base_ns};
 }
 
@@ -230,7 +231,7 @@ end_native(merging *m, fd_timeline_input *input, const fd_timeline_ids *ids)
     char label[256];
     const fd_perfetto_clock clock = clock_of(m, input);
     snprintf(label, sizeof label, "%.160s: %s, %+" PRId64 " ns", input->path,
-             fd_timeline_align_name(input->align), input->clock.offset_ns);
+             input->clock.method, input->clock.map.offset_ns);
     return fd_perfetto_writer_end(m->native, ids, &clock, label,
                                   &input->native, m->error);
 }
@@ -297,7 +298,7 @@ copy_input(merging *m, uint32_t index)
                            .spare_pid = &m->spare_pid,
                            .spare_tid = &m->spare_tid};
     fd_profiler_flows_begin(&m->profiler_flows, side_of(m, index), index,
-                            &input->clock);
+                            &input->clock.map);
     fd_buffer_format(&m->members.metadata, "%s\"%u%s%s\":{",
                      index > 0 ? ",\n" : "", (unsigned)input->rank,
                      input->beside ? " " : "", ids.program);
@@ -365,7 +366,8 @@ find_origin(merging *m)
     bool any = false;
     for (uint32_t i = 0; i < m->inputs.count; i++) {
         const fd_timeline_input *input = m->inputs.list[i];
-        int64_t first = fd_clock_apply(&input->clock, input->survey.first_ns);
+        int64_t first =
+            fd_clock_apply(&input->clock.map, input->survey.first_ns);
         if (input->survey.has_first && (!any || first < m->origin_ns)) {
             m->origin_ns = first;
             any = true;
@@ -432,11 +434,8 @@ fd_timeline_merge(const fd_timeline_request *request,
         m.sorter = fd_sorter_new(request->output, FD_SORTER_BUDGET);
         status = m.sorter != NULL ? FD_OK : FD_ENOMEM;
     }
-    fd_then(status, fd_timeline_align_all(m.inputs.list, m.inputs.count,
-                                          request->align, &m.clock));
-    if (status == FD_OK && request->strict) {
-        status = fd_timeline_align_check(m.inputs.list, m.inputs.count, error);
-    }
+    fd_then(status,
+            fd_timeline_inputs_align(request, &m.inputs, &m.clock, error));
     fd_then(status, fd_timeline_between_find(&m.between, &m.inputs, error));
     fd_then(status, write_all(&m));
     for (uint32_t i = 0; i < count; i++) {

@@ -2,7 +2,7 @@
 #ifndef FD_CHROME_WRITER_H
 #define FD_CHROME_WRITER_H
 
-#include "clocks/clock_fit.h"
+#include "clocks/clock_map.h"
 #include "events/merged_ids.h"
 
 /* Append an event with its original ids and times. */

@@ -4,7 +4,7 @@
 #define FD_PERFETTO_PACKETS_H
 
 #include "base/buffer.h"
-#include "clocks/clock_fit.h"
+#include "clocks/clock_map.h"
 #include "json/json_scan.h"
 
 enum { FD_PERFETTO_STEP_NS = 1000 };

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "events/tools/timeline_merge.h"
 #include "module/errors.h"
+#include "module/events/clock_binding.h"
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
 
@@ -20,8 +21,8 @@ typedef struct arguments {
     bool has_times;
     int64_t times[2];
     bool named_durations;
-    fd_timeline_align align;
-    int strict;
+    int moments;
+    int starts;
     int sorted;
     fd_progress_call progress;
 } arguments;
@@ -141,24 +142,6 @@ take_times(arguments *a, PyObject *pair)
             && take_time(end, INT64_MAX, &a->times[1]));
 }
 
-int
-fd_take_align(PyObject *value, void *to)
-{
-    const char *name = PyUnicode_AsUTF8(value);
-    for (int align = FD_ALIGN_NONE; name != NULL && align < FD_ALIGN_ASKED;
-         align++) {
-        if (strcmp(name, fd_timeline_align_name((fd_timeline_align)align))
-            == 0) {
-            *(fd_timeline_align *)to = (fd_timeline_align)align;
-            return 1;
-        }
-    }
-    if (name != NULL) {
-        PyErr_Format(fd_value_error(), "align=%s is unknown", name);
-    }
-    return 0;
-}
-
 static PyObject *
 known_time(bool is_known, int64_t ns)
 {
@@ -168,6 +151,7 @@ known_time(bool is_known, int64_t ns)
 static PyObject *
 input_row(const fd_timeline_input *input, PyObject *path)
 {
+    const fd_rank_clock *clock = &input->clock;
     return Py_BuildValue(
         "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,"
         "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:z}",
@@ -182,13 +166,13 @@ input_row(const fd_timeline_input *input, PyObject *path)
         (unsigned long long)input->lost, "lost_bytes",
         (unsigned long long)input->lost_bytes, "repaired",
         (unsigned long long)input->repaired, "trouble", input->trouble,
-        "align", fd_timeline_align_name(input->align), "offset_ns",
-        (long long)input->clock.offset_ns, "at_ns",
-        (long long)input->clock.at_ns, "drift_ppb",
-        (double)input->clock.drift_ppt / 1000, "uncertainty_ns",
-        known_time(fd_timeline_is_calibrated(input), input->uncertainty_ns),
-        "residual_ns", known_time(input->has_residual, input->residual_ns),
-        "violations", (unsigned long long)input->violations, "aside",
+        "align", clock->method, "offset_ns", (long long)clock->map.offset_ns,
+        "at_ns", (long long)clock->map.at_ns, "drift_ppb",
+        (double)clock->map.drift_ppt / 1000, "uncertainty_ns",
+        known_time(clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
+                   clock->uncertainty_ns),
+        "residual_ns", known_time(clock->has_residual, clock->residual_ns),
+        "violations", (unsigned long long)clock->violations, "aside",
         (unsigned long long)input->native.aside, "crossed",
         (unsigned long long)input->native.crossed, "alone",
         (unsigned long long)input->native.alone, "skipped",
@@ -212,8 +196,9 @@ static PyObject *
 merge_inputs(PyObject *module, arguments *a)
 {
     fd_timeline_request request = {.output = PyBytes_AS_STRING(a->output),
-                                   .align = a->align,
-                                   .strict = a->strict != 0,
+                                   .align = fd_align_by,
+                                   .moments = a->moments != 0,
+                                   .starts = a->starts != 0,
                                    .ranks = a->ranks,
                                    .rank_count = a->rank_count,
                                    .has_steps = a->has_steps,
@@ -240,27 +225,29 @@ merge_inputs(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {
-        "inputs",          "output",   "align",  "ranks", "sorted", "steps",
-        "named_durations", "progress", "strict", "times", NULL};
-    arguments a = {.align = FD_ALIGN_WALL};
+    static char *names[] = {"inputs",  "output", "align",           "ranks",
+                            "sorted",  "steps",  "named_durations", "progress",
+                            "moments", "starts", "times",           NULL};
+    arguments a = {.output = NULL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *steps = Py_None;
     PyObject *times = Py_None;
     PyObject *progress = Py_None;
+    PyObject *align = Py_None;
     int named_durations = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$O&OpOpOpO:timeline_merge", names,
-            &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output,
-            fd_take_align, &a.align, &ranks, &a.sorted, &steps,
-            &named_durations, &progress, &a.strict, &times)
+            args, kwargs, "O!O&|$OOpOpOppO:timeline_merge", names,
+            &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output, &align,
+            &ranks, &a.sorted, &steps, &named_durations, &progress, &a.moments,
+            &a.starts, &times)
         && fd_take_inputs(inputs, &a.paths, &a.inputs, &a.count)
         && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)
         && take_steps(&a, steps) && take_times(&a, times)) {
         a.named_durations = named_durations != 0;
         a.progress.function = progress;
+        a.progress.align = align == Py_None ? NULL : align;
         made = merge_inputs(module, &a);
     }
     clear_arguments(&a);

@@ -2,7 +2,7 @@
 #ifndef FD_TIMELINE_BINDING_H
 #define FD_TIMELINE_BINDING_H
 
-#include "events/alignment/clock_alignment.h"
+#include "events/merge_request.h"
 #include "module/state.h"
 #include "trace/trace_columns.h"
 
@@ -32,9 +32,5 @@ bool fd_take_inputs(PyObject *list, PyObject **paths,
  * NULL. */
 bool fd_take_ranks(PyObject *list, const char *name, uint32_t **numbers,
                    size_t *count);
-
-/* Converter for PyArg_Parse: from the name of an alignment to an
- * fd_timeline_align. */
-int fd_take_align(PyObject *value, void *to);
 
 #endif

@@ -5,6 +5,7 @@
 #include "events/event_inputs.h"
 #include "events/stats/slice_tables.h"
 #include "module/errors.h"
+#include "module/events/clock_binding.h"
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
 
@@ -14,7 +15,8 @@ typedef struct arguments {
     fd_timeline_input *files; /* owned */
     uint32_t count;
     PyObject *sink; /* borrowed */
-    fd_timeline_align align;
+    int moments;
+    int starts;
     uint32_t *ranks; /* owned; NULL: all */
     size_t rank_count;
     fd_progress_call progress;
@@ -122,6 +124,14 @@ goes_on(arguments *a, PyObject *answer)
 }
 
 static bool
+align_inputs(void *context, fd_timeline_input *const *inputs, uint32_t count,
+             fd_timeline_clock *clock)
+{
+    arguments *a = context;
+    return fd_align_by(&a->progress, inputs, count, clock);
+}
+
+static bool
 begin_files(void *context, const fd_timeline_outline *outline,
             const char *file, uint64_t lost)
 {
@@ -174,10 +184,10 @@ file_row(const fd_timeline_input *file, const fd_text_pool *texts)
         "s:L,s:z}",
         "file", PyUnicode_DecodeFSDefault(file->path), "used",
         file->used ? Py_True : Py_False, "rank", file->rank, "world",
-        file->survey.world, "align", fd_timeline_align_name(file->align),
-        "offset_ns", (long long)file->clock.offset_ns, "uncertainty_ns",
-        file->used && fd_timeline_is_calibrated(file)
-            ? PyLong_FromLongLong(file->uncertainty_ns)
+        file->survey.world, "align", file->clock.method, "offset_ns",
+        (long long)file->clock.map.offset_ns, "uncertainty_ns",
+        file->used && file->clock.uncertainty_ns != FD_CLOCK_UNKNOWN
+            ? PyLong_FromLongLong(file->clock.uncertainty_ns)
             : Py_NewRef(Py_None),
         "events", (unsigned long long)file->events, "lost",
         (unsigned long long)file->lost, "lost_bytes",
@@ -215,7 +225,9 @@ tables_result(const arguments *a, const fd_slice_tables *tables)
 static PyObject *
 read_inputs(PyObject *module, arguments *a)
 {
-    fd_slices_request request = {.align = a->align,
+    fd_slices_request request = {.align = align_inputs,
+                                 .moments = a->moments != 0,
+                                 .starts = a->starts != 0,
                                  .ranks = a->ranks,
                                  .rank_count = a->rank_count,
                                  .begin = begin_files,
@@ -241,19 +253,21 @@ read_inputs(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_slices_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs", "sink",     "align",
-                            "ranks",  "progress", NULL};
-    arguments a = {.align = FD_ALIGN_WALL};
+    static char *names[] = {"inputs",   "sink",    "align",  "ranks",
+                            "progress", "moments", "starts", NULL};
+    arguments a = {.paths = NULL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *progress = Py_None;
+    PyObject *align = Py_None;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!O|$O&OO:timeline_slices",
-                                    names, &PyList_Type, &inputs, &a.sink,
-                                    fd_take_align, &a.align, &ranks, &progress)
+    if (PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!O|$OOOpp:timeline_slices", names, &PyList_Type,
+            &inputs, &a.sink, &align, &ranks, &progress, &a.moments, &a.starts)
         && fd_take_inputs(inputs, &a.paths, &a.files, &a.count)
         && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)) {
         a.progress.function = progress;
+        a.progress.align = align == Py_None ? NULL : align;
         made = read_inputs(module, &a);
     }
     Py_XDECREF(a.paths);

@@ -1,10 +1,11 @@
 /* pipeline_jobs(): conversion of arguments and results. */
 #include "module/pipeline/pipeline_jobs_binding.h"
 
-#include "events/recorded/recording_inputs.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 #include "module/trace/trace_type.h"
+#include "pipeline/recorded/pipeline_match.h"
+#include "pipeline/recorded/recorded_jobs.h"
 
 /* Return one entry per rank of the trace, which the caller frees. */
 static fd_pipe_known *
@@ -22,12 +23,16 @@ take_known(const fd_trace *trace, PyObject *list)
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         fd_pipe_known *one = &known[i];
-        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(iii)", &one->position,
-                         &one->data, &one->model)) {
+        long long clock[4];
+        if (!PyArg_Parse(PyList_GET_ITEM(list, i), "(iiiLLLL)", &one->position,
+                         &one->data, &one->model, &clock[0], &clock[1],
+                         &clock[2], &clock[3])) {
             fd_free(known);
             return NULL;
         }
         one->position = one->position > INT16_MAX ? -1 : one->position;
+        one->clock = (fd_clock_map){clock[0], clock[1], clock[2]};
+        one->unsure = clock[3];
     }
     return known;
 }
@@ -93,13 +98,12 @@ jobs_object(const fd_pipe *p, const fd_pipe_matches *found)
 PyObject *
 fd_pipeline_jobs_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"trace", "known", "strict", NULL};
+    static char *names[] = {"trace", "known", NULL};
     PyObject *trace;
     PyObject *list;
-    int strict = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|$p:pipeline_jobs",
-                                     names, fd_module_state_of(module)->trace,
-                                     &trace, &PyList_Type, &list, &strict)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!:pipeline_jobs", names,
+                                     fd_module_state_of(module)->trace, &trace,
+                                     &PyList_Type, &list)) {
         return NULL;
     }
     fd_pipe_known *known = take_known(fd_trace_of(trace), list);
@@ -108,14 +112,13 @@ fd_pipeline_jobs_py(PyObject *module, PyObject *args, PyObject *kwargs)
     }
     fd_pipe p = {.lines = 0};
     fd_pipe_matches found = {.matched = 0};
-    fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_timeline_jobs(&p, &found, fd_trace_of(trace), known,
-                                  strict != 0, &error);
+        status = fd_pipe_read(&p, fd_trace_of(trace), known);
+        fd_then(status, fd_pipeline_match(&found, &p));
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK ? jobs_object(&p, &found)
-                                     : fd_raise(module, status, &error);
+                                     : fd_raise(module, status, NULL);
     fd_free(known);
     fd_pipe_clear(&p);
     fd_pipe_matches_clear(&found);

@@ -1,9 +1,8 @@
 /* Trace.export(): conversion of the options of a format. */
 #include "module/errors.h"
 
-#include "events/recorded/recording_inputs.h"
 #include "events/recorded/timeline_exports.h"
-#include "module/events/timeline_binding.h"
+#include "module/events/clock_binding.h"
 #include "module/trace/trace_type.h"
 #include "profile/totals.h"
 
@@ -21,45 +20,16 @@ choose_name(const char *what, const char *name, const char *const *names)
     return -1;
 }
 
-/* Options of the alignment of the clocks of several ranks. */
-typedef struct alignment {
-    fd_timeline_align align;
-    bool strict;
-} alignment;
-
-static fd_status
-write_aligned(const fd_trace *trace, fd_export *write,
-              fd_export_options options, alignment how, fd_buffer *to,
-              fd_error *error)
-{
-    bool many = options.rank == FD_ALL_RANKS && trace->ranks.count > 1;
-    fd_status status = FD_OK;
-    fd_export_clock *clocks = NULL;
-    if (many) {
-        clocks = fd_calloc(trace->ranks.count, sizeof *clocks);
-        status =
-            clocks == NULL
-                ? FD_ENOMEM
-                : fd_timeline_align_trace(trace, how.align, how.strict, clocks,
-                                          &options.clocks_base_ns, error);
-        options.clocks = clocks;
-    }
-    fd_then(status, write(trace, &options, to, error));
-    fd_free(clocks);
-    return status;
-}
-
 static PyObject *
 written_text(PyObject *self, fd_export *write,
-             const fd_export_options *options, alignment how)
+             const fd_export_options *options)
 {
     fd_buffer text = {.bytes = NULL};
     fd_error error = {""};
     fd_status status;
     PyObject *bytes = NULL;
     Py_BEGIN_ALLOW_THREADS
-        status = write_aligned(fd_trace_of(self), write, *options, how, &text,
-                               &error);
+        status = write(fd_trace_of(self), options, &text, &error);
     Py_END_ALLOW_THREADS
     if (status != FD_OK) {
         fd_raise(fd_module_of(self), status, &error);
@@ -74,20 +44,21 @@ written_text(PyObject *self, fd_export *write,
 PyObject *
 fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"format", "rank",   "durations", "flows",
-                            "align",  "strict", NULL};
+    static char *names[] = {"format", "rank",   "durations",
+                            "flows",  "clocks", NULL};
     static const char *const formats[] = {"chrome", "perfetto", NULL};
     static fd_export *const writers[] = {fd_export_chrome, fd_export_perfetto};
     static const char *const places[] = {"jobs", "name", "args", NULL};
     const char *format;
     const char *durations = "jobs";
     int flows = 1;
-    int strict = 0;
-    alignment how = {.align = FD_ALIGN_AUTO};
+    PyObject *answer = Py_None;
+    fd_rank_clock *clocks = NULL;
+    fd_timeline_clock base = {.has_base = false};
     fd_export_options options = {.rank = FD_ALL_RANKS};
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "s|$ispO&p:export", names, &format, &options.rank,
-            &durations, &flows, fd_take_align, &how.align, &strict)
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$ispO:export", names,
+                                     &format, &options.rank, &durations,
+                                     &flows, &answer)
         || !fd_trace_rank_fits(self, options.rank)) {
         return NULL;
     }
@@ -98,6 +69,16 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     options.durations = (fd_export_durations)place;
     options.no_flows = flows == 0;
-    how.strict = strict != 0;
-    return written_text(self, writers[which], &options, how);
+    if (answer != Py_None) {
+        const fd_trace *trace = fd_trace_of(self);
+        clocks = fd_take_clocks(answer, trace->ranks.count, &base);
+        if (clocks == NULL) {
+            return NULL;
+        }
+        options.clocks = clocks;
+        options.clocks_base_ns = base.base_ns;
+    }
+    PyObject *text = written_text(self, writers[which], &options);
+    fd_free(clocks);
+    return text;
 }

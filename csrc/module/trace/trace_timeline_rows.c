@@ -1,7 +1,8 @@
-/* Trace.timeline_rows and .clocks: the timeline for drawings. */
+/* Trace.timeline_rows and .clock_facts: the timeline for drawings. */
 #include "module/errors.h"
 
 #include "events/recorded/recording_inputs.h"
+#include "module/events/clock_binding.h"
 #include "module/field_tables.h"
 #include "module/trace/trace_type.h"
 #include "profile/timeline_rows.h"
@@ -84,45 +85,24 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
     return made;
 }
 
-static const fd_column clock_columns[] = {
-    FD_COLUMN_IN("ns", fd_export_clock, "at_ns", I64, map.at_ns),
-    FD_COLUMN_IN("ns", fd_export_clock, "offset_ns", I64, map.offset_ns),
-    FD_COLUMN(fd_export_clock, "drift_ppt", I64, map.drift_ppt),
-    FD_COLUMN_IN("ns", fd_export_clock, "uncertainty_ns", I64_OR_NONE,
-                 uncertainty_ns),
-};
-static const fd_table clocks_table =
-    FD_TABLE("clocks", clock_columns, fd_export_clock, false);
-
-static PyObject *
-clocks_object(const fd_export_clock *clocks, uint32_t count)
+PyObject *
+fd_trace_clock_facts(PyObject *self, PyObject *moments)
 {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < count; i++) {
-        list = fd_list_with(
-            list,
-            fd_columns_with(fd_record(&clocks_table, &clocks[i], NULL),
-                            "method", PyUnicode_FromString(clocks[i].method)));
+    const fd_trace *trace = fd_trace_of(self);
+    int wants = PyObject_IsTrue(moments);
+    uint32_t most = wants > 0 ? fd_timeline_sync_share(trace->ranks.count) : 0;
+    PyObject *list = wants < 0 ? NULL : PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < trace->ranks.count; i++) {
+        const fd_trace_rank *rank = &trace->ranks.list[i];
+        fd_timeline_survey survey;
+        fd_status status;
+        Py_BEGIN_ALLOW_THREADS
+            status = fd_timeline_survey_rank(&survey, trace, rank, most);
+        Py_END_ALLOW_THREADS
+        list = fd_list_with(list, status == FD_OK
+                                      ? fd_clock_facts(rank->rank, &survey)
+                                      : PyErr_NoMemory());
+        fd_timeline_survey_clear(&survey);
     }
     return list;
-}
-
-PyObject *
-fd_trace_clocks(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    const fd_trace *trace = fd_trace_of(self);
-    fd_error error = {""};
-    int64_t base;
-    fd_export_clock *clocks =
-        fd_calloc(trace->ranks.count + 1u, sizeof *clocks);
-    fd_status status = clocks == NULL
-                         ? FD_ENOMEM
-                         : fd_timeline_align_trace(trace, FD_ALIGN_AUTO, false,
-                                                   clocks, &base, &error);
-    PyObject *made = status == FD_OK
-                       ? clocks_object(clocks, trace->ranks.count)
-                       : fd_raise(fd_module_of(self), status, &error);
-    fd_free(clocks);
-    return made;
 }

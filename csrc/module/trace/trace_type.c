@@ -288,9 +288,9 @@ static PyMethodDef methods[] = {
     {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
      PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
                "The timeline of one rank, its longest calls.")},
-    {"clocks", fd_trace_clocks, METH_NOARGS,
-     PyDoc_STR("clocks($self, /)\n--\n\n"
-               "The alignment of the clocks of ranks.")},
+    {"clock_facts", fd_trace_clock_facts, METH_O,
+     PyDoc_STR("clock_facts($self, moments, /)\n--\n\n"
+               "Facts for the alignment of the clocks of ranks.")},
     {"settled", fd_trace_settled, METH_NOARGS,
      PyDoc_STR("settled($self, /)\n--\n\n"
                "The settled steps of a trace of whole recordings.")},
@@ -305,7 +305,7 @@ static PyMethodDef methods[] = {
     FD_KEYWORD_METHOD(
         "export", fd_trace_export,
         "export($self, format, *, rank=-1, durations='jobs', flows=True,\n"
-        "       align='auto', strict=False)\n--\n\n"
+        "       clocks=None)\n--\n\n"
         "The recording in another format, as bytes."),
     {NULL, NULL, 0, NULL},
 };

@@ -2,7 +2,7 @@
 #ifndef FD_RECORDED_JOBS_H
 #define FD_RECORDED_JOBS_H
 
-#include "clocks/clock_fit.h"
+#include "clocks/clock_map.h"
 #include "pipeline/recorded/pipeline_stats.h"
 #include "trace/trace.h"
 

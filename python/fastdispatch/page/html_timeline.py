@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.read.clock_alignment import Aligner
+from fastdispatch.read.clock_maps import ClockMap
 from fastdispatch.read.trace import Columns, Trace
 
 #: Maximum number of slices of all ranks; the longest are kept.
@@ -49,14 +51,14 @@ class _Lanes:
 
 def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns]] | None:
     """Return values and tables of the block "data-timeline"; None without a timeline."""
-    clocks = trace.core.clocks()
+    clocks = Aligner("auto").clocks_of(trace.core).ranks
     lanes = _Lanes()
     flows: Columns = {"from": [], "to": []}
     jobs: Columns = {name: [] for name in ("rank", *_JOB)}
     steps: Columns = {name: [] for name in ("rank", "number", "start", "end")}
     capped = {"slices": 0, "arrows": 0}
     for index, rank in enumerate(trace.ranks):
-        clock = _Clock(clocks[index])
+        clock = clocks[index].clock
         found = trace.core.timeline_rows(index, most // len(trace.ranks))
         _add_jobs(lanes, jobs, trace, index, clock)
         _add_threads(lanes, index, rank, found["calls"], clock)
@@ -73,7 +75,10 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
     if not lanes.slices["start"]:
         return None
     values: dict[str, Any] = {
-        "clocks": [{name: clock[name] for name in ("method", "uncertainty_ns")} for clock in clocks]
+        "clocks": [
+            {"method": each.method, "uncertainty_ns": None if each.uncertainty < 0 else each.uncertainty}
+            for each in clocks
+        ]
     }
     values["capped"] = {f"shorter {what} of the timeline": n for what, n in capped.items() if n}
     tables = {"lanes": lanes.lanes, "slices": lanes.slices, "flows": flows, "jobs": jobs, "steps": steps}
@@ -94,21 +99,11 @@ def findings_of(trace: Trace) -> dict[str, list[str]]:
         return {"findings": [], "notes": [f"no report of the pipeline: {error}"]}
 
 
-class _Clock:
-    """Convert nanoseconds of a rank to the common clock."""
-
-    def __init__(self, map_: dict[str, Any]) -> None:
-        self.at, self.offset, self.drift = map_["at_ns"], map_["offset_ns"], map_["drift_ppt"]
-
-    def __call__(self, time: int) -> int:
-        return int(time + self.offset + (time - self.at) * self.drift // 10**12)
-
-
 def _rows(table: Columns) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: _Clock) -> None:
+def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: ClockMap) -> None:
     """Return a lane per stage: the Gantt chart of a pipeline."""
     table = trace.core.jobs(index)
     rows = _rows(table)
@@ -143,7 +138,7 @@ def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], found: Columns, clock: _Clock) -> None:
+def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], found: Columns, clock: ClockMap) -> None:
     calls: dict[int, list[dict[str, Any]]] = {}
     alone: dict[int, list[dict[str, Any]]] = {}
     for number, row in enumerate(_rows(found)):
@@ -155,7 +150,7 @@ def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], found: Columns
         lanes.add(index, "asynchronous", role, _stacked(alone.get(thread, [])))
 
 
-def _add_streams(lanes: _Lanes, index: int, gpu: Columns, clock: _Clock) -> None:
+def _add_streams(lanes: _Lanes, index: int, gpu: Columns, clock: ClockMap) -> None:
     streams: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in _rows(gpu):
         row |= {"start": clock(row["start"]), "launch": clock(row["host"]), "depth": 0}

@@ -17,6 +17,8 @@ from fastdispatch.pipeline.analysis import analysis
 from fastdispatch.pipeline.idle_time import PARTS
 from fastdispatch.pipeline.sentences import Row, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
+from fastdispatch.pipeline.transfer_clocks import bound_clocks, require_one_clock
+from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.schedule_jobs import SCHEDULES
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
@@ -391,8 +393,15 @@ def report(
     number_layers(facts)
     layers, weights, notes = layers_of(facts, trace)
     named = {each.get("schedule") for each in facts} & set(SCHEDULES)
-    known = [_coordinates(rank["meta"].get("coordinates") or {}) for rank in trace.ranks]
-    jobs = _core.pipeline_jobs(trace.core, known, strict=strict)
+    clocks = Aligner("auto").clocks_of(trace.core).ranks
+    known: list[tuple[int, ...]] = [
+        (*_coordinates(rank["meta"].get("coordinates") or {}), *each.clock, each.uncertainty)
+        for rank, each in zip(trace.ranks, clocks, strict=True)
+    ]
+    jobs = _core.pipeline_jobs(trace.core, known)
+    if strict:
+        require_one_clock(jobs["ranks"])
+    bound_clocks(jobs)
     engines = [each for each in facts if each.get("engine")]
     engine = {key: engines[0].get(key) for key in ("engine", "version", "class")} if engines else None
     phases: list[Row] = []

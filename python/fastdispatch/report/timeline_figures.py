@@ -12,6 +12,7 @@ from operator import itemgetter
 from statistics import fmean, median, pstdev
 
 from fastdispatch._core import Error, timeline_slices
+from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.report.durations import ERROR
 from fastdispatch.report.slice_figures import FigureRow, Slices
 
@@ -51,7 +52,7 @@ def read_stats(
 ) -> Stats:
     """Read files, each with the rank in its name. Raises Error if one cannot be read, or no slice can be counted."""
     slices = Slices()
-    made = timeline_slices(inputs, slices, align=align, ranks=ranks, progress=progress)
+    made = timeline_slices(inputs, slices, ranks=ranks, progress=progress, **Aligner(align).options())
     slices.finish()
     if not slices.ranks:
         raise Error("no slices in these traces" if ranks is None else "no slices of these ranks")

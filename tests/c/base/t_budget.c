@@ -68,8 +68,7 @@ write_trace(int long_args, int long_name)
 static fd_status
 merge(const char *from, const char *to, bool sorted, fd_timeline_input *input)
 {
-    fd_timeline_request request = {
-        .output = to, .sorted = sorted, .align = FD_ALIGN_NONE};
+    fd_timeline_request request = {.output = to, .sorted = sorted};
     *input = (fd_timeline_input){.path = from};
     return fd_timeline_merge(&request, input, 1, NULL);
 }
@@ -165,10 +164,8 @@ static fd_status
 slices(uint64_t *events)
 {
     fd_slice_tables tables;
-    fd_slices_request request = {.align = FD_ALIGN_NONE,
-                                 .begin = note_events,
-                                 .take = pass_rows,
-                                 .context = events};
+    fd_slices_request request = {
+        .begin = note_events, .take = pass_rows, .context = events};
     fd_timeline_input input = {.path = "in.json"};
     fd_status status =
         fd_slice_tables_read(&request, &input, 1, &tables, NULL);
@@ -181,7 +178,6 @@ filter(void)
 {
     fd_timeline_input input = {.path = "in.json"};
     fd_timeline_request part = {.output = "part.json",
-                                .align = FD_ALIGN_NONE,
                                 .has_times = true,
                                 .begin_ns = 5,
                                 .end_ns = INT64_MAX};

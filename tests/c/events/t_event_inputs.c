@@ -7,7 +7,7 @@ static fd_status
 merged(fd_timeline_input *inputs, uint32_t count, fd_buffer *to)
 {
     fd_timeline_request request = {.output = "merged.json",
-                                   .align = FD_ALIGN_WALL};
+                                   .align = fixture_align};
     fd_status status = fd_timeline_merge(&request, inputs, count, NULL);
     if (status == FD_OK) {
         status = fixture_read("merged.json", to);

@@ -7,7 +7,6 @@ write_part(bool steps, int64_t end)
 {
     fd_timeline_input input = {.path = "damaged.json"};
     fd_timeline_request request = {.output = "part.json",
-                                   .align = FD_ALIGN_NONE,
                                    .has_steps = steps,
                                    .end_step = (uint64_t)end,
                                    .has_times = !steps,

@@ -28,8 +28,7 @@ use_file(void)
     fd_status status = fuzz_events("damaged.fd", &faults);
     for (int i = 0; i < 2 && status == FD_OK; i++) {
         fd_timeline_input input = {.path = "damaged.fd"};
-        fd_timeline_request request = {.output = outputs[i],
-                                       .align = FD_ALIGN_WALL};
+        fd_timeline_request request = {.output = outputs[i]};
         fd_status merged = fd_timeline_merge(&request, &input, 1, NULL);
         must(merged == FD_OK || merged == FD_EFORMAT);
     }

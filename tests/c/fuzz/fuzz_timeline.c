@@ -13,13 +13,27 @@ use_merged(uint64_t events)
     must(again.lost == 0 && again.repaired == 0 && again.events >= events);
 }
 
+static bool
+begin_at_0(void *context, fd_timeline_input *const *inputs, uint32_t count,
+           fd_timeline_clock *clock)
+{
+    (void)context;
+    (void)clock;
+    for (uint32_t i = 0; i < count; i++) {
+        const fd_timeline_survey *survey = &inputs[i]->survey;
+        if (survey->has_first && survey->first_ns > INT64_MIN) {
+            inputs[i]->clock.map.offset_ns = -survey->first_ns;
+        }
+    }
+    return true;
+}
+
 /* The same bytes as the log of a worker, which is recognised by its name. */
 static void
 use_log(const uint8_t *data, size_t size)
 {
     fd_timeline_input input = {.path = "workerlog.1", .rank = 1};
-    fd_timeline_request request = {.output = "merged.json",
-                                   .align = FD_ALIGN_WALL};
+    fd_timeline_request request = {.output = "merged.json"};
     must(fixture_write("workerlog.1", data, size) == FD_OK);
     fd_status status = fd_timeline_merge(&request, &input, 1, NULL);
     if (status == FD_OK) {
@@ -37,9 +51,8 @@ use_shrunk(const uint8_t *data, size_t size)
     for (int i = 0; i < 3; i++) {
         fd_timeline_input inputs[] = {{.path = "damaged.json", .rank = 1},
                                       {.path = "whole.json", .rank = 0}};
-        fd_timeline_request request = {.output = outputs[i / 2],
-                                       .align = FD_ALIGN_AUTO,
-                                       .sorted = i == 1};
+        fd_timeline_request request = {
+            .output = outputs[i / 2], .moments = true, .sorted = i == 1};
         fd_status status = fd_timeline_merge(&request, inputs, 2, NULL);
         must(status == FD_OK || status == FD_ECONFLICT
              || status == FD_EFORMAT);
@@ -57,8 +70,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fd_timeline_input inputs[] = {{.path = "damaged.json", .rank = 1},
                                   {.path = "whole.json", .rank = 0}};
     fd_timeline_request request = {.output = "merged.json",
-                                   .align = size % 2 == 0 ? FD_ALIGN_WALL
-                                                          : FD_ALIGN_START,
+                                   .align = size % 2 == 0 ? NULL : begin_at_0,
+                                   .starts = size % 2 != 0,
                                    .has_steps = size % 3 == 0,
                                    .end_step = 3,
                                    .named_durations = size % 7 == 0};

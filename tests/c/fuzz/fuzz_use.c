@@ -1,10 +1,11 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
-#include "events/recorded/recording_inputs.h"
 #include "events/recorded/timeline_exports.h"
 #include "events/stats/event_rows.h"
 #include "events/stats/slice_tables.h"
+#include "pipeline/recorded/pipeline_match.h"
+#include "pipeline/recorded/recorded_jobs.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
 #include "trace/anonymize.h"
@@ -60,7 +61,8 @@ use_pipeline(const fd_trace *trace)
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         known[i] = (fd_pipe_known){.position = -1, .data = -1, .model = -1};
     }
-    fd_status status = fd_timeline_jobs(&p, &found, trace, known, false, NULL);
+    fd_status status = fd_pipe_read(&p, trace, known);
+    fd_then(status, fd_pipeline_match(&found, &p));
     must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
     fd_pipe_clear(&p);
     fd_pipe_matches_clear(&found);
@@ -157,7 +159,7 @@ fuzz_slices(const char *path)
     uint32_t ranks = 0;
     fd_slice_tables tables;
     fd_timeline_input file = {.path = path};
-    fd_slices_request request = {.align = FD_ALIGN_AUTO,
+    fd_slices_request request = {.moments = true,
                                  .begin = begin_files,
                                  .take = take_rows,
                                  .context = &ranks};

@@ -277,8 +277,7 @@ native_text(const char *path, fd_buffer *text)
 fd_status
 native_merged(const char *text, fd_timeline_input *input, fd_buffer *lines)
 {
-    fd_timeline_request request = {.output = "native.pftrace",
-                                   .align = FD_ALIGN_NONE};
+    fd_timeline_request request = {.output = "native.pftrace"};
     *input = (fd_timeline_input){.path = "in.json"};
     fd_status status = fixture_write_text("in.json", text);
     if (status == FD_OK) {

@@ -5,6 +5,7 @@
 #include "fixtures.h"
 
 #include "events/alignment/sync_events.h"
+#include "events/merge_request.h"
 #include "events/readers/event_reader.h"
 
 /* The timeline of two ranks, on one host or on two, as a trace:
@@ -46,6 +47,10 @@ fd_status fixture_event(const char *text, fd_timeline_event *event);
 /* Pass such events to the search for sync events. */
 fd_status fixture_sync(fd_timeline_sync *sync, const char *const *texts,
                        size_t count);
+
+/* Align by the wall clock, for a merge. */
+bool fixture_align(void *context, fd_timeline_input *const *inputs,
+                   uint32_t count, fd_timeline_clock *clock);
 
 /* Append texts with `between` between them, and a NUL that is not part of the
  * size. */

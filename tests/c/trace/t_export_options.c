@@ -7,13 +7,13 @@ static void
 labels_of_clocks(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer label = {.bytes = NULL};
-    const fd_export_clock known = {.map = {.offset_ns = -7, .drift_ppt = 5000},
-                                   .method = "pingpong",
-                                   .uncertainty_ns = 900,
-                                   .has_residual = true,
-                                   .residual_ns = 3};
-    const fd_export_clock unknown = {.method = "wall",
-                                     .uncertainty_ns = FD_CLOCK_UNKNOWN};
+    const fd_rank_clock known = {.map = {.offset_ns = -7, .drift_ppt = 5000},
+                                 .method = "pingpong",
+                                 .uncertainty_ns = 900,
+                                 .has_residual = true,
+                                 .residual_ns = 3};
+    const fd_rank_clock unknown = {.method = "wall",
+                                   .uncertainty_ns = FD_CLOCK_UNKNOWN};
     fd_export_clock_label(&known, &label);
     fd_buffer_text(&label, "|");
     fd_export_clock_label(&unknown, &label);
@@ -31,8 +31,8 @@ clocks_of_ranks(void)
     fd_export_options options = {.clocks = NULL};
     EQUAL(fd_export_clock_of(trace, &options, 0).offset_ns, 0);
     EQUAL(fd_export_clock_of(trace, &options, 1).offset_ns, 1000);
-    const fd_export_clock clocks[2] = {{.map = {.offset_ns = 0}},
-                                       {.map = {.offset_ns = 42}}};
+    const fd_rank_clock clocks[2] = {{.map = {.offset_ns = 0}},
+                                     {.map = {.offset_ns = 42}}};
     options.clocks = clocks;
     EQUAL(fd_export_clock_of(trace, &options, 1).offset_ns, 42);
 }

@@ -392,8 +392,10 @@ def test_cut_anywhere(tmp_path: Path) -> None:
 MERGE = """
 import sys
 from fastdispatch._core import Error, timeline_merge
+from fastdispatch.read.clock_alignment import Aligner
+inputs = [(path, rank) for rank, path in enumerate(sys.argv[2:])]
 try:
-    timeline_merge([(path, rank) for rank, path in enumerate(sys.argv[2:])], sys.argv[1])
+    timeline_merge(inputs, sys.argv[1], **Aligner("wall").options())
 except Error as error:
     assert "\\n" not in str(error)
     sys.exit(1)

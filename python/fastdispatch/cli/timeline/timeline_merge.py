@@ -23,6 +23,7 @@ from fastdispatch.cli.paths import Input, Output
 from fastdispatch.files.output import new_folder
 from fastdispatch.files.regular import open_regular
 from fastdispatch.files.run_directory import MANIFEST, entries
+from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.text.formats import counted, spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
@@ -156,14 +157,13 @@ def merge(
         return timeline_merge(
             inputs,
             output,
-            align=arguments.align,
             ranks=arguments.ranks,
             sorted=arguments.sorted,
             steps=steps,
             times=arguments.time,
             named_durations=arguments.durations == "name" and not arguments.paddle,
             progress=progress,
-            strict=arguments.require_aligned_clocks,
+            **Aligner(arguments.align, arguments.require_aligned_clocks).options(),
         )
 
 

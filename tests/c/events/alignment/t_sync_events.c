@@ -41,7 +41,7 @@ collectives(void)
     uint32_t twice = 0;
     uint32_t certain = 0;
     for (uint32_t i = 0; i < 5; i++) {
-        const fd_clock_part *part = &sync.parts.list[i];
+        const fd_timeline_part *part = &sync.parts.list[i];
         EQUAL(part->end - part->begin, 2000);
         if (part->total == 2) {
             EQUAL(part->begin, part->order == 0 ? 5000 : 9000);
@@ -183,8 +183,8 @@ members(void)
     SAME(sync.boot_id, "ab");
     CHECK(sync.has_boot && sync.boottime_ns == -7);
     EQUAL(sync.pings.count, 2);
-    EQUAL(sync.pings.list[0].ping.replied, -2);
-    EQUAL(sync.pings.list[1].ping.received, 6);
+    EQUAL(sync.pings.list[0].replied, -2);
+    EQUAL(sync.pings.list[1].received, 6);
     OK(fd_timeline_sync_member(&sync, span("clock"), span("{\"pings\":7}")));
     CHECK(!sync.has_boot && sync.pings.count == 0);
     OK(fd_timeline_sync_member(&sync, span("clock"), span("7")));

@@ -62,13 +62,26 @@ record(const char *path, uint32_t rank)
     return status;
 }
 
+/* Times of both count from the start of rank 0. */
+static bool
+set_clocks(void *context, fd_timeline_input *const *inputs, uint32_t count,
+           fd_timeline_clock *clock)
+{
+    (void)context;
+    (void)clock;
+    for (uint32_t i = 0; i < count; i++) {
+        inputs[i]->clock.map.offset_ns = 100 * inputs[i]->rank;
+    }
+    return true;
+}
+
 static fd_status
 merge(fd_timeline_request request, uint32_t count, fd_buffer *to)
 {
     fd_timeline_input inputs[2] = {{.path = "rank00001.fd", .rank = 1},
                                    {.path = "rank00000.fd", .rank = 0}};
     request.output = "merged.json";
-    request.align = FD_ALIGN_AUTO;
+    request.align = set_clocks;
     fd_status status = record("rank00000.fd", 0);
     status = status == FD_OK ? record("rank00001.fd", 1) : status;
     if (status == FD_OK) {

@@ -148,7 +148,7 @@ static void
 all_events_are_aligned(void)
 {
     TIMELINE_TEXT(trace, to);
-    const fd_export_clock clocks[] = {
+    const fd_rank_clock clocks[] = {
         {.method = "reference"},
         {.method = "pingpong",
          .map = {.offset_ns = 5000, .drift_ppt = 500000000000}}};

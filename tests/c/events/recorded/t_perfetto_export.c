@@ -129,7 +129,7 @@ take_moment(moments *m, const fd_proto_field *packet)
 }
 
 static fd_status
-take_moments(const fd_trace *trace, const fd_export_clock *clocks, moments *m)
+take_moments(const fd_trace *trace, const fd_rank_clock *clocks, moments *m)
 {
     fd_buffer to = {.bytes = NULL};
     fd_export_options options = {.rank = 1, .clocks = clocks};
@@ -162,7 +162,7 @@ drift_is_in_snapshots(void)
     OK(take_moments(trace, NULL, &plain));
     EQUAL(plain.snapshots, plain.sequences.count);
     for (int i = 0; i < 2; i++) {
-        const fd_export_clock clocks[] = {
+        const fd_rank_clock clocks[] = {
             {.method = "reference"},
             {.method = "pingpong",
              .uncertainty_ns = 10,

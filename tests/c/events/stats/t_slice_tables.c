@@ -12,7 +12,7 @@
     CLEAN(fd_slice_tables_clear) \
     fd_slice_tables tables = {.has_base = false}
 #define REQUEST(request, seen) \
-    fd_slices_request request = {.align = FD_ALIGN_WALL, \
+    fd_slices_request request = {.align = fixture_align, \
                                  .begin = note_files, \
                                  .take = note_rows, \
                                  .context = &(seen)}

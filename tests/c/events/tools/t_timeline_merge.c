@@ -16,12 +16,12 @@
     ",\"tid\":0,\"args\":{\"sort_index\":" #place "}},\n" \
     "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid \
     ",\"args\":{\"name\":\"tid 1\"}}"
-#define RANK(file, rank, align, offset) \
+#define RANK(file, rank, align, offset, error) \
     "{\"file\":\"" file "\",\"rank\":" #rank \
     ",\"program\":\"\",\"events\":1,\"arrows\":0,\"filtered\":0,\"lost\":0," \
     "\"lost_bytes\":0,\"repaired\":0,\"trouble\":\"\",\"align\":\"" align \
     "\",\"offset_ns\":" #offset ",\"at_ns\":0,\"drift_ppb\":0.000," \
-    "\"uncertainty_ns\":null,\"residual_ns\":null,\"violations\":0}"
+    "\"uncertainty_ns\":" error ",\"residual_ns\":null,\"violations\":0}"
 
 /* Merge and read what came of it. */
 static fd_status
@@ -37,13 +37,29 @@ merge(fd_timeline_request request, fd_timeline_input *inputs, uint32_t count,
     return status == FD_OK ? to->status : status;
 }
 
+/* Set the clock of the first input. */
+static bool
+set_clock(void *context, fd_timeline_input *const *inputs, uint32_t count,
+          fd_timeline_clock *clock)
+{
+    const fd_rank_clock *first = context;
+    *clock = (fd_timeline_clock){count == 2, 1000};
+    inputs[0]->clock = *first;
+    return first->method[0] != '\0';
+}
+
 /* The input given first is rank 1. */
 static fd_status
-two_ranks(fd_timeline_align align, fd_buffer *to)
+two_ranks(const fd_rank_clock *first, fd_buffer *to)
 {
+    fd_rank_clock set;
     fd_timeline_input inputs[2] = {{.path = "b.json", .rank = 1},
                                    {.path = "a.json", .rank = 0}};
-    fd_timeline_request request = {.align = align};
+    fd_timeline_request request = {.context = &set};
+    if (first != NULL) {
+        set = *first;
+        request.align = set_clock;
+    }
     fd_status status = fixture_write_text(
         "a.json",
         BASE(2000) "\"displayTimeUnit\":\"ns\",\"traceEvents\":[" EVENT(
@@ -60,7 +76,9 @@ static void
 byte_for_byte(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(two_ranks(FD_ALIGN_WALL, &to));
+    const fd_rank_clock clock = {
+        .map = {.offset_ns = 1000}, .method = "wall", .uncertainty_ns = 7};
+    OK(two_ranks(&clock, &to));
     CLEAN(fd_buffer_clear) fd_buffer wanted = {.bytes = NULL};
     OK(JOIN(&wanted, "",
             "{\"mergedFiles\":2,\"traceEvents\":[ \n"
@@ -72,8 +90,8 @@ byte_for_byte(void)
             ROWS(1, 1026, 1024, 3000000001),
             "\n],\n\"displayTimeUnit\":\"ns\",\n"
             "\"baseTimeNanoseconds\":1000,\n\"ranks\":[\n",
-            RANK("a.json", 0, "wall", 1000), ",\n",
-            RANK("b.json", 1, "wall", 0),
+            RANK("a.json", 0, "wall", 1000, "7"), ",\n",
+            RANK("b.json", 1, "none", 0, "null"),
             "\n],\n\"metadata\":{\"0\":{\"baseTimeNanoseconds\":2000,\n"
             "\"displayTimeUnit\":\"ns\"},\n"
             "\"1\":{\"baseTimeNanoseconds\":1000,\n\"x\":[1.50]}}}\n"));
@@ -81,18 +99,15 @@ byte_for_byte(void)
 }
 
 static void
-other_alignments(void)
+clocks(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer none = {.bytes = NULL};
-    CLEAN(fd_buffer_clear) fd_buffer start = {.bytes = NULL};
-    OK(two_ranks(FD_ALIGN_NONE, &none));
+    const fd_rank_clock invalid = {.method = ""};
+    OK(two_ranks(NULL, &none));
     HAS(none.bytes, "\"ts\":1,");
     HAS(none.bytes, "\"ts\":5,");
-    HAS(none.bytes, RANK("b.json", 1, "none", 0));
-    OK(two_ranks(FD_ALIGN_START, &start));
-    HAS(start.bytes, "\"pid\":2,\"tid\":3000000000,\"ts\":0.000,");
-    HAS(start.bytes, "\"pid\":1026,\"tid\":3000000001,\"ts\":0.000,");
-    HAS(start.bytes, RANK("b.json", 1, "start", -5000));
+    HAS(none.bytes, RANK("b.json", 1, "none", 0, "null"));
+    STATUS(two_ranks(&invalid, &none), FD_EINVAL);
 }
 
 static void
@@ -160,7 +175,7 @@ damaged_inputs(void)
              "{\"pid\":9,\"args\":{\"a\":NaN}}"));
     OK(fixture_write_text(
         "c.json", BASE(5) "\"traceEvents\":[" EVENT("x") "," EVENT(2) "]}"));
-    fd_timeline_request request = {.align = FD_ALIGN_START};
+    fd_timeline_request request = {.align = fixture_align};
     OK(merge(request, inputs, 3, &to, NULL));
     CHECK(!inputs[0].used && strcmp(inputs[0].trouble, "empty") == 0);
     EQUAL(inputs[1].events, 1);
@@ -212,10 +227,8 @@ part_of_a_merge(void)
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_error error = {""};
     fd_timeline_input input = {.path = "a.json"};
-    fd_timeline_request request = {.align = FD_ALIGN_NONE,
-                                   .has_times = true,
-                                   .begin_ns = 2000,
-                                   .end_ns = INT64_MAX};
+    fd_timeline_request request = {
+        .has_times = true, .begin_ns = 2000, .end_ns = INT64_MAX};
     OK(fixture_write_text("a.json", text));
     OK(merge(request, &input, 1, &to, NULL));
     EQUAL(input.filtered, 1);
@@ -229,6 +242,6 @@ part_of_a_merge(void)
     SAME(error.text, "no event in these times in any input");
 }
 
-RUN(TEST(byte_for_byte), TEST(other_alignments), TEST(selected_ranks),
+RUN(TEST(byte_for_byte), TEST(clocks), TEST(selected_ranks),
     TEST(invalid_requests), TEST(damaged_inputs), ONCE(progress_can_stop_it),
     TEST(part_of_a_merge))

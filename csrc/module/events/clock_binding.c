@@ -1,0 +1,138 @@
+#include "module/events/clock_binding.h"
+
+#include "base/alloc.h"
+#include "module/errors.h"
+#include "module/field_tables.h"
+
+#include <stdio.h>
+
+#define PART(name, type) FD_COLUMN(fd_timeline_part, #name, type, name)
+#define MESSAGE(name, type) FD_COLUMN(fd_timeline_message, #name, type, name)
+#define PING(name, type) FD_COLUMN(fd_timeline_ping, #name, type, name)
+
+static const fd_column part_columns[] = {PART(kind, U64), PART(order, U64),
+                                         PART(total, U64), PART(begin, I64),
+                                         PART(end, I64)};
+static const fd_table parts_table =
+    FD_TABLE("parts", part_columns, fd_timeline_part, false);
+
+static const fd_column message_columns[] = {
+    MESSAGE(peer, U32),  MESSAGE(received, BOOL), MESSAGE(tag, U64),
+    MESSAGE(order, U64), MESSAGE(total, U64),     MESSAGE(time, I64)};
+static const fd_table messages_table =
+    FD_TABLE("messages", message_columns, fd_timeline_message, false);
+
+static const fd_column ping_columns[] = {
+    PING(peer, U32), PING(sent, I64), PING(replied, I64), PING(received, I64)};
+static const fd_table pings_table =
+    FD_TABLE("pings", ping_columns, fd_timeline_ping, false);
+
+static PyObject *
+known_time(bool is_known, int64_t ns)
+{
+    return is_known ? PyLong_FromLongLong(ns) : Py_NewRef(Py_None);
+}
+
+PyObject *
+fd_clock_facts(uint32_t rank, const fd_timeline_survey *survey)
+{
+    const fd_timeline_sync *sync = &survey->sync;
+    PyObject *made = Py_BuildValue(
+        "{s:I,s:N,s:N,s:y,s:L,s:y}", "rank", (unsigned)rank, "base",
+        known_time(survey->has_base, survey->base_ns), "first",
+        known_time(survey->has_first, survey->first_ns), "boot",
+        sync->has_boot ? sync->boot_id : NULL, "boottime",
+        (long long)sync->boottime_ns, "host", sync->host);
+    made = fd_columns_with(
+        made, "parts",
+        fd_arrays(&parts_table, sync->parts.list, sync->parts.count));
+    made = fd_columns_with(
+        made, "messages",
+        fd_arrays(&messages_table, sync->messages.list, sync->messages.count));
+    return fd_columns_with(
+        made, "pings",
+        fd_arrays(&pings_table, sync->pings.list, sync->pings.count));
+}
+
+static bool
+take_clock(PyObject *row, fd_rank_clock *clock)
+{
+    const char *method;
+    long long map[4];
+    PyObject *residual;
+    unsigned long long violations;
+    if (!PyArg_Parse(row, "(sLLLLOK)", &method, &map[0], &map[1], &map[2],
+                     &map[3], &residual, &violations)) {
+        return false;
+    }
+    snprintf(clock->method, sizeof clock->method, "%s", method);
+    clock->map = (fd_clock_map){map[0], map[1], map[2]};
+    clock->uncertainty_ns = map[3];
+    clock->has_residual = residual != Py_None;
+    clock->residual_ns = clock->has_residual ? PyLong_AsLongLong(residual) : 0;
+    clock->violations = violations;
+    return PyErr_Occurred() == NULL;
+}
+
+fd_rank_clock *
+fd_take_clocks(PyObject *answer, uint32_t count, fd_timeline_clock *base)
+{
+    PyObject *ns;
+    PyObject *rows;
+    if (!PyArg_Parse(answer, "(OO!)", &ns, &PyList_Type, &rows)) {
+        return NULL;
+    }
+    if (PyList_GET_SIZE(rows) != (Py_ssize_t)count) {
+        PyErr_SetString(fd_value_error(), "clocks: one per rank");
+        return NULL;
+    }
+    base->has_base = ns != Py_None;
+    base->base_ns = base->has_base ? PyLong_AsLongLong(ns) : 0;
+    fd_rank_clock *clocks = fd_calloc((size_t)count + 1, sizeof *clocks);
+    if (clocks == NULL) {
+        PyErr_NoMemory();
+    }
+    bool made = clocks != NULL && PyErr_Occurred() == NULL;
+    for (uint32_t i = 0; made && i < count; i++) {
+        made = take_clock(PyList_GET_ITEM(rows, (Py_ssize_t)i), &clocks[i]);
+    }
+    if (!made) {
+        fd_free(clocks);
+        return NULL;
+    }
+    return clocks;
+}
+
+static bool
+set_clocks(PyObject *function, fd_timeline_input *const *inputs,
+           uint32_t count, fd_timeline_clock *base)
+{
+    PyObject *facts = PyList_New(0);
+    for (uint32_t i = 0; facts != NULL && i < count; i++) {
+        facts = fd_list_with(
+            facts, fd_clock_facts(inputs[i]->rank, &inputs[i]->survey));
+    }
+    PyObject *answer =
+        facts == NULL ? NULL : PyObject_CallOneArg(function, facts);
+    fd_rank_clock *clocks =
+        answer == NULL ? NULL : fd_take_clocks(answer, count, base);
+    for (uint32_t i = 0; clocks != NULL && i < count; i++) {
+        inputs[i]->clock = clocks[i];
+    }
+    fd_free(clocks);
+    Py_XDECREF(answer);
+    Py_XDECREF(facts);
+    return PyErr_Occurred() == NULL;
+}
+
+bool
+fd_align_by(void *context, fd_timeline_input *const *inputs, uint32_t count,
+            fd_timeline_clock *base)
+{
+    fd_progress_call *calls = context;
+    PyGILState_STATE state = PyGILState_Ensure();
+    calls->raised =
+        calls->align != NULL && !set_clocks(calls->align, inputs, count, base);
+    PyGILState_Release(state);
+    return !calls->raised;
+}
