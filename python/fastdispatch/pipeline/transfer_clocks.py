@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.idle_time import SA, SG
 from fastdispatch.read.clock_maps import Bound, fit_bounds
+from fastdispatch.read.schedule_jobs import SA, SG
 
 
 def require_one_clock(ranks: dict[str, Any]) -> None:

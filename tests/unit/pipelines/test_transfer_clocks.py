@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.idle_time import RA, RG, SA, SG
 from fastdispatch.pipeline.transfer_clocks import bound_clocks, require_one_clock
+from fastdispatch.read.schedule_jobs import RA, RG, SA, SG
 
 pytest.importorskip("numpy")
 
