@@ -452,6 +452,9 @@ def test_progress_and_its_exceptions(tmp_path: Path) -> None:
     (tmp_path / "out.json").unlink()
     with pytest.raises(ZeroDivisionError):
         timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *_: 1 / 0)
+    for answer in ((None, []), (None, [()]), (1 << 70, [("none", 0, 0, 0, -1, None, 0)])):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            timeline_merge([(str(path), 0)], tmp_path / "out.json", align=lambda _, answer=answer: answer)
     assert os.listdir(tmp_path) == ["r0.json"]
 
 
@@ -471,7 +474,7 @@ def test_a_bar_in_a_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["([], 'x', align='no')", "([('x', -1)], 'x')", "([1], 'x')", "([('x', 1 << 21)], 'x')", "([], 'x', ranks=(1,))"],
+    ["([('x', -1)], 'x')", "([1], 'x')", "([('x', 1 << 21)], 'x')", "([], 'x', ranks=(1,))"],
 )
 def test_arguments_are_checked(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fastdispatch import _core
