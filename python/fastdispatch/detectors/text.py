@@ -50,7 +50,7 @@ def step_line(found: Findings) -> str:
     if not found.steps:
         return f"{name}no training step was recorded"
     ranks = f"rank{'s' if len(found.ranks) > 1 else ''} {spans(sorted(found.ranks))}"
-    return f"{name}a step takes {seconds(found.step_ns)} (median; {found.steps} steps, {ranks})"
+    return f"{name}a step takes {seconds(found.step_ns)} (median of {found.steps} steps of {ranks})"
 
 
 def sentence(finding: Finding) -> str:

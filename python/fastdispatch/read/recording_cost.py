@@ -93,8 +93,7 @@ def _followed(run: Mapping[str, Any]) -> tuple[float, float]:
     if {"follow_cost", "follow_error"} <= run.keys():
         steps = run.get("followed", 0)
         return steps * max(run["follow_cost"], 0), steps * run["follow_error"]
-    calls = run.get("followed_calls", 0)
-    calls += (
-        calls * run["recorded"] // (run["steps"] - run["recorded"])
-    )  # recorded steps are compared with followed ones
+    # Recorded steps are compared with followed ones: they pay for as many calls.
+    steps, others = run["steps"], run["steps"] - run["recorded"]
+    calls = run.get("followed_calls", 0) * steps // others if others else 0
     return calls * _FOLLOWED_CALL, calls * _FOLLOWED_ERROR

@@ -303,7 +303,7 @@ def test_counts_are_those_of_the_recorded_steps(
 @pytest.mark.parametrize("source", SOURCES)
 def test_tracers_of_the_program_do_not_see_the_recorder(source: str) -> None:
     seen = set()
-    with fastdispatch.CallGraph(None, calls=source) as graph:
+    with fastdispatch.CallGraph(None, calls=source, steps="all") as graph:
         sys.setprofile(lambda frame, event, value: seen.add(frame.f_code.co_filename))
         five_to_one(Part(), Part())
         sys.setprofile(None)
