@@ -15,7 +15,7 @@ from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.analysis import analysis
 from fastdispatch.pipeline.idle_time import PARTS
-from fastdispatch.pipeline.sentences import Row, notes, sentences
+from fastdispatch.pipeline.sentences import FigureTable, Row, move_text, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
 from fastdispatch.pipeline.transfer_clocks import bound_clocks, require_one_clock
 from fastdispatch.read.clock_alignment import Aligner
@@ -300,7 +300,7 @@ class PipelineReport:
             for key in ("stage", "to", "layer"):
                 row[key] = None if row[key] < 0 else row[key]
             row["share"] = row["saves"] / base if base else 0.0
-            made.append(row | {"words": _words(row)})
+            made.append(row | {"words": _words(self, row)})
         return sorted(made, key=lambda row: -row["saves"])
 
     @cached_property
@@ -493,7 +493,7 @@ def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
         yield f"no jobs on rank {', '.join(map(str, idle[:8]))}"
 
 
-def _words(row: Row) -> str:
+def _words(made: FigureTable, row: Row) -> str:
     match row["change"]:
         case "stage_faster":
             return f"stage {row['stage']} computes 10 % faster"
@@ -504,5 +504,5 @@ def _words(row: Row) -> str:
         case "double_micro_batches":
             return "twice the micro-batches per step (time per micro-batch)"
         case "move_layer":
-            return f"layer {row['layer']} moves from stage {row['stage']} to stage {row['to']}"
+            return move_text(made, row, "layer {} moves")
     return f"schedule {row['schedule']}"

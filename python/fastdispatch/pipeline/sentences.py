@@ -31,6 +31,7 @@ class FigureTable(Protocol):
     """The figures of a report that sentences use."""
 
     stages: int
+    chunks: int
     engine: Row | None
     schedule: Row
     shares: Columns
@@ -101,10 +102,15 @@ def _waits(made: FigureTable) -> Iterator[str]:
         if share >= _LEAST:
             text = f"stage {stage} waits {percent(share)} of the step for stage {other}"
             if move is not None:
-                helps = f"; moving layer {move['layer']} from stage {move['stage']} to stage {move['to']}"
-                text += f"{helps} would save {percent(move['share'])}"
+                text += f"; {move_text(made, move, 'moving layer {}')} would save {percent(move['share'])}"
             yield text
             move = None
+
+
+def move_text(made: FigureTable, move: Row, form: str) -> str:
+    """Return how a layer moves; ``form`` has a place for its number. Several chunks have virtual stages."""
+    kind = "virtual stage" if made.chunks > 1 else "stage"
+    return f"{form.format(move['layer'])} from {kind} {move['stage']} to {kind} {move['to']}"
 
 
 def _slow_stage(made: FigureTable) -> Iterator[str]:

@@ -13,7 +13,7 @@ from fastdispatch.detectors import Findings, limits
 from fastdispatch.detectors.slow_rank import clocks_of_ranks, slow_clock
 from tests import processes, standin
 
-pytestmark = [pytest.mark.torch, standin.needs_compiler]
+pytestmark = [pytest.mark.torch, pytest.mark.alone, standin.needs_compiler]
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from fastdispatch import Error, pipeline
 from fastdispatch.pipeline.analysis import analysis
 from fastdispatch.pipeline.idle_time import FUSED, PARTS, POSTED
 from fastdispatch.pipeline.plan import KINDS
+from fastdispatch.pipeline.sentences import move_text
 
 UNIT = 1_000_000
 _FORMATS = {"kind": "B", "flags": "B", "start": "q", "end": "q"}
@@ -256,3 +258,10 @@ def test_the_longest_replica_is_drawn_and_the_first_iteration_skipped() -> None:
     assert analysis(recorded(jobs, lines=[0, 1]), iterations=(0, 1))["drawn"] == 0
     with pytest.raises(Error, match="no iteration from 7 up to 9 was recorded whole: there are 0 to 3"):
         analysis(recorded(jobs, lines=[0, 1]), iterations=(7, 9))
+
+
+@pytest.mark.parametrize(("chunks", "stage"), [(1, "stage"), (2, "virtual stage")])
+def test_a_move_between_chunks_names_virtual_stages(chunks: int, stage: str) -> None:
+    made: Any = SimpleNamespace(chunks=chunks)
+    move = {"layer": 4, "stage": 3, "to": 2}
+    assert move_text(made, move, "layer {} moves") == f"layer 4 moves from {stage} 3 to {stage} 2"
