@@ -28,7 +28,6 @@ from tests.gpu.faults import FOLDER, costs_of_steps, planted_faults, planted_idl
 #: Large enough that the stream never waits for the host: an interval is then the kernels in it.
 LARGE = pretrain.Config(context=512, width=1536, heads=12, layers=4, dropout=0.0)
 SMALL = pretrain.Config(context=16, width=32, heads=2, layers=2, dropout=0.0)
-TOLERANCE = 0.02
 MANY = 150  #: steps
 
 
@@ -108,7 +107,7 @@ def profiled_steps(training: Training, steps: int) -> modules.Events:
 
 def kernels_against_the_profiler(device: str) -> str:
     """Kernels of each name are as many as those of torch.profiler in as many steps. All of them, and those of names
-    with more than 5 % of the time, take as long within 1 %; those of each module, within 2 %."""
+    and modules with more than 5 % of the time, take as long within 1 %; those of other modules, within 2 %."""
     training = Training(device, LARGE, 16)
     for _ in range(10):
         training.step()
@@ -142,11 +141,18 @@ def kernels_against_the_profiler(device: str) -> str:
     wrong = [
         f"{row}: {times.get(row)} ns recorded, {time} ns in torch.profiler"
         for row, time in kernels.items()
-        if row and time > kernels[""] / 200 and abs(times.get(row, 0) - time) > TOLERANCE * time
+        if row
+        and time > kernels[""] / 200
+        and abs(times.get(row, 0) - time) > _allowed_difference(time / kernels[""]) * time
     ]
     assert not wrong, "; ".join(wrong)
     kernels_text = f"{len(ours)} names, {sum(counts[0].values())} kernels in 5 steps"
     return f"{kernels_text}, {total / 5e6:.1f} ms per step; names differ by {100 * max(off.values()):.2f} % at most"
+
+
+def _allowed_difference(share: float) -> float:
+    """Return by which part the times of a module with this share of the time may differ in two runs."""
+    return 0.01 if share > 0.05 else 0.02
 
 
 PROFILED = """
