@@ -82,6 +82,13 @@ SECTIONS = {
     for text in page.split("\n## ")[1:]
 }
 
+#: Appended to programs of several ranks: a gloo thread alive at the end of the interpreter can abort the process.
+ENDING = """
+import atexit, os
+atexit._run_exitfuncs()
+os._exit(0)
+"""
+
 READS = re.compile(r"fastdispatch (report|findings|export|svg|html|diff|timeline|et|top|stacks) [^|;&$*?]*$")
 
 
@@ -122,7 +129,7 @@ def test_section(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     files = re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", SECTIONS[title], re.M | re.S)
     for name, text in [(name, text) for _, name, text in BLOCKS if name == "train.py"] + files:
         (work / name).parent.mkdir(exist_ok=True)
-        (work / name).write_text(text)
+        (work / name).write_text(text + ENDING if "init_process_group" in text else text)
     listed = commands(SECTIONS[title])
     assert listed
     for command in listed:
