@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number
 from fastdispatch.detectors.model import Finding
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 _CHECKS = {"aten::isnan", "aten::_is_any_true", "aten::item", "aten::is_nonzero"}
 _STACKS = "torch/fx/traceback.py:[]:format_stack"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.input_wait import starts_of_every_step
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, MeasuredSteps, counted, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "construction"
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import input_wait, limits, slow_rank
-from fastdispatch.detectors.measured_steps import MeasuredSteps, PartLoader, percent, steps_of
+from fastdispatch.detectors.measured_steps import MeasuredSteps, PartLoader, steps_of
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
 from fastdispatch.detectors.registry import DETECTORS, OF_ALL_STEPS, WITHOUT_STEPS, Detect
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.trace import Trace
 from fastdispatch.read.waiting import doubts
+from fastdispatch.text.formats import percent
 
 
 def decide(

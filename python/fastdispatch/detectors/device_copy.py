@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import PAGEABLE
-from fastdispatch.detectors.measured_steps import FORWARD, OTHER, MeasuredSteps, counted, number, percent
+from fastdispatch.detectors.measured_steps import FORWARD, OTHER, MeasuredSteps, counted, number
 from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.weight_copy import weight_copies
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "device-copy"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import grouped, percent, seconds
 
 ID = "double-precision"
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import GpuClock
-from fastdispatch.detectors.measured_steps import BACKWARD, MeasuredSteps, number, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, MeasuredSteps, number
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import rank_figures, waiting
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "exposed-comm"
 

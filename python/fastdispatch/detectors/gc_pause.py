@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "gc-pause"
 

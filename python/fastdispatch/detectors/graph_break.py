@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fastdispatch.detectors.measured_steps import MeasuredSteps, counted, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.compilations import compilations
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "graph-break"
 

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps, counted, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.rank_figures import rank_figures, ranks_with
 from fastdispatch.read.source_calls import called, inside
 from fastdispatch.read.waiting import is_communication
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "host-code"
 

@@ -17,11 +17,10 @@ from fastdispatch.detectors.measured_steps import (
     MeasuredSteps,
     counted,
     number,
-    percent,
 )
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.source_calls import called
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "host-sync"
 

@@ -17,11 +17,10 @@ from fastdispatch.detectors.measured_steps import (
     MeasuredSteps,
     counted,
     kept,
-    percent,
 )
 from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.detectors.rank_figures import ranks_with
-from fastdispatch.text.formats import seconds, spans
+from fastdispatch.text.formats import percent, seconds, spans
 
 ID = "input-wait"
 

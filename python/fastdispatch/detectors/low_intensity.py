@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import GpuClock
-from fastdispatch.detectors.measured_steps import MeasuredSteps, number, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps, number
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import has_flops, measured_steps
 from fastdispatch.measures.operator_flops import OperatorCalls
-from fastdispatch.text.formats import in_flop, seconds, size
+from fastdispatch.text.formats import in_flop, percent, seconds, size
 
 ID = "low-intensity"
 

@@ -9,7 +9,7 @@ from fastdispatch.dataset.run_loading import load_run, one_rank, rank_times
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.decide import decide, sorted_results
 from fastdispatch.detectors.measured_ranks import of_measures
-from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, Findings, NotDecided, Where
 from fastdispatch.detectors.rank_figures import waiting
 from fastdispatch.detectors.registry import DETECTORS
@@ -23,7 +23,7 @@ from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.rank_rows import RankTime, common
 from fastdispatch.read.steps import step_time
 from fastdispatch.read.trace import Trace
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 _OF_RANKS = (SLOW_ID, UNEQUAL_ID, SKEWED_ID)
 

@@ -25,7 +25,6 @@ from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.read.waiting import OVERLOADED, cpu_time, is_communication, queued_share
 from fastdispatch.text.formats import grouped, seconds
-from fastdispatch.text.formats import percent as percent
 
 OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
 

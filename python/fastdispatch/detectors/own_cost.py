@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided, Where
 from fastdispatch.read.recording_cost import recording_cost
+from fastdispatch.text.formats import percent
 
 ID = "own-cost"
 

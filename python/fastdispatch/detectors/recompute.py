@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, MeasuredSteps, counted, number, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, MeasuredSteps, counted, number
 from fastdispatch.detectors.model import Finding
 from fastdispatch.measures.call_sites import CHECKPOINTS, RECOMPUTE
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "recompute"
 

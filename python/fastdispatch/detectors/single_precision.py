@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 from fastdispatch.text.kernel_names import precision_of_kernel, short_kernel_name
 
 ID = "single-precision"

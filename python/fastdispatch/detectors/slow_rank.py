@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from statistics import median
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import MeasuredSteps, percent
+from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.pipeline_stages import same_stage
 from fastdispatch.detectors.rank_figures import extra_path, rank_figures, waiting
 from fastdispatch.measures.collective_waits import waits as collective_waits
 from fastdispatch.read.gpu_health import gpu_health
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import grouped, percent, seconds
 
 ID = "slow-rank"
 

@@ -9,9 +9,9 @@ from statistics import median
 from typing import Any
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import DATA, MeasuredSteps, number, percent, steps_of
+from fastdispatch.detectors.measured_steps import DATA, MeasuredSteps, number, steps_of
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "slowdown"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import DATA, FORWARD, OTHER, PLUMBING, MeasuredSteps, number, percent
+from fastdispatch.detectors.measured_steps import DATA, FORWARD, OTHER, PLUMBING, MeasuredSteps, number
 from fastdispatch.detectors.model import Finding
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 ID = "tiny-ops"
 

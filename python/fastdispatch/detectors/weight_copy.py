@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import BACKWARD, DATA, MeasuredSteps, counted, percent
+from fastdispatch.detectors.measured_steps import BACKWARD, DATA, MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding
-from fastdispatch.text.formats import seconds
+from fastdispatch.text.formats import percent, seconds
 
 _DEEPCOPY = "copy.py:[]:deepcopy"
 
