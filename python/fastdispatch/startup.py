@@ -14,7 +14,7 @@ import os
 import sys
 
 from fastdispatch.record.launchers import is_launcher
-from fastdispatch.record.option_text import options_of
+from fastdispatch.record.options import options_of
 
 
 def is_fork_server() -> bool:

@@ -1,14 +1,18 @@
-"""The size of the command line: commands and options are added rarely, and one goes for one that comes."""
+"""The size of the command line and of CallGraph: options are added rarely, and one goes for one that comes."""
 
 import argparse
+import inspect
 from collections.abc import Iterator
 
+from fastdispatch import CallGraph
 from fastdispatch.cli import parser
 
 #: An export format is not a command.
 COMMANDS = 34
 #: Options of all commands and export formats, without ``--help``.
 OPTIONS = 220
+#: Arguments of CallGraph.
+ARGUMENTS = 12
 
 
 def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
@@ -32,3 +36,7 @@ def test_number_of_options() -> None:
         shown = [action for action in each._actions if action.option_strings and action.help != argparse.SUPPRESS]
         count += sum(not isinstance(action, argparse._HelpAction) for action in shown)
     assert count <= OPTIONS
+
+
+def test_number_of_arguments() -> None:
+    assert len(inspect.signature(CallGraph).parameters) <= ARGUMENTS

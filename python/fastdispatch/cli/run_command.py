@@ -15,6 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
+from typing import Any
 
 import fastdispatch
 from fastdispatch._core import Error
@@ -24,6 +25,7 @@ from fastdispatch.files import run_directory
 from fastdispatch.record.callgraph import CallGraph
 from fastdispatch.record.environment import failure, run_id
 from fastdispatch.record.launchers import is_launcher, is_launcher_command
+from fastdispatch.record.options import Options, text_of
 from fastdispatch.record.timeline import Timeline
 
 _OWN_FOLDER = fastdispatch.__path__[0] + os.sep
@@ -56,7 +58,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         choices=("auto", "frame", "monitor", "off"),
         help="record Python calls through sys.monitoring (monitor), the evaluator (frame), or not (default: auto)",
     )
-    parser.add_argument("--no-timing", action="store_true", help="count calls without timing them")
+    parser.add_argument("--no-timing", dest="timing", action="store_false", help="count calls without timing them")
     parser.add_argument(
         "--timeline", action="store_const", const=Timeline().what, help="also record when each call happened"
     )
@@ -68,13 +70,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--measure",
-        default="",
         metavar="WHAT",
         help="also measure operators: flops, memory, comm (communication), shapes, or all",
     )
     parser.add_argument(
         "--detail",
-        default="",
         metavar="WHAT",
         help="also record calls of C functions (c_calls), which costs more; requires Python 3.12",
     )
@@ -120,7 +120,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--no-children",
-        action="store_true",
+        dest="children",
+        action="store_false",
         help="do not record other processes: DataLoader workers, forked and spawned children",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
@@ -134,31 +135,14 @@ def run(arguments: argparse.Namespace) -> int:
         del arguments.program[0]
     if not arguments.program:
         raise Error("run: no program given: use fastdispatch run script.py, or fastdispatch run -m module")
-    arguments.steps = _steps(arguments)
-    graph = CallGraph(
-        arguments.out,
-        ops=arguments.ops,
-        calls=arguments.calls,
-        timing=not arguments.no_timing,
-        timeline=arguments.timeline or False,
-        gpu=arguments.gpu,
-        measure=arguments.measure,
-        detail=arguments.detail,
-        keep=arguments.keep,
-        steps=arguments.steps,
-        step_of=arguments.step_of,
-        budget=arguments.budget,
-        ranks=_ranks(arguments.ranks),
-        max_mb=arguments.max_mb,
-        best_effort=arguments.best_effort,
-        children=not arguments.no_children,
-    )
+    options = _options(arguments)
+    graph = CallGraph(**options)
     graph._ambient = True
     launched = _launched(arguments.program, arguments.is_module)
     if launched is not None:
-        return _launch(arguments, launched)
-    if not arguments.no_children:
-        _set_environment(arguments)
+        return _launch(arguments, options, launched)
+    if arguments.children:
+        _set_environment(options)
         os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
     # Report a missing program before an earlier recording is overwritten.
     program = _module(arguments.program) if arguments.is_module else script(arguments.program)
@@ -174,6 +158,13 @@ def run(arguments: argparse.Namespace) -> int:
         sys.excepthook = without_our_frames(sys.excepthook)
         raise
     return 0
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of CallGraph: options without a default on the command line are there if they are given."""
+    given = {name: value for name, value in vars(arguments).items() if name in Options.__annotations__}
+    given |= {"steps": _steps(arguments), "ranks": _ranks(arguments.ranks)}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _steps(arguments: argparse.Namespace) -> str | None:
@@ -194,25 +185,14 @@ def _ranks(text: str | None) -> list[int] | None:
         raise Error(f"--ranks {text}: expected rank numbers separated by commas, e.g. 0,3") from None
 
 
-def _set_environment(arguments: argparse.Namespace) -> None:
+def _set_environment(options: dict[str, Any]) -> None:
     """Let processes that multiprocessing spawns, or a launcher, record too: they are often separate ranks."""
-    options = [f"ops={arguments.ops}", f"calls={arguments.calls}", f"max_mb={arguments.max_mb}"]
-    options += ["timing=0"] if arguments.no_timing else []
-    options += [f"timeline={arguments.timeline.replace(',', '+')}"] if arguments.timeline else []
-    options += [f"gpu={arguments.gpu.replace(',', '+')}"] if arguments.gpu != "auto" else []
-    options += [f"keep={'+'.join(arguments.keep)}"] if arguments.keep else []
-    options += [f"budget={arguments.budget}"] if arguments.budget is not None else []
-    options += [f"step_of={arguments.step_of}"] if arguments.step_of else []
-    options += ["children=0"] if arguments.no_children else []
-    options += [f"measure={arguments.measure.replace(',', '+')}"] if arguments.measure else []
-    options += [f"detail={arguments.detail.replace(',', '+')}"] if arguments.detail else []
+    ranks = ",".join(map(str, options.get("ranks", ())))
+    apart = {"out": os.path.abspath(options["out"]), "steps": options.get("steps"), "ranks": ranks}
+    others = {name: value for name, value in options.items() if name not in (*apart, "best_effort")}
     os.environ["FASTDISPATCH"] = "children"
-    os.environ["FASTDISPATCH_OUT"] = os.path.abspath(arguments.out)
-    os.environ["FASTDISPATCH_OPTIONS"] = ",".join(options)
-    if arguments.steps:
-        os.environ["FASTDISPATCH_STEPS"] = arguments.steps
-    if arguments.ranks:
-        os.environ["FASTDISPATCH_RANKS"] = arguments.ranks
+    os.environ["FASTDISPATCH_OPTIONS"] = text_of(others)
+    os.environ.update({f"FASTDISPATCH_{name.upper()}": text for name, text in apart.items() if text})
 
 
 def _launched(program: list[str], is_module: bool) -> list[str] | None:
@@ -230,11 +210,11 @@ def _launched(program: list[str], is_module: bool) -> list[str] | None:
     return None if found is None else [found, *program[1:]]
 
 
-def _launch(arguments: argparse.Namespace, command: list[str]) -> int:
+def _launch(arguments: argparse.Namespace, options: dict[str, Any], command: list[str]) -> int:
     """Run a command whose Python processes are recorded, and print the verdict of all ranks at its end."""
     if not arguments.best_effort:
         run_directory.open_folder(arguments.out)
-    _set_environment(arguments)
+    _set_environment(options)
     os.environ["FASTDISPATCH"] = "1"
     if not arguments.quiet:
         name = os.path.basename(arguments.program[0])

@@ -8,56 +8,33 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
-from fastdispatch.record import children, custom_flops
-from fastdispatch.record.budget import PATIENCE, StepBudget, share_of_budget
+from fastdispatch.record import children, custom_flops, environment
+from fastdispatch.record.budget import StepBudget
 from fastdispatch.record.children import ParentRank, Process
-from fastdispatch.record.detail import detail_of
 from fastdispatch.record.engines import Engines
-from fastdispatch.record.environment import (
-    CALLS,
-    CallSource,
-    agreed_run_id,
-    current_folder,
-    facts,
-    failure,
-    named_groups,
-    prefixes,
-    process_groups,
-    rank_and_world,
-    rank_facts,
-    ranks_of_environment,
-    run_id,
-    source_of_calls,
-    torch_distributed,
-    torch_version,
-)
-from fastdispatch.record.gpu import PATIENCE_MS, Gpu, gpu_of, why_missing
-from fastdispatch.record.keep import Keep, keep_function
-from fastdispatch.record.measures import measures_of
+from fastdispatch.record.environment import CallSource, failure
+from fastdispatch.record.gpu import PATIENCE_MS, Gpu, why_missing
+from fastdispatch.record.keep import Keep
 from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
-from fastdispatch.record.option_text import check_options, choice, print_line
+from fastdispatch.record.options import Ops, Options, RareOptions, check_names, print_line, text_of
 from fastdispatch.record.probe import attach_memory
 from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.runtime_facts import RuntimeFacts
-from fastdispatch.record.schedule import Schedule, step_function, window
 from fastdispatch.record.step_sites import StepSites
-from fastdispatch.record.timeline import Timeline, timeline_of
+from fastdispatch.record.timeline import Timeline
 
 if TYPE_CHECKING:
     from fastdispatch.record.child_recordings import Spawned
     from fastdispatch.record.clocks import Pings
-
-Ops = Literal["auto", "record", "dispatch", "off"]
-
-_OPS: tuple[Ops, ...] = ("auto", "record", "dispatch", "off")
 
 #: The graph that records this process; there is at most one.
 _current: CallGraph | None = None
@@ -73,6 +50,14 @@ class CallGraph(Recorded):
     ----------
     out:
         The run directory; this process writes ``rankNNNNN.fd`` there. ``None`` records in memory only.
+    steps:
+        Steps to record: ``"A:B"``, ``"all"``, or a function of the step number (the option ``schedule``).
+    budget:
+        Share of the run time that recording may take, by default 0.01 unless ``steps``, ``schedule`` or ``et`` is
+        given: the first 12 to 36 steps are recorded, and after that as many as the budget allows. The others have a
+        duration, open calls (``fastdispatch stacks``), and the functions that run for the first time. The cost of
+        recording is measured between both, and step times are those of steps that are not recorded
+        (docs/concepts/overhead.md).
     calls:
         How Python calls are recorded: ``"monitor"`` (``sys.monitoring``, Python 3.12 and later), ``"frame"`` (an
         evaluator hook, PEP 523, which keeps arguments alive during a call), ``"off"``, or ``"auto"``: ``"monitor"``
@@ -81,15 +66,13 @@ class CallGraph(Recorded):
         How operators are recorded: ``"record"`` (PyTorch's record functions), ``"dispatch"`` (a dispatch mode),
         ``"off"``, or ``"auto"``: ``"record"`` if its self-test passes, else ``"dispatch"``. The recording states the
         choice.
-    timing:
-        ``False`` counts calls without timing them, at about two thirds of the cost.
+    gpu:
+        Record the kernels of recorded steps, or without CUPTI times of modules in the 9th recorded step and then in one
+        of 32: ``"auto"`` if PyTorch uses CUDA, ``"off"`` never, ``"require"`` raises an error without a GPU. A
+        :class:`fastdispatch.Gpu` or its contexts (``"kernels,modules"``) select calls to time.
     timeline:
         Also record when each call happened: ``True``, kinds of calls (``"ops,python>50us"``), or a
         :class:`fastdispatch.Timeline`.
-    jobs:
-        ``True`` adds jobs to the timeline, or makes a timeline of only jobs. Their records (``Trace.jobs``) need no
-        option: each :class:`fastdispatch.job`, and each job of a pipeline engine (DeepSpeed,
-        torch.distributed.pipelining, Megatron; docs/formats/pipeline-jobs.md).
     et:
         Also record inputs and outputs of operators, for ``fastdispatch et export``. Select a few steps with ``steps``
         or ``schedule``: a step needs about 500 bytes per operator. Requires ``ops="record"`` and ``timing``.
@@ -97,105 +80,47 @@ class CallGraph(Recorded):
         Also record what FLOPs of operators are derived from (``"flops"``), allocated memory (``"memory"``), bytes of
         communication (``"comm"``) or shapes of all operands (``"shapes"``); several names with commas, or ``"all"``
         (docs/concepts/measures.md).
-    detail:
-        ``"c_calls"``: also record the C functions that Python code calls (Python 3.12 and later;
-        docs/concepts/calls.md).
-    gpu:
-        Record the kernels of recorded steps, or without CUPTI times of modules in the 9th recorded step and then in one
-        of 32: ``"auto"`` if PyTorch uses CUDA, ``"off"`` never, ``"require"`` raises an error without a GPU. A
-        :class:`fastdispatch.Gpu` or its contexts (``"kernels,modules"``) select calls to time.
     keep:
         Python functions that become nodes: a predicate of the key ``file:[Class]:function``, or globs of which one must
         match (``"!glob"`` excludes). The predicate is called once per function. A dropped function is merged into its
         caller. With ``keep`` nothing is folded.
-    schedule, steps:
-        Steps to record: a function of the step number like :func:`fastdispatch.schedule`, or ``"A:B"``, or ``"all"``.
-    step_of:
-        The function whose end is the end of a step, ``"NAME"`` or ``"FILE:NAME"``: the end of its qualified name
-        (``"Trainer.train_step"``) and of its path. Default: the iterations of the training loop, found by the calls of
-        optimizers (docs/start/usage.md).
-    budget:
-        Share of the run time that recording may take, by default 0.01 unless ``steps``, ``schedule`` or ``et`` is
-        given: the first 12 to 36 steps are recorded, and after that as many as the budget allows. The others have a
-        duration, open calls (``fastdispatch stacks``), and the functions that run for the first time. The cost of
-        recording is measured between both, and step times are those of steps that are not recorded
-        (docs/concepts/overhead.md).
     ranks:
         Record only these ranks; other ranks run without hooks. Default: ``FASTDISPATCH_RANKS``, else all ranks.
-    on_trace_ready:
-        Called with this object at the end of each recorded window of the schedule.
-    max_mb:
-        Limit of the file and of additional memory, 1 to 1024. Calls beyond it are counted in ``<overflow>``.
-    best_effort:
-        If ``out`` cannot be written, ``start()`` raises an error. With ``True`` the recording is kept in memory
-        instead, and written at the end to ``out`` if possible, otherwise to a new temporary directory, which standard
-        error and ``path`` name.
-    children:
-        Also record the other processes of the rank, in separate files with a quarter of ``max_mb`` (16 at most):
-        DataLoader workers and other children, forked or started by multiprocessing (docs/formats/run-directory.md).
-        A recording in memory (``out=None``) does not record them.
-    gather:
-        At the end, send the recording to rank 0 through the store of torch.distributed. A warning names ranks that do
-        not stop within ``gather`` seconds (``True``: 60).
+    options:
+        Arguments that few programs need, by name: ``timing``, ``jobs``, ``detail``, ``schedule``, ``step_of``,
+        ``on_trace_ready``, ``max_mb``, ``best_effort``, ``children``, ``gather``
+        (:class:`fastdispatch.record.options.RareOptions`).
 
     The previous recording in ``out`` is kept as ``rankNNNNN.fd.previous`` until the new one has ended with a call.
 
-    Raises :class:`fastdispatch.Error` for invalid options and if this process is recording already.
+    Raises :class:`fastdispatch.Error` for invalid options and if this process is recording already, and ``TypeError``
+    for an unknown name.
     """
 
     def __init__(
         self,
         out: str | os.PathLike[str] | None = "fastdispatch-out",
         *,
+        steps: str | tuple[int, int] | None = None,
+        budget: float | None = None,
         calls: CallSource = "auto",
         ops: Ops = "auto",
-        timing: bool = True,
+        gpu: str | Gpu = "auto",
         timeline: bool | str | Timeline = False,
-        jobs: bool = False,
         et: bool = False,
         measure: str = "",
-        detail: str = "",
-        gpu: str | Gpu = "auto",
         keep: Keep | None = None,
-        schedule: Schedule | None = None,
-        steps: str | tuple[int, int] | None = None,
-        step_of: str | None = None,
-        budget: float | None = None,
         ranks: Sequence[int] | None = None,
-        on_trace_ready: Callable[[CallGraph], object] | None = None,
-        max_mb: int = 64,
-        best_effort: bool = False,
-        children: bool = True,
-        gather: bool | float = False,
+        **options: Unpack[RareOptions],
     ) -> None:
-        self._arguments = {name: value for name, value in locals().items() if name != "self"}
-        choice("calls", calls, ("auto", *CALLS))
-        choice("ops", ops, _OPS)
-        check_options(self._arguments)
-        self._out = out
-        self._calls: CallSource = calls
-        self._ops: Ops = ops
-        self._timing = timing
-        self._timeline = timeline_of(timeline, jobs)
-        self._et = et
-        self._measures = measures_of(measure, ops)
-        self._detail = detail_of(detail, calls)
-        self._gpu = gpu_of(gpu)
+        check_names(options)
+        self._options = Options(out, steps, budget, calls, ops, gpu, timeline, et, measure, keep, ranks, **options)
+        self._model: Recorded | None = None
         self._gpu_always = et  # a trace of a few steps needs the kernels of all of them
-        if self._gpu is not None and self._gpu.require and not timing:
-            raise _core.Error("gpu='require' requires times: omit timing=False")
-        self._keep = keep_function(keep)
-        share = share_of_budget(budget, all_steps=steps is not None or schedule is not None or et)
-        group = 1 if self._timeline is None else 2  # its jobs and events refer to the step before
+        self._ranks = ranks if ranks is not None else environment.ranks_of_environment()
+        share = self._options.share
+        group = 1 if self._options.events is None else 2  # its jobs and events refer to the step before
         self._budget = None if share is None else StepBudget(share, group, self._note, lambda: self._session)
-        self._schedule = self._budget or (schedule if steps is None or steps == "all" else window(steps))
-        self._step_of = step_function(step_of)
-        self._ranks = ranks if ranks is not None else ranks_of_environment()
-        self._on_trace_ready = on_trace_ready
-        self._max_mb = max_mb
-        self._best_effort = best_effort
-        self._children = children
-        self._gather = gather
         self._forks = 0
         self._child_of: ParentRank | None = None  # of another process of a rank: the recording of that rank
         self._process: Process | None = None  # this process
@@ -247,24 +172,25 @@ class CallGraph(Recorded):
         if self._child_of is not None:
             self._rank, self._world, self._run_id = self._child_of.rank, self._child_of.world, self._child_of.run
         else:
-            self._rank, self._world = rank_and_world()
-            self._run_id = run_id()
+            self._rank, self._world = environment.rank_and_world()
+            self._run_id = environment.run_id()
         if self._ranks is not None and self._rank not in self._ranks:
             return
-        if self._gpu is not None:
-            self._gpu.check()
-        self._calls = source_of_calls(self._calls)
+        device = self._options.device
+        if device is not None:
+            device.check()
+        self._options = replace(self._options, calls=environment.source_of_calls(self._options.calls))
         session = self._open()
         self._session = session
         self._started = True
-        if self._gpu is not None:
-            self._gpu.attach(session, self._gpu_always)
-        self._measures.attach(session)
-        if self._timing:
+        if device is not None:
+            device.attach(session, self._gpu_always)
+        self._options.measures.attach(session)
+        if self._options.timing:
             self._engines = Engines(session, self._note)
-        if self._engines is not None and self._calls == "off" and self._timeline is not None:
+        if self._engines is not None and self._options.calls == "off" and self._options.events is not None:
             self._engines.blind()
-        self._note(facts() | {"run_id": self._run_id, "options": self._options()})
+        self._note(environment.facts() | {"run_id": self._run_id, "options": self._options.facts()})
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})
         if self._budget is not None:
@@ -352,7 +278,7 @@ class CallGraph(Recorded):
         if recorder is None or (recorder._file is None and recorder._saved is None):
             return None
         path = recorder._saved or recorder._file.path  # type: ignore[union-attr]
-        return str(path if recorder._start_folder == current_folder() else recorder._start_folder / path)
+        return str(path if recorder._start_folder == environment.current_folder() else recorder._start_folder / path)
 
     @property
     def _recorder(self) -> CallGraph | None:
@@ -364,41 +290,32 @@ class CallGraph(Recorded):
         return self._recorder._session if self._recorder is not None else None
 
     def _session_options(self) -> dict[str, Any]:
-        return {
-            "max_mb": self._max_mb,
-            "timing": self._timing,
-            "calls": CALLS[self._calls],
-            "c_calls": self._detail == "c_calls",
-            "fold": self._keep is None,
-            "prefixes": [*cell_folders(), *prefixes()],
+        return self._options.of_session() | {
+            "prefixes": [*cell_folders(), *environment.prefixes()],
             "notebook": shell() is not None,
             "rank": self._rank,
             "world": self._world,
-            "keep": self._keep,
-            "schedule": self._schedule,
-            "budget": (0.0, 0.0) if self._budget is None or self._et else (self._budget.share, PATIENCE),
-            "timeline": None if self._timeline is None else self._timeline.core(),
+            "schedule": self._budget or self._options.chosen,
             "on_change": self._look,
-            "on_ready": self._ready if self._on_trace_ready is not None else None,
+            "on_ready": self._ready if self._options.on_trace_ready is not None else None,
             "on_site": StepSites(),
-            "step_of": self._step_of,
         }
 
     def _open(self) -> _core.Session:
-        if self._out is None:
+        if self._options.out is None:
             return _core.Session(None, **self._session_options())
-        self._start_folder = current_folder()
+        self._start_folder = environment.current_folder()
         if self._child_of is not None and self._process is not None:
             self._file = children.recording_file(self._child_of, self._process)
             return self._file.session(**self._session_options())
         trouble: str | None
         try:
-            with run_directory.claimed(self._out, self._rank, self._best_effort) as file:
+            with run_directory.claimed(self._options.out, self._rank, self._options.best_effort) as file:
                 self._file = file
                 session = file.session(**self._session_options())
                 trouble = run_directory.register(file.folder, file.name, self._rank, self._world, self._run_id)
         except _core.Error as error:
-            if not self._best_effort:
+            if not self._options.best_effort:
                 raise
             self._file, self._refused = None, str(error)
             session = _core.Session(None, **self._session_options())
@@ -413,44 +330,28 @@ class CallGraph(Recorded):
         elif line is not None and self._child_of is None:
             warnings.warn(f"fastdispatch: {line}", RuntimeWarning, stacklevel=5)
 
-    def _options(self) -> dict[str, object]:
-        return {
-            "calls": self._calls,
-            "ops": self._ops,
-            "timing": self._timing,
-            "timeline": None if self._timeline is None else self._timeline.what,
-            "et": self._et,
-            **self._measures.facts(),
-            "detail": self._detail,
-            "gpu": None if self._gpu is None else self._gpu.text,
-            "keep": self._keep is not None,
-            "schedule": self._schedule is not None and self._budget is None,
-            **({} if self._step_of is None else {"step_of": self._step_of}),
-            "max_mb": self._max_mb,
-            "children": self._children,
-        }
-
     def _look(self) -> None:
         """Update after an import or a new process group: the operators to observe, and the rank."""
         if self._session is None:
             return
         if self._spawned is not None:
             self._spawned.begins()
-        if "torch" in sys.modules and self._ops != "off" and self._operators is None:
-            self._operators = Operators(self._session, self._ops, self._et, self._measures.read_operands())
-            self._note({"ops": self._operators.source, "ops_reason": self._operators.reason, "torch": torch_version()})
-        if "torch" in sys.modules and "memory" in self._measures and _current is self:
+        options = self._options
+        if "torch" in sys.modules and options.ops != "off" and self._operators is None:
+            self._operators = Operators(self._session, options.ops, options.et, options.measures.read_operands())
+            self._note(self._operators.facts())
+        if "torch" in sys.modules and "memory" in options.measures and _current is self:
             attach_memory(self._session)
-        distributed = torch_distributed()
+        distributed = environment.torch_distributed()
         if distributed is not None:
-            self._rank, self._world = rank_and_world()
+            self._rank, self._world = environment.rank_and_world()
             self._session.set_rank(self._rank, self._world)
             self._join()
             self._start_pings(distributed)
-            if self._et:
-                self._note({"process_groups": process_groups(distributed)})
-            if "comm" in self._measures:
-                for address, text in named_groups(distributed):
+            if options.et:
+                self._note({"process_groups": environment.process_groups(distributed)})
+            if "comm" in options.measures:
+                for address, text in environment.named_groups(distributed):
                     self._session.name_group(address, text)
         if self._engines is not None:
             self._engines.look()
@@ -465,8 +366,8 @@ class CallGraph(Recorded):
             self._note({"process": None})
             self._say(run_directory.become_rank(self._file, self._rank, self._world, self._run_id))
             self._announce()
-        self._note(rank_facts())
-        agreed = None if "FASTDISPATCH_RUN_ID" in os.environ else agreed_run_id(self._run_id)
+        self._note(environment.rank_facts())
+        agreed = None if "FASTDISPATCH_RUN_ID" in os.environ else environment.agreed_run_id(self._run_id)
         if agreed is not None and agreed != self._run_id:
             self._run_id = agreed
             self._note({"run_id": agreed})
@@ -476,7 +377,7 @@ class CallGraph(Recorded):
     def _start_pings(self, distributed: ModuleType) -> None:
         """Where the timeline shall show ranks of several hosts. Nothing waits for another rank."""
         one_host = os.environ.get("LOCAL_WORLD_SIZE", "") == str(self._world)
-        if self._pings is not None or self._timeline is None or self._world == 1 or one_host or self._is_child:
+        if self._pings is not None or self._options.events is None or self._world == 1 or one_host or self._is_child:
             return
         from fastdispatch.record.clocks import start_pings
 
@@ -497,22 +398,17 @@ class CallGraph(Recorded):
 
     def _as_rank(self) -> ParentRank | None:
         """Return this recording as that of the rank to which children belong; None if they are not recorded."""
-        if self._child_of is not None or not self._children:
+        if self._child_of is not None or not self._options.children:
             return self._child_of
         if self._file is None:
             return None
-        file = self._file
-        local = (file.folder, file.name) if file.local is None else (file.local, file.local_name)
-        id = run_directory.recording_id(*local)
-        path = os.path.abspath(file.folder.path)
-        own = (self._rank, self._world, self._run_id, children.rank_variables())
-        return ParentRank(path, file.name, id.hex(), *own) if id else None
+        return ParentRank.of_file(self._file, self._rank, self._world, self._run_id)
 
     def _announce(self) -> None:
         rank = self._as_rank()
         if rank is not None:
-            options = {"calls": self._calls, "ops": self._ops, "timing": int(self._timing)}
-            children.announce(rank, options | {"max_mb": self._max_mb, "detail": self._detail})
+            names = ("calls", "ops", "timing", "max_mb", "detail")
+            children.announce(rank, text_of({name: getattr(self._options, name) for name in names}))
 
     def _follow(self, rank: ParentRank, process: Process) -> None:
         """Start as the recording of another process of a rank."""
@@ -532,25 +428,25 @@ class CallGraph(Recorded):
         self._note_end()
         session.finish()
         self._settle(session)
-        if self._gather:
+        if self._options.gather:
             from fastdispatch.record.gather import LIMIT, gather_finished
 
-            gather_finished(self._file, self._run_id, LIMIT if self._gather == 1 else self._gather)
+            gather_finished(self._file, self._run_id, LIMIT if self._options.gather == 1 else self._options.gather)
         self._warn()
 
     def _ready(self) -> None:
-        if self._on_trace_ready is not None:
-            self._on_trace_ready(self)
+        if self._options.on_trace_ready is not None:
+            self._options.on_trace_ready(self)
 
     def _note_end(self) -> None:
         """Note what is known at the end: facts of the runtime, results of pings, steps of a budget."""
         self._look()
         if self._runtime is not None and self._session is not None:
             self._note(self._runtime.facts(self._session))
-        missing = "" if self._gpu is None else why_missing()
+        missing = "" if self._options.device is None else why_missing()
         if missing:
             self._note({"gpu_missing": missing})
-        if "flops" in self._measures:
+        if "flops" in self._options.measures:
             self._note(custom_flops.counted_at_end(self._load))
         if self._failure:
             self._note({"exception": self._failure})
@@ -568,8 +464,8 @@ class CallGraph(Recorded):
                 name = self._file.name
                 self._say(run_directory.settle(self._file, self._rank, self._world, self._run_id))
                 children.settle(self._file.folder, name, self._file.name, self._file.began)
-            elif self._refused and self._out is not None:
-                self._saved = run_directory.save(session, self._out, self._rank, self._world, self._run_id)
+            elif self._refused and self._options.out is not None:
+                self._saved = run_directory.save(session, self._options.out, self._rank, self._world, self._run_id)
                 print_line(f"the recording was kept in memory ({self._refused}) and was written to {self._saved}")
         except _core.Error as error:
             file = self._file

@@ -27,7 +27,8 @@ def _after_fork() -> None:
     if callgraph._current is None:
         return
     graph, callgraph._current = callgraph._current, None
-    rank = graph._as_rank() if graph._children else None
+    options = graph._options
+    rank = graph._as_rank() if options.children else None
     atexit.unregister(graph._stop_at_exit)
     _inherited.append(graph._session)
     graph._session = graph._file = None
@@ -36,14 +37,14 @@ def _after_fork() -> None:
         return
     child = callgraph.CallGraph(
         rank.folder,
-        calls=graph._calls,
-        ops=graph._ops if graph._operators is None else graph._operators.source,
-        timing=graph._timing,
-        timeline=False if graph._timeline is None else replace(graph._timeline, when_full="overwrite"),
+        calls=options.calls,
+        ops=options.ops if graph._operators is None else graph._operators.source,
+        timing=options.timing,
+        timeline=False if options.events is None else replace(options.events, when_full="overwrite"),
         gpu="off",
-        keep=graph._keep,
-        max_mb=_share(graph._max_mb),
-        detail=graph._detail,
+        keep=options.kept,
+        max_mb=_share(options.max_mb),
+        detail=options.detail,
     )
     if graph._operators is not None and graph._operators.source == "dispatch":
         child._operators = graph._operators  # the mode is active in the child, too

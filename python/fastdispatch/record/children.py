@@ -53,6 +53,14 @@ class ParentRank:
         except (KeyError, TypeError, ValueError, _core.Error):
             return None
 
+    @classmethod
+    def of_file(cls, file: run_directory.RecordingFile, rank: int, world: int, run: str) -> ParentRank | None:
+        """Return the rank that records to ``file``; None if that has no id."""
+        local = (file.folder, file.name) if file.local is None else (file.local, file.local_name)
+        id = run_directory.recording_id(*local)
+        path = os.path.abspath(file.folder.path)
+        return cls(path, file.name, id.hex(), rank, world, run, rank_variables()) if id else None
+
     def as_text(self) -> str:
         return json.dumps(asdict(self))
 
@@ -196,13 +204,12 @@ def _writer(folder: _core.Folder, name: str) -> str | None:
         return "unknown"
 
 
-def announce(rank: ParentRank | None, options: Mapping[str, object] | None) -> None:
+def announce(rank: ParentRank | None, options: str | None) -> None:
     """Let processes that multiprocessing spawns find this recording: in the environment that they inherit, not in
     ``os.environ`` of the program. With None they do not any more."""
     variables = {PARENT: None if rank is None else rank.as_text()}
     if "FASTDISPATCH" not in os.environ:
-        text = None if options is None else ",".join(f"{name}={value}" for name, value in options.items())
-        variables |= {"FASTDISPATCH": None if rank is None else "children", "FASTDISPATCH_OPTIONS": text}
+        variables |= {"FASTDISPATCH": None if rank is None else "children", "FASTDISPATCH_OPTIONS": options}
     for name, value in variables.items():
         if value is None:
             os.unsetenv(name)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from fastdispatch import _core
 from fastdispatch.record.callgraph import CallGraph
-from fastdispatch.record.option_text import options_of
+from fastdispatch.record.options import options_of
 
 _DESCRIPTION = "Record the cell and display its report, which is the result of the cell: a CallGraph."
 

@@ -7,6 +7,7 @@ from typing import Literal
 from fastdispatch._core import Error, Session
 from fastdispatch.record import models, probe
 from fastdispatch.record.dispatch import DispatchMode, limits
+from fastdispatch.record.environment import torch_version
 
 
 class Operators:
@@ -33,6 +34,10 @@ class Operators:
         self.reason = "; ".join(filter(None, [self.reason, limits()]))
         self._mode = DispatchMode()
         self._mode.push()
+
+    def facts(self) -> dict[str, object]:
+        """Return facts of the recording."""
+        return {"ops": self.source, "ops_reason": self.reason, "torch": torch_version()}
 
     def detach(self) -> None:
         """Remove a dispatch mode; record functions end with the session."""

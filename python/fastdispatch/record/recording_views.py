@@ -11,6 +11,7 @@ from fastdispatch.record.decorators import within
 
 if TYPE_CHECKING:
     from fastdispatch.read.trace import Steps, Trace
+    from fastdispatch.record.options import Options
 
 _NOTHING = "nothing was recorded: start the CallGraph first"
 
@@ -18,7 +19,8 @@ _NOTHING = "nothing was recorded: start the CallGraph first"
 class Recorded(ABC):
     """The part of a :class:`fastdispatch.CallGraph` that reads: its views show the settled steps."""
 
-    _arguments: dict[str, Any]
+    _options: Options
+    _model: Recorded | None  # the one whose arguments this one has
 
     @property
     @abstractmethod
@@ -58,10 +60,10 @@ class Recorded(ABC):
         from contextlib import nullcontext
 
         graph = self._current()
-        if graph is not None and graph._arguments is self._arguments:
+        if graph is not None and self in (graph, graph._model):
             return nullcontext()  # a nested call
-        again = type(self)(**self._arguments)
-        again._arguments = self._arguments
+        again = type(self)(**self._options.given())
+        again._model = self
         return again
 
     def _load(self, *, timeline: bool = False, steps: Steps = None) -> Trace:

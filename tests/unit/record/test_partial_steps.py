@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.record import callgraph
+from fastdispatch.record import options
 from tests import traces
 
 SOURCES = ["frame"] if sys.version_info < (3, 12) else ["frame", "monitor"]
@@ -38,7 +38,7 @@ def work_for(seconds: float) -> int:
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callgraph, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(options, "PATIENCE", PATIENCE)
 
 
 def recorder(folder: Path, source: str, budget: float = 0.01) -> fastdispatch.CallGraph:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import inspect
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch import _core
+from fastdispatch.record.options import Options, RareOptions
 from fastdispatch.views import GraphViews, TraceViews
 
 ROOT = Path(__file__).parents[3]
@@ -68,6 +70,18 @@ def test_methods_of_the_core_have_signatures() -> None:
         for item in node.body:
             if isinstance(item, ast.FunctionDef) and not item.decorator_list and item.name != "__new__":
                 assert vars(getattr(_core, node.name))[item.name].__text_signature__, f"{node.name}.{item.name}"
+
+
+def test_arguments_of_a_recording_have_one_type_and_default() -> None:
+    """The keyword arguments of CallGraph, with those of RareOptions, are the fields of Options."""
+    *main, rare = list(inspect.signature(fastdispatch.CallGraph.__init__).parameters.values())[1:]
+    types = {each.name: each.annotation for each in main}
+    types |= {name: reference.__forward_arg__ for name, reference in RareOptions.__annotations__.items()}
+    assert rare.kind is inspect.Parameter.VAR_KEYWORD
+    assert types == Options.__annotations__
+    assert Options(**{each.name: each.default for each in main}).given() == fastdispatch.CallGraph()._options.given()
+    for name in RareOptions.__annotations__:
+        assert f"    {name}:\n" in str(RareOptions.__doc__)
 
 
 def test_names_of_modules_are_unique() -> None:

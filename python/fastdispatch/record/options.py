@@ -1,0 +1,249 @@
+"""The arguments of ``CallGraph``, also as text in ``FASTDISPATCH_OPTIONS`` and ``%%fastdispatch``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+from fastdispatch._core import Error
+from fastdispatch.record.budget import PATIENCE, share_of_budget
+from fastdispatch.record.detail import detail_of
+from fastdispatch.record.environment import CALLS, CallSource
+from fastdispatch.record.gpu import Gpu, gpu_of
+from fastdispatch.record.keep import Keep, keep_function
+from fastdispatch.record.measures import Measures, measures_of
+from fastdispatch.record.schedule import Schedule, step_function, window
+from fastdispatch.record.timeline import Timeline, timeline_of
+from fastdispatch.text.formats import printable
+
+if TYPE_CHECKING:
+    from fastdispatch.record.callgraph import CallGraph
+
+Ops = Literal["auto", "record", "dispatch", "off"]
+
+_MAX_MB = 1024
+
+
+class RareOptions(TypedDict, total=False):
+    """Arguments of :class:`fastdispatch.CallGraph` that few programs need.
+
+    Parameters
+    ----------
+    timing:
+        ``False`` counts calls without timing them, at about two thirds of the cost.
+    jobs:
+        ``True`` adds jobs to the timeline, or makes a timeline of only jobs. Their records (``Trace.jobs``) need no
+        option: each :class:`fastdispatch.job`, and each job of a pipeline engine (DeepSpeed,
+        torch.distributed.pipelining, Megatron; docs/formats/pipeline-jobs.md).
+    detail:
+        ``"c_calls"``: also record the C functions that Python code calls (Python 3.12 and later;
+        docs/concepts/calls.md).
+    schedule:
+        Steps to record, instead of ``steps``: a function of the step number like :func:`fastdispatch.schedule`.
+    step_of:
+        The function whose end is the end of a step, ``"NAME"`` or ``"FILE:NAME"``: the end of its qualified name
+        (``"Trainer.train_step"``) and of its path. Default: the iterations of the training loop, found by the calls of
+        optimizers (docs/start/usage.md).
+    on_trace_ready:
+        Called with the CallGraph at the end of each recorded window of the schedule.
+    max_mb:
+        Limit of the file and of additional memory, 1 to 1024, by default 64. Calls beyond it are counted in
+        ``<overflow>``.
+    best_effort:
+        If ``out`` cannot be written, ``start()`` raises an error. With ``True`` the recording is kept in memory
+        instead, and written at the end to ``out`` if possible, otherwise to a new temporary directory, which standard
+        error and ``path`` name.
+    children:
+        ``False`` does not record the other processes of the rank: DataLoader workers and other children, forked or
+        started by multiprocessing (docs/formats/run-directory.md), in separate files with a quarter of ``max_mb`` (16
+        at most). A recording in memory (``out=None``) does not record them.
+    gather:
+        At the end, send the recording to rank 0 through the store of torch.distributed. A warning names ranks that do
+        not stop within ``gather`` seconds (``True``: 60).
+    """
+
+    timing: bool
+    jobs: bool
+    detail: str
+    schedule: Schedule | None
+    step_of: str | None
+    on_trace_ready: Callable[[CallGraph], object] | None
+    max_mb: int
+    best_effort: bool
+    children: bool
+    gather: bool | float
+
+
+@dataclass(frozen=True)
+class Options:
+    """All arguments of :class:`fastdispatch.CallGraph` as given, and their parsed forms.
+
+    Raises :class:`fastdispatch.Error` for values that are invalid, or do not fit together or this version of Python.
+    """
+
+    out: str | os.PathLike[str] | None
+    steps: str | tuple[int, int] | None
+    budget: float | None
+    calls: CallSource
+    ops: Ops
+    gpu: str | Gpu
+    timeline: bool | str | Timeline
+    et: bool
+    measure: str
+    keep: Keep | None
+    ranks: Sequence[int] | None
+    timing: bool = True
+    jobs: bool = False
+    detail: str = ""
+    schedule: Schedule | None = None
+    step_of: str | None = None
+    on_trace_ready: Callable[[CallGraph], object] | None = None
+    max_mb: int = 64
+    best_effort: bool = False
+    children: bool = True
+    gather: bool | float = False
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (("calls", self.calls, ("auto", *CALLS)), ("ops", self.ops, get_args(Ops))):
+            if value not in choices:
+                raise Error(f"{name}={value!r}: must be one of {', '.join(choices)}")
+        _check(self)
+        detail_of(self.detail, self.calls)
+        step_function(self.step_of)
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                getattr(self, name)
+
+    @cached_property
+    def events(self) -> Timeline | None:
+        """The timeline to record."""
+        return timeline_of(self.timeline, self.jobs)
+
+    @cached_property
+    def measures(self) -> Measures:
+        return measures_of(self.measure, self.ops)
+
+    @cached_property
+    def device(self) -> Gpu | None:
+        """What to record of the GPU."""
+        found = gpu_of(self.gpu)
+        if found is not None and found.require and not self.timing:
+            raise Error("gpu='require' requires times: omit timing=False")
+        return found
+
+    @cached_property
+    def kept(self) -> Callable[[str], object] | None:
+        return keep_function(self.keep)
+
+    @cached_property
+    def share(self) -> float | None:
+        """The budget; None where the other options select the steps."""
+        return share_of_budget(self.budget, self.steps is not None or self.schedule is not None or self.et)
+
+    @cached_property
+    def chosen(self) -> Schedule | None:
+        """The schedule without a budget."""
+        return self.schedule if self.steps is None or self.steps == "all" else window(self.steps)
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def facts(self) -> dict[str, object]:
+        """Return the fact ``options`` of the recording."""
+        return {
+            "calls": self.calls,
+            "ops": self.ops,
+            "timing": self.timing,
+            "timeline": None if self.events is None else self.events.what,
+            "et": self.et,
+            **self.measures.facts(),
+            "detail": self.detail,
+            "gpu": None if self.device is None else self.device.text,
+            "keep": self.keep is not None,
+            "schedule": self.chosen is not None and self.share is None,
+            **({} if self.step_of is None else {"step_of": self.step_of}),
+            "max_mb": self.max_mb,
+            "children": self.children,
+        }
+
+    def of_session(self) -> dict[str, Any]:
+        """Return arguments of ``_core.Session``."""
+        return {
+            "max_mb": self.max_mb,
+            "timing": self.timing,
+            "calls": CALLS[self.calls],
+            "c_calls": self.detail == "c_calls",
+            "fold": self.keep is None,
+            "keep": self.kept,
+            "budget": (0.0, 0.0) if self.share is None or self.et else (self.share, PATIENCE),
+            "timeline": None if self.events is None else self.events.core(),
+            "step_of": self.step_of,
+        }
+
+
+def check_names(given: Iterable[str]) -> None:
+    """Raise TypeError for an unknown argument of CallGraph."""
+    names = [each.name for each in fields(Options)]
+    for name in given:
+        if name not in names:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, names, 1)
+            raise TypeError(f"CallGraph has no argument {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+
+
+def options_of(text: str) -> dict[str, Any]:
+    """Parse ``"ops=dispatch,timing=0"`` to arguments of CallGraph; 0 and 1 mean no and yes. Globs of ``keep`` are
+    separated by ``+``."""
+    options: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"{part}: write name=value")
+        name, value = name.strip(), value.strip()
+        options[name] = int(value) if value.lstrip("-").isdigit() else value
+        if Options.__annotations__.get(name) == "bool" and options[name] in (0, 1):
+            options[name] = bool(options[name])
+    if "budget" in options:
+        options["budget"] = float(options["budget"])
+    if "keep" in options:
+        options["keep"] = str(options["keep"]).split("+")
+    return options
+
+
+def text_of(options: Mapping[str, Any]) -> str:
+    """Return the text that :func:`options_of` parses."""
+
+    def value(of: Any) -> str:
+        return "+".join(of) if isinstance(of, list) else str(int(of) if isinstance(of, bool) else of).replace(",", "+")
+
+    return ",".join(f"{name}={value(of)}" for name, of in options.items())
+
+
+def _check(given: Options) -> None:
+    if given.schedule is not None and given.steps is not None:
+        raise Error("schedule and steps both select the steps to record: give only one of them")
+    if given.budget is not None and (given.schedule is not None or given.steps is not None):
+        raise Error("budget, schedule and steps select the steps to record: give only one of them")
+    if given.gather and given.ranks is not None:
+        raise Error("gather requires every rank, ranks excludes some: give only one of them")
+    if not 1 <= given.max_mb <= _MAX_MB:
+        raise Error(f"max_mb={given.max_mb}: must be from 1 to {_MAX_MB}")
+    if given.calls == "monitor" and sys.version_info < (3, 12):
+        raise Error("calls='monitor' needs Python 3.12 or later: use calls='frame'")
+    if (given.timeline or given.jobs) and not given.timing:
+        raise Error("a timeline requires times: omit timing=False")
+    if given.et and (not given.timing or given.ops in ("dispatch", "off")):
+        raise Error("et=True requires times and ops='record': omit timing and ops")
+
+
+def print_line(line: str) -> None:
+    """Print a line on standard error, if it exists."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"fastdispatch: {printable(line)}", file=sys.stderr)
