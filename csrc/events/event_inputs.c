@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool
-fd_timeline_wants(const uint32_t *ranks, size_t count, uint32_t rank)
+/* Return whether a rank is among the requested ones. */
+static bool
+is_requested(const fd_timeline_request *request, uint32_t rank)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (ranks[i] == rank) {
+    for (size_t i = 0; i < request->rank_count; i++) {
+        if (request->ranks[i] == rank) {
             return true;
         }
     }
-    return ranks == NULL;
+    return request->ranks == NULL;
 }
 
 static bool
@@ -69,9 +70,7 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
         return status;
     }
     input->rank = survey->has_rank ? survey->rank : input->rank;
-    input->left_out = survey->is_trace
-                   && !fd_timeline_wants(request->ranks, request->rank_count,
-                                         input->rank);
+    input->left_out = survey->is_trace && !is_requested(request, input->rank);
     input->used = survey->is_trace && !input->left_out;
     memcpy(input->trouble, survey->trouble, sizeof input->trouble);
     return input->used ? fd_vector_push(used, input) : FD_OK;
@@ -191,8 +190,8 @@ find_steps(const fd_timeline_request *request, fd_timeline_input *input,
     if (input->windows == NULL) {
         return FD_ENOMEM;
     }
-    fd_status status = fd_timeline_windows_find(
-        input->windows, input, request->first_step, request->end_step, error);
+    fd_status status =
+        fd_timeline_windows_find(input->windows, input, request, error);
     if (status == FD_OK && !input->windows->all.any) {
         input->used = false;
         snprintf(input->trouble, sizeof input->trouble, "none of these steps");

@@ -8,9 +8,6 @@
 
 typedef FD_VECTOR(fd_timeline_input *) fd_timeline_inputs;
 
-/* Return whether a rank is among the requested ones; `ranks` NULL: all are. */
-bool fd_timeline_wants(const uint32_t *ranks, size_t count, uint32_t rank);
-
 /* Survey all inputs and list those to merge in `used`, sorted by rank. A
  * recording and a trace of another program may have the same rank and are
  * listed in this order; of two recordings of one run directory, one is

@@ -31,9 +31,6 @@ typedef struct fd_timeline_input {
     uint64_t unpaired;   /* for statistics: begins without end, ends without
                           * begin */
     uint64_t timeless;   /* for statistics: slices without a valid ts or dur */
-    uint64_t strays;     /* for statistics: slices far from all others */
-    uint32_t stray_name; /* name of the first one: index of a text */
-    int64_t stray_ns;    /* its distance from the others; negative: before */
     char trouble[128];   /* message about the first damage, or "" */
     fd_perfetto_counts native; /* counts of a native output */
 } fd_timeline_input;
@@ -49,19 +46,27 @@ typedef struct fd_timeline_clock {
 typedef bool fd_align_inputs(void *context, fd_timeline_input *const *inputs,
                              uint32_t count, fd_timeline_clock *clock);
 
+/* Find the requested steps of a file without ProfilerStep: the start of the
+ * first one, the end of the last. `*any`: there are any. Returning false stops
+ * the merge with FD_EINVAL. */
+typedef bool fd_find_steps(void *context, const char *path,
+                           uint64_t first_step, uint64_t end_step, bool *any,
+                           int64_t times[2]);
+
 typedef struct fd_timeline_request {
-    const char *output;     /* path; a suffix selects native Perfetto */
-    bool named_durations;   /* add durations to the names of slices */
-    bool has_times;         /* copy only events that overlap these times */
-    int64_t begin_ns;       /* ns since the earliest event of all inputs */
-    int64_t end_ns;         /* not included */
-    bool has_steps;         /* copy only events that begin in the steps */
-    uint64_t first_step;    /* from this step */
-    uint64_t end_step;      /* up to, but not including, this step */
-    fd_align_inputs *align; /* NULL: do not change times */
-    bool moments;           /* `align` uses collectives, messages and pings */
-    bool starts;            /* `align` uses the earliest events */
-    const uint32_t *ranks;  /* requested ranks; NULL: all */
+    const char *output;        /* path; a suffix selects native Perfetto */
+    bool named_durations;      /* add durations to the names of slices */
+    bool has_times;            /* copy only events that overlap these times */
+    int64_t begin_ns;          /* ns since the earliest event of all inputs */
+    int64_t end_ns;            /* not included */
+    bool has_steps;            /* copy only events that begin in the steps */
+    uint64_t first_step;       /* from this step */
+    uint64_t end_step;         /* up to, but not including, this step */
+    fd_find_steps *find_steps; /* NULL: files have no other steps */
+    fd_align_inputs *align;    /* NULL: do not change times */
+    bool moments;          /* `align` uses collectives, messages and pings */
+    bool starts;           /* `align` uses the earliest events */
+    const uint32_t *ranks; /* requested ranks; NULL: all */
     size_t rank_count;
     bool sorted; /* all events by time; otherwise each file in its own order */
     /* Called from time to time with the number of bytes read and the total;

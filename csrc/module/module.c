@@ -198,17 +198,17 @@ static PyMethodDef functions[] = {
         "timeline_merge($module, inputs, output, *, align=None,\n"
         "               ranks=None, sorted=False, steps=None,\n"
         "               named_durations=False, progress=None,\n"
-        "               moments=False, starts=False, times=None)\n--\n\n"
+        "               moments=False, starts=False, times=None,\n"
+        "               find_steps=None)\n--\n\n"
         "Merge timelines of many ranks."),
     FD_KEYWORD_METHOD(
         "timeline_slices", fd_timeline_slices_py,
         "timeline_slices($module, inputs, sink, *, align=None,\n"
-        "                ranks=None, progress=None, moments=False,\n"
-        "                starts=False)\n--\n\n"
+        "                progress=None, moments=False, starts=False)\n--\n\n"
         "Slices of the traces of many ranks."),
     {"timeline_rows", fd_timeline_rows_py, METH_NOARGS,
      PyDoc_STR("timeline_rows($module, /)\n--\n\n"
-               "The layout of slices, steps and events.")},
+               "The layout of slices, processes and events.")},
     FD_KEYWORD_METHOD("timeline_events", fd_timeline_events_py,
                       "timeline_events($module, path, take, *,\n"
                       "                progress=None)\n--\n\n"

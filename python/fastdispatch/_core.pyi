@@ -152,6 +152,7 @@ def timeline_merge(
     moments: bool = False,
     starts: bool = False,
     times: tuple[int | None, int | None] | None = None,
+    find_steps: Callable[[str, int, int], tuple[int, int] | None] | None = None,
 ) -> list[dict[str, Any]]:
     """Merge timelines of many ranks (docs/guides/timeline-tools.md); gzip if ``output`` ends in .gz.
 
@@ -159,9 +160,10 @@ def timeline_merge(
     all events by time, with a temporary file. ``inputs``: files, each with the rank in its name. ``align``: a function
     from facts about the inputs, as of :meth:`Trace.clock_facts`, to their clocks, as for :meth:`Trace.export`; None:
     unchanged times. The facts include collectives and messages with ``moments``, and the earliest event with
-    ``starts``. ``steps``: the first step to keep, and one past the last. ``times``: keep events
-    that overlap the times from the first up to the second, in ns since the first event; None: no bound.
-    ``progress(done, total)`` receives bytes of input.
+    ``starts``. ``steps``: the first step to keep, and one past the last; ``find_steps(file, first, last)`` returns
+    their begin and end in a file without ProfilerStep, in ns on its clock, or None. ``times``: keep events that overlap
+    the times from the first up to the second, in ns since the first event; None: no bound. ``progress(done, total)``
+    receives bytes of input.
     Returns one dict per input: file, rank, format, program, used, left_out, world, events, arrows, filtered (by
     ``steps`` and ``times``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb,
     uncertainty_ns and residual_ns (None: unknown), violations, and events that a native trace changes: aside, crossed,
@@ -174,7 +176,6 @@ def timeline_slices(
     sink: Any,
     *,
     align: _Align | None = None,
-    ranks: list[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
     moments: bool = False,
     starts: bool = False,
@@ -182,22 +183,24 @@ def timeline_slices(
     """Read the slices of traces of many ranks, times in nanoseconds on the common clock.
 
     ``inputs``: files, each with the rank in its name; ``align``, ``moments`` and ``starts``: the alignment of clocks,
-    as for :func:`timeline_merge`; ``ranks``: only these. For the files of each rank, ``sink.begin`` receives the ranks
-    in them (None: not one of ``ranks``) and the last file, then ``sink.take`` the slices in batches; their ``rank`` is
-    an index of those ranks. Returns ``base_ns``, ``files``, ``texts`` (by the numbers in the slices, as inside a JSON
-    string) and ``steps_left_out``. Raises :class:`Error` if a file cannot be read or a rank is in two files.
+    as for :func:`timeline_merge`. The files of a rank are read together: ``sink.look`` receives their slices in
+    batches, each with the index of its file, then ``sink.next`` facts about the pass: ``processes`` (rows, in the order
+    of their numbers), ``losses`` (rank and number of damaged regions, as a merge reports them), ``file`` (the last),
+    ``rank``, ``files`` (their number) and ``lost``. It returns True for another pass, None for no more, or False for a
+    last pass, whose slices, with arguments about GPUs, ``sink.take`` receives. Returns ``base_ns``, ``files`` and
+    ``texts`` (by the numbers in the slices, as inside a JSON string). Raises :class:`Error` if a file cannot be read or
+    a rank is in two files.
     """
 
 def timeline_rows() -> tuple[Any, Any, Any]:
-    """The layout of the rows of slices, of steps and of events, for ``numpy.dtype``."""
+    """The layout of the rows of slices, of processes and of events, for ``numpy.dtype``."""
 
 def timeline_events(
     path: _Path, take: Callable[[bytes], object], *, progress: Callable[[int, int], object] | None = None
 ) -> dict[str, Any]:
     """Read the events of a trace, in file order: ``take`` receives their rows in batches, with hashes in place of
-    texts. Returns ``events``, their number; ``lost``, ``lost_bytes`` and ``trouble``: damaged regions; ``far``: groups
-    of events that are far from all others in time, each with its number of events and its first places (byte, event).
-    Raises :class:`Error` for other files."""
+    texts. Returns ``events``, their number; ``lost``, ``lost_bytes`` and ``trouble``: damaged regions. Raises
+    :class:`Error` for other files."""
 
 def et_convert(path: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
     """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,

@@ -1,7 +1,6 @@
 #include "events/stats/event_rows.h"
 
 #include "base/hash.h"
-#include "base/sums.h"
 #include "events/slice_kinds.h"
 #include "json/decimal.h"
 
@@ -195,18 +194,6 @@ row_of(const fd_timeline_event *event, uint64_t byte)
     return row;
 }
 
-static void
-note_time(fd_event_facts *facts, const fd_timeline_event *event, uint64_t byte)
-{
-    int64_t end = event->phase == 'X' && event->has_duration
-                    ? fd_plus(event->start, event->duration)
-                    : event->start;
-    if (event->has_start && event->phase != 'M' && !is_empty(event)) {
-        fd_stray_times_add(&facts->times, event->start, end,
-                           (fd_event_place){byte, facts->events});
-    }
-}
-
 static fd_event_row
 rank_row(fd_span row, uint64_t byte)
 {
@@ -254,7 +241,6 @@ take_item(reading *r, const fd_timeline_reader *reader, bool is_event)
     if (is_event) {
         row = row_of(&reader->event, reader->begin);
         row.event = ++r->facts->events;
-        note_time(r->facts, &reader->event, reader->begin);
     }
     for (uint32_t i = 0; i < reader->repairs; i++) {
         const char *good = reader->scan.repairs.list[i].good;
@@ -286,7 +272,6 @@ end_reading(reading *r, const fd_timeline_reader *reader, const char *path)
     facts->lost = reader->lost;
     facts->lost_bytes = reader->lost_bytes;
     memcpy(facts->trouble, reader->trouble, sizeof facts->trouble);
-    fd_stray_times_find(&facts->times, &facts->early, &facts->late);
     return reader->is_trace
              ? give_rows(r)
              : fd_fail(r->error, FD_EFORMAT, "%s: %s", path,

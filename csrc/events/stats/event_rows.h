@@ -4,7 +4,6 @@
 #define FD_EVENT_ROWS_H
 
 #include "events/readers/event_reader.h"
-#include "events/tools/stray_times.h"
 
 enum { FD_EVENT_ROWS = 1 << 16 /* maximum of a batch */ };
 
@@ -63,9 +62,6 @@ typedef struct fd_event_facts {
     uint64_t lost; /* number of damaged regions */
     uint64_t lost_bytes;
     char trouble[128]; /* message about the first damage, or "" */
-    fd_stray_times times;
-    uint32_t early; /* number of clusters that are far before the others */
-    uint32_t late;
 } fd_event_facts;
 
 /* Read a file. FD_EFORMAT: it is not a trace. */

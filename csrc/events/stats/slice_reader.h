@@ -26,7 +26,8 @@ typedef struct fd_slice {
     uint64_t number; /* number of the event that began it, from 0 on */
     int64_t start;   /* ns, on the clock of the file */
     int64_t end;
-    int64_t step;     /* number of a step; step of a job; else FD_NO_STEP */
+    int64_t step;     /* number of a step or at the end of an annotation; step
+                       * of a job; else FD_NO_STEP */
     int64_t stage;    /* stage of a job; else FD_NO_STEP */
     uint64_t group;   /* of a collective: hash of all values that must match */
     uint32_t kind;    /* FD_IS_... */
@@ -35,7 +36,7 @@ typedef struct fd_slice {
                        * appearance */
     uint32_t cat;     /* index in `texts` */
     uint32_t name;
-    uint32_t type;    /* type of a job */
+    uint32_t type;    /* type of a job, name of an annotation without number */
     uint32_t pg;      /* name of the process group of a collective */
     uint32_t rank;    /* index of its rank, set by the caller */
     fd_gpu_facts gpu; /* with `facts`: arguments of kernels,

@@ -1,26 +1,42 @@
 /* The slices of the traces of many ranks, as rows in batches. The files of a
- * rank are read twice; none is kept in memory. */
+ * rank are read two or more times; none is kept in memory. */
 #ifndef FD_SLICE_TABLES_H
 #define FD_SLICE_TABLES_H
 
 #include "events/merge_request.h"
-#include "events/tools/trace_outline.h"
+#include "events/stats/process_facts.h"
+#include "events/stats/slice_reader.h"
 
 enum { FD_SLICE_ROWS = 1 << 16 /* maximum of a batch */ };
+
+/* What follows a pass over the files of a rank. */
+typedef enum fd_slices_next {
+    FD_SLICES_AGAIN, /* another pass */
+    FD_SLICES_FULL,  /* a last pass, also with arguments about GPUs */
+    FD_SLICES_DONE,
+    FD_SLICES_STOP /* an error: end with FD_EINVAL */
+} fd_slices_next;
+
+/* The end of a pass over the files of a rank. */
+typedef struct fd_slices_pass {
+    const fd_process_table *processes;
+    const char *path; /* of the last file */
+    uint32_t rank;    /* of the files, unless the names of processes differ */
+    uint32_t files;
+    uint64_t lost; /* damaged regions */
+} fd_slices_pass;
 
 typedef struct fd_slices_request {
     fd_align_inputs *align; /* as in a merge, like the next two */
     bool moments;
     bool starts;
-    const uint32_t *ranks; /* selected ranks; NULL: all */
-    size_t rank_count;
-    /* Called before the first slice of the files of some ranks. `file`: the
-     * last of them. `lost`: their damaged regions, if they have only one
-     * rank. Returning false stops it with FD_EINVAL, as for the next two. */
-    bool (*begin)(void *context, const fd_timeline_outline *outline,
-                  const char *file, uint64_t lost);
-    /* Called with slices of these files, on the common clock. */
-    bool (*take)(void *context, const fd_slice *rows, uint32_t count);
+    /* Called with slices of the file with this index, on the common clock.
+     * `full`: in the last pass. Returning false stops it with FD_EINVAL, as for
+     * `progress`. */
+    bool (*take)(void *context, const fd_slice *rows, uint32_t count,
+                 uint32_t file, bool full);
+    /* Called after each pass except the last. */
+    fd_slices_next (*next)(void *context, const fd_slices_pass *pass);
     /* Called from time to time with the number of bytes read and the total;
      * may be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);
@@ -31,7 +47,6 @@ typedef struct fd_slice_tables {
     bool has_base;
     int64_t base_ns;           /* real time at time 0 */
     fd_timeline_slices slices; /* its texts are used by all rows */
-    uint64_t steps_lost;
 } fd_slice_tables;
 
 void fd_slice_tables_clear(fd_slice_tables *tables);

@@ -6,7 +6,6 @@
 #include "events/readers/event_reader.h"
 #include "events/slice_kinds.h"
 #include "events/stats/gpu_facts.h"
-#include "events/tools/trace_outline.h"
 
 #include <string.h>
 
@@ -72,44 +71,28 @@ close_windows(fd_timeline_windows *windows)
     }
 }
 
-/* Find the steps of a file without ProfilerStep, as slice_tables.c does. */
 static fd_status
-windows_of_ranges(fd_timeline_windows *windows, const char *path,
-                  uint64_t first_step, uint64_t end_step, fd_error *error)
+windows_of_ranges(fd_timeline_windows *windows,
+                  const fd_timeline_request *request, const char *path,
+                  fd_error *error)
 {
-    fd_timeline_reader reader;
-    fd_timeline_item item;
-    fd_timeline_outline outline = {.steps_lost = 0};
-    const fd_clock_map clock = {.offset_ns = 0};
-    fd_status status = fd_timeline_reader_open(&reader, path, error);
-    while (status == FD_OK
-           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
-        if (item == FD_TIMELINE_EVENT) {
-            status =
-                fd_timeline_outline_event(&outline, &reader.event, &clock);
-        }
+    bool any = false;
+    int64_t times[2];
+    if (request->find_steps != NULL
+        && !request->find_steps(request->context, path, request->first_step,
+                                request->end_step, &any, times)) {
+        return fd_fail(error, FD_EINVAL, "stopped");
     }
-    fd_then(status, reader.status);
-    fd_timeline_reader_close(&reader);
-    fd_then(status, fd_timeline_outline_finish(&outline, 0));
-    for (uint32_t i = 0; i < outline.ranks.count && status == FD_OK; i++) {
-        const fd_timeline_step_list *steps = &outline.ranks.list[i].steps;
-        for (uint32_t k = 0; k < steps->count; k++) {
-            uint64_t number = (uint64_t)steps->list[k].number;
-            if (number >= first_step && number < end_step) {
-                window_widen(&windows->all, steps->list[k].start,
-                             steps->list[k].end);
-            }
-        }
+    if (any) {
+        window_widen(&windows->all, times[0], times[1]);
     }
-    fd_timeline_outline_clear(&outline);
-    return status;
+    return FD_OK;
 }
 
 fd_status
 fd_timeline_windows_find(fd_timeline_windows *windows,
-                         const fd_timeline_input *input, uint64_t first_step,
-                         uint64_t end_step, fd_error *error)
+                         const fd_timeline_input *input,
+                         const fd_timeline_request *request, fd_error *error)
 {
     fd_timeline_reader reader;
     fd_timeline_item item;
@@ -126,21 +109,21 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
             continue;
         }
         any = true;
-        if (number >= end_step
+        if (number >= request->end_step
             && (!windows->has_next || begin < windows->next_ns)) {
             windows->has_next = true;
             windows->next_ns = begin;
         }
-        if (number >= first_step && number < end_step) {
+        if (number >= request->first_step && number < request->end_step) {
             status = windows_add(windows, &reader.event, begin, end);
         }
     }
     close_windows(windows);
     fd_then(status, reader.status);
     fd_timeline_reader_close(&reader);
-    return status == FD_OK && !any ? windows_of_ranges(
-               windows, input->path, first_step, end_step, error)
-                                   : status;
+    return status == FD_OK && !any
+             ? windows_of_ranges(windows, request, input->path, error)
+             : status;
 }
 
 void

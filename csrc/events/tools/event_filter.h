@@ -34,7 +34,7 @@ typedef struct fd_timeline_windows {
  * failure. */
 fd_status fd_timeline_windows_find(fd_timeline_windows *windows,
                                    const fd_timeline_input *input,
-                                   uint64_t first_step, uint64_t end_step,
+                                   const fd_timeline_request *request,
                                    fd_error *error);
 void fd_timeline_windows_clear(fd_timeline_windows *windows);
 

@@ -80,15 +80,15 @@ fd_take_inputs(PyObject *list, PyObject **paths, fd_timeline_input **inputs,
     return true;
 }
 
-bool
-fd_take_ranks(PyObject *list, const char *name, uint32_t **numbers,
-              size_t *count)
+/* Convert a list of ranks to an array; None: all, and `numbers` is NULL. */
+static bool
+take_rank_list(PyObject *list, uint32_t **numbers, size_t *count)
 {
     if (list == Py_None) {
         return true;
     }
     if (!PyList_Check(list)) {
-        PyErr_Format(PyExc_TypeError, "%s must be a list or None", name);
+        PyErr_SetString(PyExc_TypeError, "ranks must be a list or None");
         return false;
     }
     *count = (size_t)PyList_GET_SIZE(list);
@@ -140,6 +140,30 @@ take_times(arguments *a, PyObject *pair)
         || (PyArg_Parse(pair, "(OO)", &begin, &end)
             && take_time(begin, INT64_MIN, &a->times[0])
             && take_time(end, INT64_MAX, &a->times[1]));
+}
+
+static bool
+find_steps(void *context, const char *path, uint64_t first_step,
+           uint64_t end_step, bool *any, int64_t times[2])
+{
+    fd_progress_call *calls = context;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *file = PyUnicode_DecodeFSDefault(path);
+    PyObject *answer =
+        file == NULL ? NULL
+                     : PyObject_CallFunction(calls->steps, "NKK", file,
+                                             (unsigned long long)first_step,
+                                             (unsigned long long)end_step);
+    long long pair[2];
+    *any = answer != NULL && answer != Py_None;
+    calls->raised = answer == NULL
+                 || (*any && !PyArg_Parse(answer, "(LL)", &pair[0], &pair[1]));
+    for (int i = 0; i < 2 && *any && !calls->raised; i++) {
+        times[i] = pair[i];
+    }
+    Py_XDECREF(answer);
+    PyGILState_Release(state);
+    return !calls->raised;
 }
 
 static PyObject *
@@ -195,22 +219,24 @@ input_rows(const arguments *a)
 static PyObject *
 merge_inputs(PyObject *module, arguments *a)
 {
-    fd_timeline_request request = {.output = PyBytes_AS_STRING(a->output),
-                                   .align = fd_align_by,
-                                   .moments = a->moments != 0,
-                                   .starts = a->starts != 0,
-                                   .ranks = a->ranks,
-                                   .rank_count = a->rank_count,
-                                   .has_steps = a->has_steps,
-                                   .first_step = a->steps[0],
-                                   .end_step = a->steps[1],
-                                   .has_times = a->has_times,
-                                   .begin_ns = a->times[0],
-                                   .end_ns = a->times[1],
-                                   .named_durations = a->named_durations,
-                                   .sorted = a->sorted != 0,
-                                   .progress = fd_report_progress,
-                                   .context = &a->progress};
+    fd_timeline_request request = {
+        .output = PyBytes_AS_STRING(a->output),
+        .align = fd_align_by,
+        .find_steps = a->progress.steps == NULL ? NULL : find_steps,
+        .moments = a->moments != 0,
+        .starts = a->starts != 0,
+        .ranks = a->ranks,
+        .rank_count = a->rank_count,
+        .has_steps = a->has_steps,
+        .first_step = a->steps[0],
+        .end_step = a->steps[1],
+        .has_times = a->has_times,
+        .begin_ns = a->times[0],
+        .end_ns = a->times[1],
+        .named_durations = a->named_durations,
+        .sorted = a->sorted != 0,
+        .progress = fd_report_progress,
+        .context = &a->progress};
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
@@ -225,29 +251,32 @@ merge_inputs(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs",  "output", "align",           "ranks",
-                            "sorted",  "steps",  "named_durations", "progress",
-                            "moments", "starts", "times",           NULL};
+    static char *names[] = {
+        "inputs", "output",          "align",    "ranks",   "sorted",
+        "steps",  "named_durations", "progress", "moments", "starts",
+        "times",  "find_steps",      NULL};
     arguments a = {.output = NULL};
     PyObject *inputs;
     PyObject *ranks = Py_None;
     PyObject *steps = Py_None;
     PyObject *times = Py_None;
+    PyObject *find = Py_None;
     PyObject *progress = Py_None;
     PyObject *align = Py_None;
     int named_durations = 0;
     PyObject *made = NULL;
     if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$OOpOpOppO:timeline_merge", names,
+            args, kwargs, "O!O&|$OOpOpOppOO:timeline_merge", names,
             &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output, &align,
             &ranks, &a.sorted, &steps, &named_durations, &progress, &a.moments,
-            &a.starts, &times)
+            &a.starts, &times, &find)
         && fd_take_inputs(inputs, &a.paths, &a.inputs, &a.count)
-        && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)
+        && take_rank_list(ranks, &a.ranks, &a.rank_count)
         && take_steps(&a, steps) && take_times(&a, times)) {
         a.named_durations = named_durations != 0;
         a.progress.function = progress;
         a.progress.align = align == Py_None ? NULL : align;
+        a.progress.steps = find == Py_None ? NULL : find;
         made = merge_inputs(module, &a);
     }
     clear_arguments(&a);

@@ -10,7 +10,7 @@
 PyObject *fd_timeline_merge_py(PyObject *module, PyObject *args,
                                PyObject *kwargs);
 
-/* timeline_slices(inputs, sink, *, align, ranks, progress) -> dict */
+/* timeline_slices(inputs, sink, *, align, progress) -> dict */
 PyObject *fd_timeline_slices_py(PyObject *module, PyObject *args,
                                 PyObject *kwargs);
 
@@ -27,10 +27,5 @@ extern const fd_table fd_event_table;
 /* Convert a list of (path, rank) to inputs. The caller frees `paths` and `inputs`, even after an exception. */
 bool fd_take_inputs(PyObject *list, PyObject **paths,
                     fd_timeline_input **inputs, uint32_t *count);
-
-/* Convert a list of ranks or devices to an array; None: all, and `numbers` is
- * NULL. */
-bool fd_take_ranks(PyObject *list, const char *name, uint32_t **numbers,
-                   size_t *count);
 
 #endif

@@ -45,42 +45,12 @@ report_progress(void *context, uint64_t done, uint64_t total)
 }
 
 static PyObject *
-place_rows(const fd_time_cluster *cluster)
-{
-    PyObject *list = PyList_New(0);
-    for (uint64_t i = 0; i < FD_TIME_POSITIONS && i < cluster->count; i++) {
-        list = fd_list_with(
-            list,
-            Py_BuildValue("(KK)", (unsigned long long)cluster->first[i].byte,
-                          (unsigned long long)cluster->first[i].event));
-    }
-    return list;
-}
-
-static PyObject *
-far_rows(const fd_event_facts *facts)
-{
-    const fd_stray_times *times = &facts->times;
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; i < times->used; i++) {
-        if (i < facts->early || i + facts->late >= times->used) {
-            const fd_time_cluster *of = &times->list[i];
-            list = fd_list_with(
-                list, Py_BuildValue("(KN)", (unsigned long long)of->count,
-                                    place_rows(of)));
-        }
-    }
-    return list;
-}
-
-static PyObject *
 facts_result(const fd_event_facts *facts)
 {
-    return Py_BuildValue("{s:K,s:K,s:K,s:s,s:N}", "events",
-                         (unsigned long long)facts->events, "lost",
-                         (unsigned long long)facts->lost, "lost_bytes",
-                         (unsigned long long)facts->lost_bytes, "trouble",
-                         facts->trouble, "far", far_rows(facts));
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:s}", "events", (unsigned long long)facts->events,
+        "lost", (unsigned long long)facts->lost, "lost_bytes",
+        (unsigned long long)facts->lost_bytes, "trouble", facts->trouble);
 }
 
 PyObject *

@@ -2,7 +2,6 @@
 #include "module/events/timeline_binding.h"
 
 #include "base/alloc.h"
-#include "events/event_inputs.h"
 #include "events/stats/slice_tables.h"
 #include "module/errors.h"
 #include "module/events/clock_binding.h"
@@ -17,13 +16,11 @@ typedef struct arguments {
     PyObject *sink; /* borrowed */
     int moments;
     int starts;
-    uint32_t *ranks; /* owned; NULL: all */
-    size_t rank_count;
     fd_progress_call progress;
 } arguments;
 
 #define SLICE(name, type, field) FD_COLUMN(fd_slice, name, type, field)
-#define STEP(name, type) FD_COLUMN(fd_timeline_step, #name, type, name)
+#define PROCESS(name, type) FD_COLUMN(fd_process_facts, #name, type, name)
 
 static const fd_column slice_columns[] = {
     SLICE("start", I64, start),
@@ -46,14 +43,14 @@ static const fd_column slice_columns[] = {
 static const fd_table slice_table =
     FD_TABLE("slices", slice_columns, fd_slice, false);
 
-static const fd_column step_columns[] = {
-    STEP(number, I64),
-    STEP(start, I64),
-    STEP(end, I64),
-    STEP(open, BOOL),
+static const fd_column process_columns[] = {
+    PROCESS(named, BOOL),
+    PROCESS(rank, U32),
+    PROCESS(events, U64),
+    PROCESS(calls_lost, U64),
 };
-static const fd_table step_table =
-    FD_TABLE("steps", step_columns, fd_timeline_step, false);
+static const fd_table process_table =
+    FD_TABLE("processes", process_columns, fd_process_facts, false);
 
 /* Return the layout of the rows of a table, as numpy.dtype takes it. */
 static PyObject *
@@ -84,34 +81,35 @@ fd_timeline_rows_py(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     return Py_BuildValue("NNN", row_layout(&slice_table),
-                         row_layout(&step_table), row_layout(&fd_event_table));
+                         row_layout(&process_table),
+                         row_layout(&fd_event_table));
 }
 
 static PyObject *
-step_rows(const fd_timeline_step_list *steps)
+loss_rows(const fd_process_table *table)
 {
-    return PyBytes_FromStringAndSize((const char *)steps->list,
-                                     (Py_ssize_t)steps->count
-                                         * (Py_ssize_t)sizeof *steps->list);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < table->losses.count; i++) {
+        const fd_reported_loss *loss = &table->losses.list[i];
+        list =
+            fd_list_with(list, Py_BuildValue("IK", loss->rank,
+                                             (unsigned long long)loss->lost));
+    }
+    return list;
 }
 
 static PyObject *
-rank_row(const fd_timeline_rank *rank, uint64_t lost)
+pass_facts(const fd_slices_pass *pass)
 {
+    const fd_process_table *table = pass->processes;
     return Py_BuildValue(
-        "{s:I,s:I,s:K,s:K,s:K,s:L,s:L,s:L,s:I,s:I,s:N,s:O,s:N,s:N}", "rank",
-        rank->rank, "kinds", rank->kinds, "events",
-        (unsigned long long)rank->events, "calls_lost",
-        (unsigned long long)rank->calls_lost, "places_lost",
-        (unsigned long long)(rank->places_lost + lost), "start",
-        (long long)rank->first, "end", (long long)rank->last, "jobs_of",
-        (long long)rank->jobs_of - 1, "stepping", rank->stepping, "open_steps",
-        rank->open_steps, "steps_of",
-        PyUnicode_DecodeUTF8(rank->steps_of_name,
-                             (Py_ssize_t)strlen(rank->steps_of_name),
-                             "replace"),
-        "steps_end_there", rank->steps_end_there ? Py_True : Py_False, "steps",
-        step_rows(&rank->steps), "gpu_steps", step_rows(&rank->gpu_steps));
+        "{s:N,s:N,s:N,s:I,s:I,s:K}", "processes",
+        PyBytes_FromStringAndSize((const char *)table->list.list,
+                                  (Py_ssize_t)table->list.count
+                                      * (Py_ssize_t)sizeof *table->list.list),
+        "losses", loss_rows(table), "file",
+        PyUnicode_DecodeFSDefault(pass->path), "rank", pass->rank, "files",
+        pass->files, "lost", (unsigned long long)pass->lost);
 }
 
 /* Note whether a call of the sink failed; `answer` is stolen. */
@@ -131,32 +129,28 @@ align_inputs(void *context, fd_timeline_input *const *inputs, uint32_t count,
     return fd_align_by(&a->progress, inputs, count, clock);
 }
 
-static bool
-begin_files(void *context, const fd_timeline_outline *outline,
-            const char *file, uint64_t lost)
+/* Return what follows by the value that `sink.next` returned: True: another
+ * pass, False: the last pass, None: nothing. */
+static fd_slices_next
+next_pass(void *context, const fd_slices_pass *pass)
 {
     arguments *a = context;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *rows = PyList_New(0);
-    for (uint32_t i = 0; rows != NULL && i < outline->ranks.count; i++) {
-        const fd_timeline_rank *rank = &outline->ranks.list[i];
-        bool wanted = fd_timeline_wants(a->ranks, a->rank_count, rank->rank);
-        rows = fd_list_with(rows, wanted ? rank_row(rank, lost)
-                                         : Py_NewRef(Py_None));
-    }
-    PyObject *path = rows != NULL ? PyUnicode_DecodeFSDefault(file) : NULL;
-    bool made =
-        goes_on(a, path == NULL ? NULL
-                                : PyObject_CallMethod(a->sink, "begin", "OO",
-                                                      rows, path));
-    Py_XDECREF(rows);
-    Py_XDECREF(path);
+    PyObject *facts = pass_facts(pass);
+    PyObject *answer = facts == NULL
+                         ? NULL
+                         : PyObject_CallMethod(a->sink, "next", "N", facts);
+    fd_slices_next next = answer == Py_True ? FD_SLICES_AGAIN
+                        : answer == Py_None ? FD_SLICES_DONE
+                                            : FD_SLICES_FULL;
+    next = goes_on(a, answer) ? next : FD_SLICES_STOP;
     PyGILState_Release(state);
-    return made;
+    return next;
 }
 
 static bool
-take_rows(void *context, const fd_slice *rows, uint32_t count)
+take_rows(void *context, const fd_slice *rows, uint32_t count, uint32_t file,
+          bool full)
 {
     arguments *a = context;
     PyGILState_STATE state = PyGILState_Ensure();
@@ -164,7 +158,8 @@ take_rows(void *context, const fd_slice *rows, uint32_t count)
         (const char *)rows, (Py_ssize_t)count * (Py_ssize_t)sizeof *rows);
     bool made = goes_on(
         a, bytes == NULL ? NULL
-                         : PyObject_CallMethod(a->sink, "take", "N", bytes));
+                         : PyObject_CallMethod(a->sink, full ? "take" : "look",
+                                               "NI", bytes, file));
     PyGILState_Release(state);
     return made;
 }
@@ -177,11 +172,10 @@ report_progress(void *context, uint64_t done, uint64_t total)
 }
 
 static PyObject *
-file_row(const fd_timeline_input *file, const fd_text_pool *texts)
+file_row(const fd_timeline_input *file)
 {
     return Py_BuildValue(
-        "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:K,s:N,"
-        "s:L,s:z}",
+        "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:z}",
         "file", PyUnicode_DecodeFSDefault(file->path), "used",
         file->used ? Py_True : Py_False, "rank", file->rank, "world",
         file->survey.world, "align", file->clock.method, "offset_ns",
@@ -194,11 +188,8 @@ file_row(const fd_timeline_input *file, const fd_text_pool *texts)
         (unsigned long long)file->lost_bytes, "repaired",
         (unsigned long long)file->repaired, "unpaired",
         (unsigned long long)file->unpaired, "timeless",
-        (unsigned long long)file->timeless, "trouble", file->trouble, "strays",
-        (unsigned long long)file->strays, "stray",
-        file->strays > 0 ? fd_text_object(texts, file->stray_name)
-                         : Py_NewRef(Py_None),
-        "stray_ns", (long long)file->stray_ns, "unread", file->survey.unread);
+        (unsigned long long)file->timeless, "trouble", file->trouble, "unread",
+        file->survey.unread);
 }
 
 static PyObject *
@@ -208,18 +199,17 @@ tables_result(const arguments *a, const fd_slice_tables *tables)
     PyObject *files = PyList_New(0);
     PyObject *texts = PyList_New(0);
     for (uint32_t i = 0; files != NULL && i < a->count; i++) {
-        files = fd_list_with(files, file_row(&a->files[i], pool));
+        files = fd_list_with(files, file_row(&a->files[i]));
     }
     for (uint32_t i = 0; texts != NULL && (i == 0 || i < pool->texts.count);
          i++) {
         texts = fd_list_with(texts, fd_text_object(pool, i));
     }
-    return Py_BuildValue("{s:N,s:N,s:N,s:K}", "base_ns",
+    return Py_BuildValue("{s:N,s:N,s:N}", "base_ns",
                          tables->has_base
                              ? PyLong_FromLongLong(tables->base_ns)
                              : Py_NewRef(Py_None),
-                         "files", files, "texts", texts, "steps_left_out",
-                         (unsigned long long)tables->steps_lost);
+                         "files", files, "texts", texts);
 }
 
 static PyObject *
@@ -228,10 +218,8 @@ read_inputs(PyObject *module, arguments *a)
     fd_slices_request request = {.align = align_inputs,
                                  .moments = a->moments != 0,
                                  .starts = a->starts != 0,
-                                 .ranks = a->ranks,
-                                 .rank_count = a->rank_count,
-                                 .begin = begin_files,
                                  .take = take_rows,
+                                 .next = next_pass,
                                  .progress = report_progress,
                                  .context = a};
     fd_slice_tables tables;
@@ -253,25 +241,21 @@ read_inputs(PyObject *module, arguments *a)
 PyObject *
 fd_timeline_slices_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs",   "sink",    "align",  "ranks",
-                            "progress", "moments", "starts", NULL};
-    arguments a = {.paths = NULL};
+    static char *names[] = {"inputs",  "sink",   "align", "progress",
+                            "moments", "starts", NULL};
+    arguments a = {.progress = {.function = Py_None}};
     PyObject *inputs;
-    PyObject *ranks = Py_None;
-    PyObject *progress = Py_None;
     PyObject *align = Py_None;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O|$OOOpp:timeline_slices", names, &PyList_Type,
-            &inputs, &a.sink, &align, &ranks, &progress, &a.moments, &a.starts)
-        && fd_take_inputs(inputs, &a.paths, &a.files, &a.count)
-        && fd_take_ranks(ranks, "ranks", &a.ranks, &a.rank_count)) {
-        a.progress.function = progress;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!O|$OOpp:timeline_slices",
+                                    names, &PyList_Type, &inputs, &a.sink,
+                                    &align, &a.progress.function, &a.moments,
+                                    &a.starts)
+        && fd_take_inputs(inputs, &a.paths, &a.files, &a.count)) {
         a.progress.align = align == Py_None ? NULL : align;
         made = read_inputs(module, &a);
     }
     Py_XDECREF(a.paths);
     fd_free(a.files);
-    fd_free(a.ranks);
     return made;
 }

@@ -5,45 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import IntFlag
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastdispatch._core import Error, timeline_rows
+from fastdispatch._core import Error
 from fastdispatch.report.durations import Tally, summary
 from fastdispatch.report.gpu_streams import EventColumns, Streams
 from fastdispatch.report.spans import NONE, Ints, Spans, joined, pieces, union, within, without
 from fastdispatch.report.timeline_steps import RankSteps
+from fastdispatch.report.trace_outline import SLICE, Is, Outline, SliceRows, is_inside
 from fastdispatch.text.formats import counted, rounded_share
 
 FigureRow = dict[str, Any]
-Rows = NDArray[Any]
 
 _NONE = np.iinfo(np.int64).min
 _NO_CORRELATION = np.iinfo(np.uint64).max
 #: Intervals before those that overlap are joined.
 _SPANS = 1 << 20
-
-
-class Is(IntFlag):
-    """The kind of a slice, as in csrc/events/slice_kinds.h."""
-
-    STEP = 1
-    GPU_STEP = 2
-    JOB = 4
-    COMMUNICATION = 8
-    KERNEL = 16
-    COPY = 32
-    OPERATOR = 64
-    BACKEND = 128
-    CALL = 256
-    ASYNC = 512
-    AROUND = 1024
-    COLLECTIVE = 2048
-    RUNTIME = 4096
-    GPU_COLLECTIVES = 1 << 31  # of a rank: it has kernels that communicate
 
 
 #: Kinds of work. On GPUs, copies are "memory".
@@ -173,7 +153,7 @@ class Parts:
     def __init__(self, *names: str) -> None:
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
 
-    def add(self, rows: Rows, **more: NDArray[Any]) -> None:
+    def add(self, rows: SliceRows, **more: NDArray[Any]) -> None:
         if len(rows):
             for name, parts in self._parts.items():
                 parts.append(more[name] if name in more else rows[name].copy())
@@ -185,30 +165,47 @@ class Parts:
 class Slices:
     """Receives the slices of :func:`timeline_slices`, and makes the tables of figures."""
 
-    def __init__(self) -> None:
-        slice_layout, step_layout, _ = timeline_rows()
-        self._slice: np.dtype[Any] = np.dtype(slice_layout)
-        self._step: np.dtype[Any] = np.dtype(step_layout)
+    def __init__(self, wanted: list[int] | None = None) -> None:
+        self._wanted = wanted
         self.ranks: list[FigureRow] = []
         self.steps: list[FigureRow] = []
         self.gpus: list[FigureRow] = []
         self.streams: list[FigureRow] = []
         self.launches: list[FigureRow] = []
+        self.steps_left_out = 0
+        #: By index of the file: number of slices far from all others; text and distance of the first.
+        self.strays: dict[int, tuple[int, int, int]] = {}
         self._names = Tally()
         self._jobs = Tally()
         self._collectives = Parts("match", "rank", "start", "end", "name", "group")
         self._here: list[FigureRow | None] = []
+        self._outline = Outline()
 
-    def begin(self, ranks: list[FigureRow | None], file: str) -> None:
+    def look(self, content: bytes, file: int) -> None:
+        self._outline.take(np.frombuffer(content, SLICE))
+
+    def next(self, facts: dict[str, Any]) -> bool | None:
+        outline = self._outline
+        window = outline.groups.window() if outline.window is None else None
+        self._outline = Outline(window)
+        if window is not None:
+            return True
+        outline.finish(facts)
+        self.steps_left_out += outline.steps_left_out
+        self._begin(outline, facts["file"])
+        return False if any(self._here) else None
+
+    def _begin(self, outline: Outline, file: str) -> None:
         self.finish()
         seen = {row["rank"] for row in self.ranks}
+        ranks = [row if self._wanted is None or row["rank"] in self._wanted else None for row in outline.ranks]
         for row in filter(None, ranks):
             if row["rank"] in seen:
                 raise Error(f"{file}: rank {row['rank']} is also in another file")
             row["basis"] = basis_of(row["kinds"])
             for key in ("steps", "gpu_steps"):
-                row[key] = RankSteps(np.frombuffer(row[key], self._step))
-        self._here = ranks
+                row[key] = RankSteps(row[key])
+        self._here, self._rank_of, self._window = ranks, outline.rank_of, outline.window
         listed = [row or {"rank": -1, "kinds": 0, "basis": "calls"} for row in ranks]
         self._numbers = np.array([row["rank"] for row in listed], np.int64)
         self._basis = np.array([row["basis"] for row in listed])
@@ -217,8 +214,24 @@ class Slices:
         self._launched = Parts("rank", "process", "thread", "start", "end", "correlation")
         self._gpu = Parts("rank", "process", "thread", "start", "end", "correlation", "device", "stream", "work")
 
-    def take(self, content: bytes) -> None:
-        rows: Rows = np.frombuffer(content, self._slice)
+    def _chosen(self, rows: SliceRows, file: int) -> SliceRows:
+        """Set the rank of slices. Skip those of other ranks, and those far from all others, which are counted."""
+        rows = rows[rows["process"] < len(self._rank_of)]  # more if the file grew meanwhile
+        rows["rank"] = self._rank_of[rows["process"]]
+        rows = rows[self._numbers[rows["rank"]] >= 0]
+        if self._window is None:
+            return rows
+        inside = is_inside(rows, self._window)
+        far = rows[~inside & (rows["kind"] & Is.AROUND == 0)]
+        if len(far):
+            start, (begin, end) = int(far["start"][0]), self._window
+            count, *first = self.strays.get(file, (0, int(far["name"][0]), start - (begin if start < begin else end)))
+            self.strays[file] = count + len(far), first[0], first[1]
+        chosen: SliceRows = rows[inside]
+        return chosen
+
+    def take(self, content: bytes, file: int) -> None:
+        rows = self._chosen(np.frombuffer(content, SLICE), file)
         kind = rows["kind"].astype(np.int64)
         gpu = work_of("gpu", kind)
         duration = rows["end"] - rows["start"]
@@ -232,12 +245,12 @@ class Slices:
         matched = (kind & Is.COLLECTIVE != 0) & (kind & self._matched[rows["rank"]] != 0)
         self._collectives.add(rows[matched], rank=self._numbers[rows["rank"][matched]])
 
-    def _take_names(self, rows: Rows, kind: Ints, work: Ints, duration: Ints) -> None:
+    def _take_names(self, rows: SliceRows, kind: Ints, work: Ints, duration: Ints) -> None:
         named = kind & (Is.STEP | Is.GPU_STEP | Is.AROUND) == 0
         key = rows["category"].astype(np.int64) << 24 | rows["name"].astype(np.int64) << 2 | work
         self._names.add([key[named]], duration[named])
 
-    def _take_jobs(self, rows: Rows, kind: Ints, duration: Ints) -> None:
+    def _take_jobs(self, rows: SliceRows, kind: Ints, duration: Ints) -> None:
         """Add jobs to their steps, and to the whole time. Another program's trace of the rank may have the same jobs:
         one process has them."""
         jobs_of = np.array([-1 if rank is None else rank["jobs_of"] for rank in self._here], np.int64)
@@ -256,7 +269,7 @@ class Slices:
                 keys = [np.full(len(own), rank["rank"], np.int64), rows["stage"][own], step, types]
                 self._jobs.add([key[chosen] for key in keys], duration[own][chosen])
 
-    def _take_work(self, rows: Rows, kind: Ints) -> None:
+    def _take_work(self, rows: SliceRows, kind: Ints) -> None:
         work, basis = np.zeros(len(rows), np.int64), self._basis[rows["rank"]]
         for name in set(self._basis.tolist()):
             own = basis == name

@@ -20,6 +20,8 @@ SCHEMA = "fastdispatch-timeline-stats/1"
 
 #: A rank is marked as the straggler of a step when its own work takes this much longer than the median of the ranks.
 MARKED = 1.1
+#: Longer names of ranges are cut.
+_NAME = 63
 
 
 @dataclass
@@ -51,8 +53,8 @@ def read_stats(
     inputs: list[tuple[str, int]], align: str, ranks: list[int] | None, progress: Callable[[int, int], object] | None
 ) -> Stats:
     """Read files, each with the rank in its name. Raises Error if one cannot be read, or no slice can be counted."""
-    slices = Slices()
-    made = timeline_slices(inputs, slices, ranks=ranks, progress=progress, **Aligner(align).options())
+    slices = Slices(ranks)
+    made = timeline_slices(inputs, slices, progress=progress, **Aligner(align).options())
     slices.finish()
     if not slices.ranks:
         raise Error("no slices in these traces" if ranks is None else "no slices of these ranks")
@@ -60,8 +62,9 @@ def read_stats(
     def text(number: int) -> str:
         return unescaped(made["texts"][number])
 
-    for row in made["files"]:
-        row["stray"] = unescaped(row["stray"] or "")
+    for index, row in enumerate(made["files"]):
+        row["strays"], stray, row["stray_ns"] = slices.strays.get(index, (0, 0, 0))
+        row["stray"] = text(stray) if row["strays"] else ""
     jobs, (collectives, last) = slices.jobs(text), slices.collectives(text)
     number_repeats(slices.steps)
     steps = sorted(slices.steps, key=itemgetter("repeat", "step", "rank"))
@@ -70,7 +73,7 @@ def read_stats(
     by_rank = sorted(slices.ranks, key=itemgetter("rank"))
     for row in by_rank:
         row |= {"straggler": marked[row["rank"]], "began_last": last[row["rank"]]}
-        row["steps_of"] = unescaped(row["steps_of"])
+        row["steps_of"] = unescaped(made["texts"][row["steps_of"]][:_NAME]) if row["steps_of"] else ""
     return Stats(
         base_ns=made["base_ns"],
         relative_error=ERROR,
@@ -85,7 +88,7 @@ def read_stats(
         gpus=sorted(slices.gpus, key=itemgetter("rank")),
         streams=sorted(slices.streams, key=lambda row: [-1 if row[key] is None else row[key] for key in STREAM]),
         launches=sorted(slices.launches, key=itemgetter("rank")),
-        steps_left_out=made["steps_left_out"],
+        steps_left_out=slices.steps_left_out,
     )
 
 

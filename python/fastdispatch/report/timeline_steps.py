@@ -1,4 +1,5 @@
-"""Steps of a rank: those of the host, the work that was launched in them, or those annotated on streams."""
+"""Steps of a rank: those of the host, the work that was launched in them, those annotated on streams, or repeated
+ranges of the program."""
 
 from __future__ import annotations
 
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 
 from fastdispatch.report.spans import Ints
 
+_STEP = np.dtype([("number", np.int64), ("start", np.int64), ("end", np.int64), ("open", np.bool_)])
+StepRows = NDArray[Any]
+
 
 @dataclass
 class _Step:
@@ -19,9 +23,9 @@ class _Step:
     start: int
     end: int
     open: bool  # it had at most 1 us: its end is not known
-    launched: bool
-    first: int  # of the work launched in it
-    last: int
+    launched: bool = False
+    first: int = 0  # of the work launched in it
+    last: int = 0
 
 
 class RankSteps:
@@ -75,15 +79,82 @@ def _of_work(steps: list[_Step]) -> Iterable[_Step]:
         yield _Step(step.number, step.first, end, step.open, True, step.first, step.last)
 
 
-def _disjoint(steps: list[_Step]) -> list[_Step]:
+def _disjoint(steps: list[_Step], on_gpu: bool = False) -> list[_Step]:
     """Join parts of one step, sort, and end each step where the next one starts at the latest."""
     made: list[_Step] = []
     for step in sorted(steps, key=lambda step: (step.number, step.start)):
-        if made and made[-1].number == step.number and not made[-1].open and step.start < made[-1].end:
-            made[-1].end = max(made[-1].end, step.end)
+        last = made[-1] if made and made[-1].number == step.number else None
+        if last is not None and (on_gpu or (not last.open and step.start < last.end)):
+            last.end = max(last.end, step.end)
         else:
             made.append(step)
     made.sort(key=lambda step: (step.start, step.number))
     for step, following in pairwise(made):
         step.end = min(step.end, following.start)
     return made
+
+
+def disjoint_steps(
+    number: Ints, start: Ints, end: Ints, is_open: NDArray[np.bool_], *, on_gpu: bool = False
+) -> StepRows:
+    """Return steps in order and disjoint. Those on several streams of a GPU, and copies of one on several threads, are
+    joined; others with the same number are different steps."""
+    columns = (column.tolist() for column in (number, start, end, is_open))
+    steps = _disjoint([_Step(*row) for row in zip(*columns, strict=True)], on_gpu)
+    return np.array([(step.number, step.start, step.end, step.open) for step in steps], _STEP)
+
+
+@dataclass
+class Ranges:
+    """Ranges of one name on one thread, in order: number (-1: none), start and end."""
+
+    name: int
+    optimizer: bool
+    rows: list[tuple[int, int, int]]
+
+    @property
+    def span(self) -> int:
+        return self.rows[-1][2] - self.rows[0][1]
+
+    def join_optimizers(self) -> None:
+        """Join steps of optimizers that directly follow each other, as those of several parameter groups: after a pause
+        that is shorter than the step before, and in less than half of the mean distance."""
+        half = self.span // len(self.rows) // 2
+        made = self.rows[:1]
+        for number, start, end in self.rows[1:]:
+            of, first, last = made[-1]
+            if start - last < last - first and start - first < half:
+                made[-1] = of, first, end
+            else:
+                made.append((number, start, end))
+        self.rows = made
+
+    def are_steps(self) -> bool:
+        """Return whether the ranges follow each other without overlaps, and fill most of the time."""
+        work = sum(end - start for _, start, end in self.rows)
+        apart = all(before[2] <= after[1] for before, after in pairwise(self.rows))
+        return len(self.rows) > 1 and apart and (self.optimizer or 0 < work >= self.span - self.span // 4)
+
+    def is_better(self, best: Ranges) -> bool:
+        """An optimizer ends an iteration; with several, the rarest one."""
+        if self.optimizer != best.optimizer:
+            return self.optimizer
+        return len(self.rows) < len(best.rows) if self.optimizer else self.span > best.span
+
+
+def steps_of_ranges(groups: Iterable[Ranges], first: int) -> tuple[Ranges | None, StepRows]:
+    """Make steps of the ranges of a rank: they end where optimizers end; otherwise they are annotations that follow
+    each other closely. Return those that were chosen, None without steps. ``first``: the start of the first step that
+    ends with an optimizer."""
+    best = None
+    for group in groups:
+        if group.optimizer:
+            group.join_optimizers()
+        if group.are_steps() and (best is None or group.is_better(best)):
+            best = group
+    steps = []
+    for index, (number, start, end) in enumerate(best.rows if best else ()):
+        start, first = first if best and best.optimizer else start, end
+        steps.append((number if number >= 0 else index, start, end))
+    rows = np.array(steps, np.int64).reshape(-1, 3)
+    return best, disjoint_steps(rows[:, 0], rows[:, 1], rows[:, 2], np.zeros(len(rows), np.bool_))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastdispatch._core import timeline_events, timeline_rows
+from fastdispatch.report.stray_times import TimeGroups
 
 TraceRows = NDArray[Any]
 Mask = Any  # an array of flags
@@ -162,10 +163,6 @@ def check(path: Any, progress: Callable[[int, int], object] | None = None) -> di
         if tracks.finish(faults):
             break
     faults.counts["damage"] = facts["lost"]
-    for count, places in facts["far"]:
-        faults.counts["far"] += count
-        for place in places:
-            faults.place("far", place)
     events.finish()
     rows = list(faults.rows())
     return {
@@ -188,6 +185,8 @@ class Events:
         self._processes: dict[int, TraceProcess] = {}
         self._ranks: dict[int, bool] = {}  # whether a process of the rank was found
         self._merged = False
+        self._groups = TimeGroups()
+        self._few = np.empty(0, _LAYOUT)  # events of groups with few events
 
     def take(self, rows: TraceRows) -> None:
         for kind, column in (("repair", "repairs"), ("backslash", "slashes")):
@@ -201,7 +200,13 @@ class Events:
         rows = rows[flags & (Has.RANK | Has.OTHER) == 0]
         self._check_each(rows)
         rows = rows[rows["flags"] & Has.EMPTY == 0]
+        self._take_times(rows[(rows["phase"] != ord("M")) & (rows["flags"] & Has.START != 0)])
         self._take_processes(rows)
+
+    def _take_times(self, rows: TraceRows) -> None:
+        whole = (rows["phase"] == ord("X")) & (rows["flags"] & Has.END != 0)
+        self._groups.add(rows["start"], np.where(whole, rows["end"], rows["start"]))
+        self._few = np.concatenate([part[self._groups.few(part["start"])] for part in (self._few, rows)])
 
     def _check_each(self, rows: TraceRows) -> None:
         flags, phase = rows["flags"], rows["phase"]
@@ -275,6 +280,9 @@ class Events:
             self._ranks[number] = bool(row["flags"] & Has.IDLE)
 
     def finish(self) -> None:
+        window = self._groups.window()
+        if window is not None:
+            self.faults.add_rows("far", self._few[(self._few["start"] < window[0]) | (self._few["start"] > window[1])])
         names: set[int] = set()
         for process in sorted(self._processes.values(), key=lambda process: process.first[0]):
             if process.busy and not process.name:

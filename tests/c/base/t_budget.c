@@ -144,20 +144,22 @@ merges_with_any_budget(void)
 }
 
 static bool
-note_events(void *context, const fd_timeline_outline *outline,
-            const char *file, uint64_t lost)
-{
-    *(uint64_t *)context =
-        outline->ranks.count > 0 ? outline->ranks.list[0].events : 0;
-    (void)lost;
-    return file != NULL;
-}
-
-static bool
-pass_rows(void *context, const fd_slice *rows, uint32_t count)
+pass_rows(void *context, const fd_slice *rows, uint32_t count, uint32_t file,
+          bool full)
 {
     (void)context;
-    return rows != NULL && count > 0;
+    return rows != NULL && count > 0 && file == 0 && !full;
+}
+
+static fd_slices_next
+note_events(void *context, const fd_slices_pass *pass)
+{
+    uint64_t *events = context;
+    *events = 0;
+    for (uint32_t i = 0; i < pass->processes->list.count; i++) {
+        *events += pass->processes->list.list[i].events;
+    }
+    return FD_SLICES_DONE;
 }
 
 static fd_status
@@ -165,7 +167,7 @@ slices(uint64_t *events)
 {
     fd_slice_tables tables;
     fd_slices_request request = {
-        .begin = note_events, .take = pass_rows, .context = events};
+        .next = note_events, .take = pass_rows, .context = events};
     fd_timeline_input input = {.path = "in.json"};
     fd_status status =
         fd_slice_tables_read(&request, &input, 1, &tables, NULL);

@@ -105,29 +105,22 @@ fuzz_use(const fd_trace *trace)
 }
 
 static bool
-begin_files(void *context, const fd_timeline_outline *outline,
-            const char *file, uint64_t lost)
+take_rows(void *context, const fd_slice *rows, uint32_t count, uint32_t file,
+          bool full)
 {
-    *(uint32_t *)context = outline->ranks.count;
-    for (uint32_t i = 0; i < outline->ranks.count; i++) {
-        const fd_timeline_step_list *steps = &outline->ranks.list[i].steps;
-        for (uint32_t k = 0; k < steps->count; k++) {
-            const fd_timeline_step *step = &steps->list[k];
-            must(step->start <= step->end);
-            must(k == 0 || step[-1].end <= step->start);
-        }
+    uint32_t *most = context;
+    for (uint32_t i = 0; i < count; i++) {
+        must(rows[i].start <= rows[i].end);
+        must(!full || rows[i].process < *most);
     }
-    return file != NULL && lost < UINT64_MAX;
+    return file == 0;
 }
 
-static bool
-take_rows(void *context, const fd_slice *rows, uint32_t count)
+static fd_slices_next
+full_pass(void *context, const fd_slices_pass *pass)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        must(rows[i].rank < *(uint32_t *)context);
-        must(rows[i].start <= rows[i].end);
-    }
-    return true;
+    *(uint32_t *)context = pass->processes->list.count;
+    return FD_SLICES_FULL;
 }
 
 static bool
@@ -156,13 +149,13 @@ fuzz_events(const char *path, uint64_t *faults)
 void
 fuzz_slices(const char *path)
 {
-    uint32_t ranks = 0;
+    uint32_t processes = 0;
     fd_slice_tables tables;
     fd_timeline_input file = {.path = path};
     fd_slices_request request = {.moments = true,
-                                 .begin = begin_files,
                                  .take = take_rows,
-                                 .context = &ranks};
+                                 .next = full_pass,
+                                 .context = &processes};
     fd_status status = fd_slice_tables_read(&request, &file, 1, &tables, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION
          || status == FD_EINVAL);

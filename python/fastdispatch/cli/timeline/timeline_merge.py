@@ -161,10 +161,17 @@ def merge(
             sorted=arguments.sorted,
             steps=steps,
             times=arguments.time,
+            find_steps=find_steps,
             named_durations=arguments.durations == "name" and not arguments.paddle,
             progress=progress,
             **Aligner(arguments.align, arguments.require_aligned_clocks).options(),
         )
+
+
+def find_steps(path: str, first: int, last: int) -> tuple[int, int] | None:
+    from fastdispatch.report.trace_outline import find_steps
+
+    return find_steps(path, first, last)
 
 
 def merge_as_paddle(arguments: argparse.Namespace, inputs: list[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:

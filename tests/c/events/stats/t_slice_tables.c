@@ -13,42 +13,47 @@
     fd_slice_tables tables = {.has_base = false}
 #define REQUEST(request, seen) \
     fd_slices_request request = {.align = fixture_align, \
-                                 .begin = note_files, \
                                  .take = note_rows, \
+                                 .next = note_pass, \
                                  .context = &(seen)}
 
 typedef struct seen {
-    uint32_t files; /* calls of begin */
-    uint32_t ranks;
+    uint32_t passes; /* calls of next */
+    uint32_t again;  /* up to this number of passes */
+    uint32_t processes;
     uint64_t events;
     uint64_t lost;
-    uint32_t steps;
-    uint32_t rows;
+    uint32_t rows; /* of last passes */
+    uint32_t first_rows;
     fd_slice last;
-    uint32_t most; /* stop after this number of files; 0: do not */
+    uint32_t file;
+    fd_slices_next next;
 } seen;
 
-static bool
-note_files(void *context, const fd_timeline_outline *outline, const char *file,
-           uint64_t lost)
+static fd_slices_next
+note_pass(void *context, const fd_slices_pass *pass)
 {
     seen *s = context;
-    s->files++;
-    s->ranks += outline->ranks.count;
-    s->lost += lost;
-    for (uint32_t i = 0; i < outline->ranks.count; i++) {
-        s->events += outline->ranks.list[i].events;
-        s->steps += outline->ranks.list[i].steps.count;
+    if (s->passes++ < s->again) {
+        return FD_SLICES_AGAIN;
     }
-    return file != NULL && s->files != s->most;
+    s->lost += pass->lost;
+    s->processes += pass->processes->list.count;
+    for (uint32_t i = 0; i < pass->processes->list.count; i++) {
+        s->events += pass->processes->list.list[i].events;
+    }
+    return s->next;
 }
 
 static bool
-note_rows(void *context, const fd_slice *rows, uint32_t count)
+note_rows(void *context, const fd_slice *rows, uint32_t count, uint32_t file,
+          bool full)
 {
     seen *s = context;
-    s->rows += count;
+    s->rows += full ? count : 0;
+    s->first_rows += full ? 0 : count;
     s->last = rows[count - 1];
+    s->file = file;
     return true;
 }
 
@@ -58,7 +63,7 @@ static void
 two_files_of_a_rank(void)
 {
     TABLES(tables);
-    seen s = {.files = 0};
+    seen s = {.next = FD_SLICES_FULL};
     REQUEST(request, s);
     fd_timeline_input files[] = {{.path = "b.json"},
                                  {.path = "a.json"},
@@ -78,12 +83,13 @@ two_files_of_a_rank(void)
              SLICE(7, "kernel", "gemm", 10, 50) "]}"));
     OK(fd_slice_tables_read(&request, files, 3, &tables, NULL));
     EQUAL(tables.base_ns, 1000);
-    EQUAL(s.files, 2);
-    EQUAL(s.ranks, 2);
+    EQUAL(s.passes, 2);
+    EQUAL(s.processes, 7); /* of each file, number 0 is unused */
     EQUAL(s.events, 8);
     EQUAL(s.lost, 1);
-    EQUAL(s.steps, 1); /* of the recording */
     EQUAL(s.rows, 5);
+    EQUAL(s.first_rows, 5);
+    EQUAL(s.file, 2);
     EQUAL(s.last.start, 12000);
     EQUAL(s.last.end, 62000);
     SAME(fd_text_pool_get(&tables.slices.texts, s.last.name), "gemm");
@@ -96,43 +102,33 @@ two_files_of_a_rank(void)
     EQUAL(files[1].lost, 1);
 }
 
+/* Each pass decides about the next one. */
 static void
-wanted_ranks(void)
+passes(void)
 {
-    static const uint32_t one[] = {1};
-    TABLES(tables);
-    seen s = {.files = 0};
-    REQUEST(request, s);
-    fd_timeline_input files[] = {{.path = "a.json"},
-                                 {.path = "b.json", .rank = 1}};
-    request.ranks = one;
-    request.rank_count = 1;
+    static const struct {
+        fd_slices_next next;
+        uint32_t again;
+        uint32_t rows;
+        fd_status status;
+    } cases[] = {{FD_SLICES_FULL, 0, 1, FD_OK},
+                 {FD_SLICES_FULL, 2, 1, FD_OK},
+                 {FD_SLICES_DONE, 1, 0, FD_OK},
+                 {FD_SLICES_STOP, 0, 0, FD_EINVAL}};
     OK(fixture_write_text("a.json", "[" SLICE(1, "", "a", 1, 1) "]"));
-    OK(fixture_write_text("b.json", "[" SLICE(1, "", "b", 1, 1) "]"));
-    OK(fd_slice_tables_read(&request, files, 2, &tables, NULL));
-    EQUAL(s.rows, 1);
-    SAME(fd_text_pool_get(&tables.slices.texts, s.last.name), "b");
-    s = (seen){.most = 1};
-    fd_slice_tables_clear(&tables);
-    STATUS(fd_slice_tables_read(&request, files, 2, &tables, NULL), FD_EINVAL);
-}
-
-/* A slice with a time of another clock is counted, and named. */
-static void
-strays(void)
-{
-    TABLES(tables);
-    seen s = {.files = 0};
-    REQUEST(request, s);
-    fd_timeline_input file = {.path = "a.json"};
-    OK(WRITE("a.json", "[", SLICE(1, "", "far", -9000000000, 1),
-             SLICE(1, "", "a", 1, 1), SLICE(1, "", "a", 2, 1),
-             SLICE(1, "", "a", 3, 1), SLICE(1, "", "a", 4, 1) "]"));
-    OK(fd_slice_tables_read(&request, &file, 1, &tables, NULL));
-    EQUAL(s.rows, 4);
-    EQUAL(file.strays, 1);
-    EQUAL(file.stray_ns, -9000000001000);
-    SAME(fd_text_pool_get(&tables.slices.texts, file.stray_name), "far");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        TABLES(tables);
+        seen s = {.next = cases[i].next, .again = cases[i].again};
+        REQUEST(request, s);
+        fd_timeline_input file = {.path = "a.json"};
+        STATUS(fd_slice_tables_read(&request, &file, 1, &tables, NULL),
+               cases[i].status);
+        EQUAL(s.passes, cases[i].again + 1);
+        EQUAL(s.first_rows, cases[i].again + 1);
+        EQUAL(s.rows, cases[i].rows);
+        EQUAL(file.events, 1);
+        SAME(fd_text_pool_get(&tables.slices.texts, s.last.name), "a");
+    }
 }
 
 static void
@@ -152,7 +148,7 @@ invalid_requests(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         TABLES(tables);
-        seen s = {.files = 0};
+        seen s = {.next = FD_SLICES_FULL};
         REQUEST(request, s);
         fd_timeline_input files[] = {
             {.path = "a.json"}, {.path = "b.json", .rank = cases[i].rank}};
@@ -165,5 +161,4 @@ invalid_requests(void)
     }
 }
 
-RUN(TEST(two_files_of_a_rank), TEST(wanted_ranks), TEST(strays),
-    TEST(invalid_requests))
+RUN(TEST(two_files_of_a_rank), TEST(passes), TEST(invalid_requests))

@@ -21,8 +21,7 @@ kept(fd_timeline_request *request, fd_buffer *to)
         .request = request, .input = &input, .origin_ns = 100000};
     fd_status status = FD_OK;
     if (request->has_steps) {
-        status = fd_timeline_windows_find(
-            &windows, &input, request->first_step, request->end_step, NULL);
+        status = fd_timeline_windows_find(&windows, &input, request, NULL);
         input.windows = &windows;
     }
     status =
@@ -66,6 +65,34 @@ events_of_steps(void)
     OK(kept(&request, &to));
     SAME(to.bytes, "row ProfilerStep#1 ProfilerStep#2 ProfilerStep#1 b c f g "
                    "i -6");
+}
+
+static bool
+other_steps(void *context, const char *path, uint64_t first_step,
+            uint64_t end_step, bool *any, int64_t times[2])
+{
+    *any = first_step == 1 && end_step == 3;
+    times[0] = 10000;
+    times[1] = 20000;
+    return path != NULL && context == NULL;
+}
+
+static void
+events_of_other_steps(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    int stops;
+    fd_timeline_request request = {.has_steps = true,
+                                   .first_step = 1,
+                                   .end_step = 3,
+                                   .find_steps = other_steps};
+    OK(WRITE("trace.json", "[", EVENT("i", "a", 1, "\"ts\":9"),
+             EVENT("i", "b", 1, "\"ts\":10"),
+             EVENT("i", "c", 1, "\"ts\":20") "]"));
+    OK(kept(&request, &to));
+    SAME(to.bytes, "b -2");
+    request.context = &stops;
+    STATUS(kept(&request, &to), FD_EINVAL);
 }
 
 /* Of begins and ends both stay or neither. */
@@ -187,5 +214,6 @@ flows_stay_complete(void)
 }
 
 RUN(TEST(work_goes_with_its_launch), TEST(events_of_steps),
-    TEST(ends_go_with_their_begins), TEST(events_that_overlap_times),
-    TEST(pairs_stay_complete), TEST(flows_stay_complete))
+    TEST(events_of_other_steps), TEST(ends_go_with_their_begins),
+    TEST(events_that_overlap_times), TEST(pairs_stay_complete),
+    TEST(flows_stay_complete))

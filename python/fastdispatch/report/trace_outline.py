@@ -1,0 +1,210 @@
+"""The first pass over the files of a rank: the rank of each process, its kinds of slices, its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntFlag
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastdispatch._core import timeline_rows, timeline_slices
+from fastdispatch.report.spans import Ints
+from fastdispatch.report.stray_times import TimeGroups
+from fastdispatch.report.timeline_steps import Ranges, disjoint_steps, steps_of_ranges
+
+SLICE, _PROCESS = (np.dtype(layout) for layout in timeline_rows()[:2])
+SliceRows = NDArray[Any]
+#: Steps and ranges in memory.
+_MOST = 1 << 20
+#: A step of at most this many nanoseconds was open when the trace ended, or has no end for another reason.
+_SHORTEST = 1000
+
+
+class Is(IntFlag):
+    """The kind of a slice, as in csrc/events/slice_kinds.h."""
+
+    STEP = 1
+    GPU_STEP = 2
+    JOB = 4
+    COMMUNICATION = 8
+    KERNEL = 16
+    COPY = 32
+    OPERATOR = 64
+    BACKEND = 128
+    CALL = 256
+    ASYNC = 512
+    AROUND = 1024
+    COLLECTIVE = 2048
+    RUNTIME = 4096
+    OPTIMIZER = 1 << 13
+    RANGE = 1 << 14
+    GPU_COLLECTIVES = 1 << 31  # of a rank: it has kernels that communicate
+
+
+def is_inside(rows: SliceRows, window: tuple[int, int]) -> NDArray[np.bool_]:
+    inside: NDArray[np.bool_] = (rows["start"] >= window[0]) & (rows["end"] <= window[1])
+    return inside
+
+
+class Outline:
+    """Receives slices with ``window``, a begin and an end: only those between them."""
+
+    def __init__(self, window: tuple[int, int] | None = None) -> None:
+        self.window = window
+        self.groups = TimeGroups()
+        self.steps_left_out = 0
+        self.ranks: list[dict[str, Any]] = []
+        self.rank_of: Ints = np.empty(0, np.int64)  # of each process, as index of ``ranks``
+        self._kinds, self._first, self._last = (np.empty(0, np.int64) for _ in range(3))
+        self._steps = [np.empty(0, SLICE)]
+        self._ranges = [np.empty(0, SLICE)]
+
+    def take(self, rows: SliceRows) -> None:
+        if self.window is not None:
+            rows = rows[is_inside(rows, self.window)]
+        if not len(rows):
+            return
+        kind, process = rows["kind"].astype(np.int64), rows["process"].astype(np.int64)
+        self._grow(int(process.max()) + 1)
+        both = Is.KERNEL | Is.COLLECTIVE
+        np.bitwise_or.at(self._kinds, process, np.where(kind & both == both, kind | Is.GPU_COLLECTIVES, kind))
+        counted = kind & Is.AROUND == 0
+        np.minimum.at(self._first, process[counted], rows["start"][counted])
+        np.maximum.at(self._last, process[counted], rows["end"][counted])
+        if self.window is None:
+            self.groups.add(rows["start"][counted], rows["end"][counted])
+        self._take_steps(rows, kind)
+
+    def _grow(self, count: int) -> None:
+        more = max(count - len(self._kinds), 0)
+        limits = np.iinfo(np.int64)
+        self._kinds = np.r_[self._kinds, np.zeros(more, np.int64)]
+        self._first = np.r_[self._first, np.full(more, limits.max)]
+        self._last = np.r_[self._last, np.full(more, limits.min)]
+
+    def _take_steps(self, rows: SliceRows, kind: Ints) -> None:
+        """Add steps, and ranges until there is a step."""
+        steps = np.flatnonzero(kind & (Is.STEP | Is.GPU_STEP) != 0)
+        ranges = np.flatnonzero(kind & (Is.OPTIMIZER | Is.RANGE) != 0)
+        seen = sum(map(len, self._steps))
+        ranges = ranges[: np.searchsorted(ranges, steps[0]) if len(steps) else None] if not seen else ranges[:0]
+        self._ranges.append(rows[ranges[: _MOST - sum(map(len, self._ranges))]])
+        self._steps.append(rows[steps[: _MOST - seen]])
+        self.steps_left_out += len(steps) - len(self._steps[-1])
+
+    def finish(self, facts: dict[str, Any]) -> None:
+        """Make the rows of the ranks, with the facts about a pass: see :func:`timeline_slices`. Processes without a
+        rank have that of the file."""
+        processes = np.frombuffer(facts["processes"], _PROCESS)
+        self._grow(len(processes))
+        of = np.where(processes["named"], processes["rank"], facts["rank"]).astype(np.int64)
+        busy = self._last[: len(of)] >= self._first[: len(of)]
+        numbers = np.unique(of[busy])
+        self.ranks = [rank_row(number) for number in numbers.tolist()]
+        place = np.searchsorted(numbers, of).clip(max=max(len(numbers) - 1, 0))
+        known = np.isin(of, numbers)
+        self.rank_of = np.where(known, place, 0)
+        for index in np.flatnonzero(known).tolist():
+            self._add(self.ranks[place[index]], index, processes[index], facts["files"])
+        for number, lost in facts["losses"]:
+            for row in self.ranks:
+                row["places_lost"] += lost if row["rank"] == number else 0
+        for row in self.ranks:
+            row["places_lost"] += facts["lost"] if len(self.ranks) == 1 else 0
+        if self.ranks:
+            self._share_steps()
+            self._find_ranges()
+
+    def _add(self, row: dict[str, Any], index: int, process: Any, files: int) -> None:
+        kinds = int(self._kinds[index])
+        row["kinds"] |= kinds
+        row["stepping"] += files == 1 and kinds & Is.STEP != 0
+        if row["steps_from"] < 0 and kinds & Is.STEP:
+            row["steps_from"] = index
+        if row["jobs_of"] < 0 and kinds & Is.JOB:
+            row["jobs_of"] = index
+        row["events"] += int(process["events"])
+        row["calls_lost"] += int(process["calls_lost"])
+        if self._last[index] >= self._first[index]:
+            first, last = int(self._first[index]), int(self._last[index])
+            row["start"] = first if row["start"] is None else min(row["start"], first)
+            row["end"] = last if row["end"] is None else max(row["end"], last)
+
+    def _share_steps(self) -> None:
+        """Give steps to their ranks. A step without an end lasts until the next one or the last slice of its
+        process. The steps of a further process are not used: another program may number them differently."""
+        rows = np.concatenate(self._steps)
+        rank, on_gpu = self.rank_of[rows["process"]], rows["kind"] & Is.GPU_STEP != 0
+        used = rows["process"] == np.array([row.pop("steps_from") for row in self.ranks])[rank]
+        is_open = ~on_gpu & (rows["end"] - rows["start"] <= _SHORTEST)
+        columns = rows["step"], rows["start"], np.where(is_open, self._last[rows["process"]], rows["end"]), is_open
+        for index, row in enumerate(self.ranks):
+            host, gpu = (rank == index) & ~on_gpu & used, (rank == index) & on_gpu
+            row["open_steps"] = int(is_open[host].sum())
+            row["steps"] = disjoint_steps(*(column[host] for column in columns))
+            row["gpu_steps"] = disjoint_steps(*(column[gpu] for column in columns), on_gpu=True)
+
+    def _find_ranges(self) -> None:
+        """Make steps of the ranges of ranks that have none."""
+        rows = np.concatenate(self._ranges)
+        rank = self.rank_of[rows["process"]]
+        _, first, name = np.unique(rows["type"], return_index=True, return_inverse=True)
+        name = first[name]  # by first appearance
+        order = np.lexsort((rows["start"], rows["thread"], name))
+        for index, row in enumerate(self.ranks):
+            own = order[rank[order] == index]
+            if len(own) and not len(row["steps"]) and not len(row["gpu_steps"]):
+                chosen, row["steps"] = steps_of_ranges(grouped(rows[own]), row["start"])
+                if chosen is not None:
+                    row |= {"steps_of": chosen.name, "steps_end_there": chosen.optimizer}
+
+
+def grouped(rows: SliceRows) -> Iterator[Ranges]:
+    """Yield the ranges of each name and thread."""
+    bounds = np.flatnonzero((rows["type"][1:] != rows["type"][:-1]) | (rows["thread"][1:] != rows["thread"][:-1])) + 1
+    for part in np.split(rows, bounds):
+        numbers = np.where(part["step"] == np.iinfo(np.int64).min, -1, part["step"])
+        times = zip(numbers.tolist(), part["start"].tolist(), part["end"].tolist(), strict=True)
+        yield Ranges(int(part["type"][0]), bool(part["kind"][0] & Is.OPTIMIZER), list(times))
+
+
+def rank_row(rank: int) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "kinds": 0,
+        "events": 0,
+        "calls_lost": 0,
+        "places_lost": 0,
+        "start": None,
+        "end": None,
+        "jobs_of": -1,
+        "steps_from": -1,
+        "stepping": 0,
+        "open_steps": 0,
+        "steps_of": 0,
+        "steps_end_there": False,
+    }
+
+
+class _StepFinder:
+    """Receives the slices of one file for its steps."""
+
+    def __init__(self) -> None:
+        self.outline = Outline()
+
+    def look(self, content: bytes, file: int) -> None:
+        self.outline.take(np.frombuffer(content, SLICE))
+
+    def next(self, facts: dict[str, Any]) -> None:
+        self.outline.finish(facts)
+
+
+def find_steps(path: str, first: int, last: int) -> tuple[int, int] | None:
+    """Return begin and end of the steps from ``first`` up to ``last`` in a file without ProfilerStep, in nanoseconds
+    on its clock; None without such steps."""
+    found = _StepFinder()
+    timeline_slices([(path, 0)], found)
+    steps = [step for row in found.outline.ranks for step in row["steps"].tolist() if first <= step[0] < last]
+    return (min(step[1] for step in steps), max(step[2] for step in steps)) if steps else None
