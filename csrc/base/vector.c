@@ -4,6 +4,16 @@
 
 enum { FIRST_ROOM = 16 };
 
+uint32_t
+fd_vector_capacity(uint32_t count, uint32_t capacity, size_t more)
+{
+    size_t wanted = capacity > 0 ? capacity : FIRST_ROOM;
+    while (wanted - count < more) {
+        wanted *= 2;
+    }
+    return wanted > UINT32_MAX ? 0 : (uint32_t)wanted;
+}
+
 fd_status
 fd_vector_grow(void **list, uint32_t count, uint32_t *capacity, size_t size,
                size_t more)
@@ -11,19 +21,13 @@ fd_vector_grow(void **list, uint32_t count, uint32_t *capacity, size_t size,
     if (*capacity - count >= more) {
         return FD_OK;
     }
-    size_t wanted = *capacity > 0 ? *capacity : FIRST_ROOM;
-    while (wanted - count < more) {
-        wanted *= 2;
-    }
-    if (wanted > UINT32_MAX) {
-        return FD_ENOMEM;
-    }
-    void *grown = fd_realloc(*list, wanted * size);
+    uint32_t wanted = fd_vector_capacity(count, *capacity, more);
+    void *grown = wanted == 0 ? NULL : fd_realloc(*list, wanted * size);
     if (grown == NULL) {
         return FD_ENOMEM;
     }
     *list = grown;
-    *capacity = (uint32_t)wanted;
+    *capacity = wanted;
     return FD_OK;
 }
 

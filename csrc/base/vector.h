@@ -38,6 +38,10 @@
 fd_status fd_vector_grow(void **list, uint32_t count, uint32_t *capacity,
                          size_t size, size_t more);
 
+/* Return the next capacity with room for `more` elements, or 0 if indexes of
+ * 32 bits do not suffice. */
+uint32_t fd_vector_capacity(uint32_t count, uint32_t capacity, size_t more);
+
 /* Sort with a comparison function for qsort. Safe for an empty vector, whose
  * list may be NULL. */
 #define fd_vector_sort(vector, compare) \

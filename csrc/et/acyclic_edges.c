@@ -17,6 +17,7 @@ typedef struct ranked {
 typedef FD_VECTOR(ranked) ranked_list;
 
 typedef struct ordering {
+    fd_arena *scratch;
     const fd_et_edge *edges;
     uint32_t *rank;     /* per node */
     uint32_t *first[2]; /* per node, first edge out of it and into it, + 1
@@ -31,19 +32,6 @@ typedef struct ordering {
 } ordering;
 
 static void
-release_ordering(ordering *o)
-{
-    fd_free(o->rank);
-    fd_free(o->mark);
-    fd_free(o->ranks);
-    for (int i = 0; i < 2; i++) {
-        fd_free(o->first[i]);
-        fd_free(o->next[i]);
-        fd_vector_clear(&o->sides[i]);
-    }
-}
-
-static void
 connect_edge(ordering *o, uint32_t edge)
 {
     uint32_t ends[2] = {o->edges[edge].from, o->edges[edge].to};
@@ -53,25 +41,20 @@ connect_edge(ordering *o, uint32_t edge)
     }
 }
 
-static fd_status
-prepare_ordering(ordering *o, const fd_et *et, const uint32_t *order,
-                 uint32_t first)
+static void
+prepare_ordering(ordering *o, fd_et *et, const uint32_t *order, uint32_t first)
 {
     size_t nodes = (size_t)et->nodes.count + 1;
     size_t edges = (size_t)et->edges.count + 1;
-    *o = (ordering){.edges = et->edges.list,
+    *o = (ordering){.scratch = fd_arena_part(&et->arena),
+                    .edges = et->edges.list,
                     .effort = EFFORT * (uint64_t)(nodes + edges)};
-    o->rank = fd_calloc(nodes, sizeof *o->rank);
-    o->mark = fd_calloc(nodes, sizeof *o->mark);
-    o->ranks = fd_calloc(nodes, sizeof *o->ranks);
-    bool done = o->rank != NULL && o->mark != NULL && o->ranks != NULL;
+    o->rank = fd_arena_new(o->scratch, nodes, sizeof *o->rank);
+    o->mark = fd_arena_new(o->scratch, nodes, sizeof *o->mark);
+    o->ranks = fd_arena_new(o->scratch, nodes, sizeof *o->ranks);
     for (int i = 0; i < 2; i++) {
-        o->first[i] = fd_calloc(nodes, sizeof **o->first);
-        o->next[i] = fd_calloc(edges, sizeof **o->next);
-        done = done && o->first[i] != NULL && o->next[i] != NULL;
-    }
-    if (!done) {
-        return FD_ENOMEM;
+        o->first[i] = fd_arena_new(o->scratch, nodes, sizeof **o->first);
+        o->next[i] = fd_arena_new(o->scratch, edges, sizeof **o->next);
     }
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         o->rank[order[i]] = i;
@@ -79,41 +62,40 @@ prepare_ordering(ordering *o, const fd_et *et, const uint32_t *order,
     for (uint32_t i = 0; i < first; i++) {
         connect_edge(o, i);
     }
-    return FD_OK;
 }
 
-static fd_status
+static void
 visit_node(ordering *o, int side, uint32_t index)
 {
     if (o->mark[index] == o->round) {
-        return FD_OK;
+        return;
     }
     o->mark[index] = o->round;
     o->effort -= o->effort > 0;
-    return fd_vector_push(&o->sides[side], (ranked){o->rank[index], index});
+    fd_arena_push(o->scratch, &o->sides[side],
+                  (ranked){o->rank[index], index});
 }
 
 /* List the nodes that are reached from one end of an edge without passing the
  * rank of its other end: forward from `to`, or backward from `from`. */
-static fd_status
+static void
 search_side(ordering *o, int side, uint32_t begin, uint32_t limit)
 {
     o->round++;
     o->sides[side].count = 0;
-    fd_status status = visit_node(o, side, begin);
-    for (uint32_t i = 0; i < o->sides[side].count && status == FD_OK; i++) {
+    visit_node(o, side, begin);
+    for (uint32_t i = 0; i < o->sides[side].count; i++) {
         uint32_t at = o->first[side][o->sides[side].list[i].index];
-        while (at != 0 && status == FD_OK) {
+        while (at != 0) {
             const fd_et_edge *edge = &o->edges[at - 1];
             uint32_t index = side == 0 ? edge->to : edge->from;
             if (side == 0 ? o->rank[index] <= limit
                           : o->rank[index] >= limit) {
-                status = visit_node(o, side, index);
+                visit_node(o, side, index);
             }
             at = o->next[side][at - 1];
         }
     }
-    return status;
 }
 
 FD_ORDER_BY(by_rank, ranked, rank)
@@ -142,47 +124,38 @@ reorder_nodes(ordering *o)
     }
 }
 
-/* Insert an edge. `*closes`: it closes a cycle, or the search is too
+/* Insert an edge. Return false if it closes a cycle, or if the search is too
  * expensive. */
-static fd_status
-insert_edge(ordering *o, uint32_t edge, bool *closes)
+static bool
+insert_edge(ordering *o, uint32_t edge)
 {
     uint32_t from = o->edges[edge].from;
     uint32_t to = o->edges[edge].to;
-    *closes = false;
     if (o->rank[from] > o->rank[to]) {
         if (o->effort == 0) {
-            *closes = true;
-            return FD_OK;
+            return false;
         }
-        fd_status status = search_side(o, 0, to, o->rank[from]);
-        *closes = o->mark[from] == o->round;
-        if (status != FD_OK || *closes) {
-            return status;
+        search_side(o, 0, to, o->rank[from]);
+        if (o->mark[from] == o->round) {
+            return false;
         }
-        status = search_side(o, 1, from, o->rank[to]);
-        if (status != FD_OK) {
-            return status;
-        }
+        search_side(o, 1, from, o->rank[to]);
         reorder_nodes(o);
     }
     connect_edge(o, edge);
-    return FD_OK;
+    return true;
 }
 
-fd_status
+void
 fd_et_keep_acyclic(fd_et *et, const uint32_t *order, uint32_t first)
 {
     ordering o;
     uint32_t kept = first;
-    fd_status status = prepare_ordering(&o, et, order, first);
-    for (uint32_t i = first; i < et->edges.count && status == FD_OK; i++) {
-        bool closes;
+    prepare_ordering(&o, et, order, first);
+    for (uint32_t i = first; i < et->edges.count; i++) {
         et->edges.list[kept] = et->edges.list[i];
-        status = insert_edge(&o, kept, &closes);
-        kept += !closes;
+        kept += insert_edge(&o, kept);
     }
-    et->edges.count = status == FD_OK ? kept : et->edges.count;
-    release_ordering(&o);
-    return status;
+    et->edges.count = kept;
+    fd_arena_drop(o.scratch);
 }

@@ -97,7 +97,7 @@ read_call(const fd_et *et, const fd_et_node *call, fd_et_type type,
 
 /* Read the arguments of record_param_comms: (tensors,) seq, (group,
  * description), rank, name, ...; positions are counted from the group. */
-static fd_status
+static void
 read_params(fd_et *et, const fd_et_node *node, fd_et_type type,
             fd_et_comm *comm)
 {
@@ -122,11 +122,10 @@ read_params(fd_et *et, const fd_et_node *node, fd_et_type type,
         size_t size = fd_span_size(name);
         if (comm->group == 0 && size < sizeof copy) {
             memcpy(copy, name.from, size);
-            return fd_text_pool_add_clean(&et->texts, copy, size,
-                                          &comm->group);
+            comm->group = fd_et_add_text(et, (fd_span){copy, copy + size});
+            return;
         }
     }
-    return FD_OK;
 }
 
 static void
@@ -150,15 +149,14 @@ read_attrs(const fd_et *et, const fd_et_node *node, fd_et_comm *comm)
 }
 
 /* Read the facts of a communication from its node or a node around it. */
-static fd_status
+static void
 read_node(fd_et *et, uint32_t index, fd_et_type type, fd_et_comm *comm)
 {
     const fd_et_node *node = &et->nodes.list[index];
     uint64_t bytes;
-    fd_status status = FD_OK;
     read_attrs(et, node, comm);
     if (strcmp(fd_et_text(et, node->name), "record_param_comms") == 0) {
-        status = read_params(et, node, type, comm);
+        read_params(et, node, type, comm);
     }
     read_call(et, node, type, comm);
     /* The device of a barrier follows from its operands. */
@@ -167,7 +165,6 @@ read_node(fd_et *et, uint32_t index, fd_et_type type, fd_et_comm *comm)
         && bytes <= INT64_MAX) {
         comm->bytes = (int64_t)bytes;
     }
-    return status;
 }
 
 static fd_et_comm_level
@@ -260,54 +257,51 @@ find_peer(const fd_et *et, fd_et_type type, fd_et_comm *comm)
 
 /* Collect the facts about a communication from its node and the calls around
  * it, up to the call that started it (`call`, a reference). */
-static fd_status
+static void
 read_around(fd_et *et, uint32_t index, uint32_t call, fd_et_type type,
             fd_et_comm *comm)
 {
     bool around = call == 0 || is_around(et, call, index);
-    fd_status status = read_node(et, index, type, comm);
+    read_node(et, index, type, comm);
     uint32_t at = index + 1;
-    for (int i = 0; i < MOST_ABOVE && around && status == FD_OK; i++) {
+    for (int i = 0; i < MOST_ABOVE && around; i++) {
         at = at == call ? 0 : comm_around(et, at - 1);
         if (at == 0) {
-            return FD_OK;
+            return;
         }
-        status = read_node(et, at - 1, type, comm);
+        read_node(et, at - 1, type, comm);
     }
-    return status == FD_OK && !around ? read_node(et, call - 1, type, comm)
-                                      : status;
+    if (!around) {
+        read_node(et, call - 1, type, comm);
+    }
 }
 
-static fd_status
+static void
 describe_call(fd_et *et, uint32_t index, uint32_t call)
 {
     int32_t coll;
     fd_et_type type = kind_of(et, index, &coll);
     if (type == FD_ET_COMP) {
-        return FD_OK;
-    }
-    if (fd_et_make_comm(et, index) == NULL) {
-        return FD_ENOMEM;
+        return;
     }
     et->nodes.list[index].type = (uint8_t)type;
-    fd_et_comm comm = *fd_et_comm_of(et, &et->nodes.list[index]);
+    fd_et_comm comm = *fd_et_make_comm(et, index);
     comm.type = coll;
     et->faults.untyped += type == FD_ET_COLL && coll < 0;
-    fd_status status = read_around(et, index, call, type, &comm);
+    read_around(et, index, call, type, &comm);
     if (comm.group == 0 && et->groups.count == 1) {
         comm.group = et->groups.list[0].name;
     }
     find_peer(et, type, &comm);
     et->comms.list[et->nodes.list[index].comm - 1] = comm;
-    return status;
 }
 
 /* The nodes that may communicate, and the level that describes each of
  * them. */
 typedef struct finding {
     fd_et *et;
-    uint8_t *levels; /* owned; FD_ET_NO_COMM: described by another node */
-    uint8_t *claims; /* owned; the highest level that a node contains */
+    uint8_t *levels; /* FD_ET_NO_COMM: described by another node */
+    uint8_t *claims; /* the highest level that a node contains */
 } finding;
 
 /* Mark a communication as described by its innermost node, not by the calls
@@ -403,26 +397,22 @@ call_of(const finding *f, uint32_t index)
 
 /* Describe the communication of one level. Levels are processed from kernels
  * down, so that every communication is counted once. */
-static fd_status
+static void
 describe_level(finding *f, uint8_t level)
 {
     fd_et *et = f->et;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         if (f->levels[i] != level || is_claimed(f, i, level)) {
             continue;
         }
         uint32_t call = level == FD_ET_COMM_WORK ? call_of(f, i) : 0;
-        status = describe_call(et, i, call);
+        describe_call(et, i, call);
         claim_call(f, i, call, level);
         if (call != 0) {
             claim_call(f, call - 1, 0, level);
-            status = status == FD_OK
-                       ? fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH)
-                       : status;
+            fd_et_add_edge(et, call - 1, i, FD_ET_LAUNCH);
         }
     }
-    return status;
 }
 
 static void
@@ -442,23 +432,18 @@ find_levels(finding *f)
     }
 }
 
-fd_status
+void
 fd_et_find_comms(fd_et *et)
 {
     size_t capacity = (size_t)et->nodes.count + 1;
-    finding f = {et, fd_calloc(capacity, 1), fd_calloc(capacity, 1)};
-    fd_status status =
-        f.levels == NULL || f.claims == NULL ? FD_ENOMEM : FD_OK;
-    if (status == FD_OK) {
-        find_levels(&f);
+    finding f = {et, fd_arena_new(&et->arena, capacity, 1),
+                 fd_arena_new(&et->arena, capacity, 1)};
+    find_levels(&f);
+    for (uint8_t level = FD_ET_COMM_KERNEL; level > FD_ET_NO_COMM; level--) {
+        describe_level(&f, level);
     }
-    for (uint8_t level = FD_ET_COMM_KERNEL;
-         level > FD_ET_NO_COMM && status == FD_OK; level--) {
-        status = describe_level(&f, level);
-    }
-    fd_free(f.levels);
-    fd_free(f.claims);
-    return status;
+    fd_arena_drop(f.levels);
+    fd_arena_drop(f.claims);
 }
 
 /* Return the position of the process group among the arguments of

@@ -7,7 +7,7 @@
 
 /* Set the types of nodes and their communication. Nodes with both in their
  * file (FD_ET_WRITTEN) are not changed. */
-fd_status fd_et_find_comms(fd_et *et);
+void fd_et_find_comms(fd_et *et);
 
 /* Return the rank of a trace, from its collectives and process groups, or -1
  * if it is unknown. */

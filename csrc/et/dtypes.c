@@ -1,7 +1,5 @@
 #include "et/dtypes.h"
 
-#include "base/map.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -30,32 +28,30 @@ strange_in(const char *types)
     return (fd_span){"", ""};
 }
 
-/* Check each distinct list of types once, since there are few. */
-static fd_status
-check_types(fd_et *et, fd_map *known, uint32_t types, bool *strange)
+/* Return whether a list of types has an unknown one. Each distinct list is
+ * checked once, since there are few. */
+static bool
+check_types(fd_et *et, fd_map *known, uint32_t types)
 {
     enum { GOOD = 1, STRANGE };
     uint32_t verdict = fd_map_get(known, (uint64_t)types + 1);
-    fd_status status = FD_OK;
     if (verdict == 0) {
         fd_span found = strange_in(fd_et_text(et, types));
         verdict = fd_span_size(found) > 0 ? STRANGE : GOOD;
-        status = fd_map_put(known, (uint64_t)types + 1, verdict);
+        fd_arena_put(&et->arena, known, (uint64_t)types + 1, verdict);
         if (verdict == STRANGE && et->faults.dtype[0] == '\0') {
             snprintf(et->faults.dtype, sizeof et->faults.dtype, "%.*s",
                      (int)fd_span_size(found), found.from);
         }
     }
-    *strange = *strange || verdict == STRANGE;
-    return status;
+    return verdict == STRANGE;
 }
 
-fd_status
+void
 fd_et_check_dtypes(fd_et *et)
 {
-    fd_map known = {.entries = NULL};
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    fd_map *known = fd_arena_map(&et->arena);
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         const fd_et_comm *comm = fd_et_comm_of(et, node);
         bool strange = comm != NULL && comm->dtype != 0
@@ -64,10 +60,9 @@ fd_et_check_dtypes(fd_et *et)
             snprintf(et->faults.dtype, sizeof et->faults.dtype, "%.63s",
                      fd_et_text(et, comm->dtype));
         }
-        status = check_types(et, &known, node->in.types, &strange);
-        fd_then(status, check_types(et, &known, node->out.types, &strange));
+        strange |= check_types(et, known, node->in.types);
+        strange |= check_types(et, known, node->out.types);
         et->faults.dtypes += strange;
     }
-    fd_map_clear(&known);
-    return status;
+    fd_arena_drop(known);
 }

@@ -10,6 +10,6 @@
 uint32_t fd_et_item_size(const fd_et *et, uint32_t dtype);
 
 /* Count the nodes with operands, results or messages of an unknown dtype. */
-fd_status fd_et_check_dtypes(fd_et *et);
+void fd_et_check_dtypes(fd_et *et);
 
 #endif

@@ -2,25 +2,24 @@
 
 #include "et/et_order.h"
 
-fd_status
-fd_et_walk(const fd_et *et, uint32_t *order)
+void
+fd_et_walk(fd_et *et, uint32_t *order)
 {
     uint32_t count = et->nodes.count;
-    uint32_t *first = fd_calloc((size_t)count + 1, sizeof *first);
-    uint32_t *next = fd_calloc((size_t)count + 1, sizeof *next);
-    uint32_t *stack = fd_malloc(((size_t)count + 1) * sizeof *stack);
-    fd_status status =
-        first != NULL && next != NULL && stack != NULL ? FD_OK : FD_ENOMEM;
+    fd_arena *scratch = fd_arena_part(&et->arena);
+    uint32_t *first = fd_arena_new(scratch, (size_t)count + 1, sizeof *first);
+    uint32_t *next = fd_arena_new(scratch, (size_t)count + 1, sizeof *next);
+    uint32_t *stack = fd_arena_new(scratch, (size_t)count + 1, sizeof *stack);
     /* Build lists of children; entry 0 of `first` has the roots. Nodes are
      * added from the last one on, so that lists ascend. */
-    for (uint32_t i = count; i-- > 0 && status == FD_OK;) {
+    for (uint32_t i = count; i-- > 0;) {
         uint32_t parent = et->nodes.list[i].parent;
         next[i] = first[parent];
         first[parent] = i + 1;
     }
     uint32_t at = 0;
     uint32_t depth = 0;
-    uint32_t node = status == FD_OK ? first[0] : 0;
+    uint32_t node = first[0];
     while (node != 0) {
         order[at++] = node - 1;
         stack[depth++] = node;
@@ -29,10 +28,7 @@ fd_et_walk(const fd_et *et, uint32_t *order)
             node = next[stack[--depth] - 1];
         }
     }
-    fd_free(first);
-    fd_free(next);
-    fd_free(stack);
-    return status;
+    fd_arena_drop(scratch);
 }
 
 /* Return the thread of a node: the number of the operating system if known,
@@ -51,49 +47,45 @@ thread_key(const fd_et *et, uint32_t index, uint64_t above)
 }
 
 typedef struct threads {
-    fd_map last;    /* key -> reference of the last node of the thread */
+    fd_map *last;   /* key -> reference of the last node of the thread */
     uint64_t *keys; /* key of each node */
 } threads;
 
 /* Add the program order of a node: it depends on the previous node of its
  * thread. This includes kernels, but no node depends on a kernel. */
-static fd_status
+static void
 order_node(fd_et *et, threads *t, uint32_t index)
 {
     const fd_et_node *node = &et->nodes.list[index];
     bool gpu = (node->flags & FD_ET_GPU) != 0;
     if ((node->flags & FD_ET_PROCESS) != 0) {
-        return FD_OK;
+        return;
     }
     uint64_t above = node->parent == 0 ? 0 : t->keys[node->parent - 1];
     uint64_t key = gpu && above != 0 ? above : thread_key(et, index, above);
     t->keys[index] = key;
     /* The parent is on the thread of its root; work on another thread starts a
      * new sequence. */
-    uint32_t last = fd_map_get(&t->last, key);
-    fd_status status = FD_OK;
+    uint32_t last = fd_map_get(t->last, key);
     if (last != 0) {
-        status = fd_et_add_edge(et, last - 1, index,
-                                gpu ? FD_ET_LAUNCH : FD_ET_ORDER);
+        fd_et_add_edge(et, last - 1, index, gpu ? FD_ET_LAUNCH : FD_ET_ORDER);
     }
-    if (status == FD_OK && !gpu) {
-        status = fd_map_put(&t->last, key, index + 1);
+    if (!gpu) {
+        fd_arena_put(&et->arena, t->last, key, index + 1);
     }
-    return status;
 }
 
-static fd_status
+static void
 find_order(fd_et *et, const uint32_t *order)
 {
-    threads t = {.keys =
-                     fd_calloc((size_t)et->nodes.count + 1, sizeof *t.keys)};
-    fd_status status = t.keys == NULL ? FD_ENOMEM : FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
-        status = order_node(et, &t, order[i]);
+    fd_arena *scratch = fd_arena_part(&et->arena);
+    threads t = {.last = fd_arena_map(scratch),
+                 .keys =
+                     fd_arena_new(scratch, et->nodes.count, sizeof *t.keys)};
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        order_node(et, &t, order[i]);
     }
-    fd_map_clear(&t.last);
-    fd_free(t.keys);
-    return status;
+    fd_arena_drop(scratch);
 }
 
 /* A kernel on its stream. */
@@ -105,51 +97,48 @@ typedef struct queued {
 
 FD_ORDER_BY(by_stream, queued, queue, start, index)
 
-static fd_status
+static void
 find_streams(fd_et *et)
 {
     FD_VECTOR(queued) list = {NULL, 0, 0};
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         if ((node->flags & FD_ET_GPU) != 0) {
             int64_t queue = fd_et_queue(node->device, node->stream);
-            status = fd_vector_push(&list, (queued){node->start_ns, queue, i});
+            fd_arena_push(&et->arena, &list,
+                          (queued){node->start_ns, queue, i});
         }
     }
     fd_vector_sort(&list, by_stream);
-    for (uint32_t i = 1; i < list.count && status == FD_OK; i++) {
+    for (uint32_t i = 1; i < list.count; i++) {
         if (list.list[i].queue == list.list[i - 1].queue) {
-            status = fd_et_add_edge(et, list.list[i - 1].index,
-                                    list.list[i].index, FD_ET_STREAM);
+            fd_et_add_edge(et, list.list[i - 1].index, list.list[i].index,
+                           FD_ET_STREAM);
         }
     }
-    fd_vector_clear(&list);
-    return status;
+    fd_arena_drop(list.list);
 }
 
 /* Add group edges by id, the order of starts over all threads. Messages of a
  * group are not ordered. */
-static fd_status
+static void
 find_groups(fd_et *et)
 {
-    fd_map last = {.entries = NULL};
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    fd_map *last = fd_arena_map(&et->arena);
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         const fd_et_comm *comm = fd_et_comm_of(et, node);
         if (comm == NULL || node->type != FD_ET_COLL) {
             continue;
         }
         uint64_t key = (uint64_t)comm->group << 1 | 1;
-        uint32_t before = fd_map_get(&last, key);
+        uint32_t before = fd_map_get(last, key);
         if (before != 0) {
-            status = fd_et_add_edge(et, before - 1, i, FD_ET_GROUP);
+            fd_et_add_edge(et, before - 1, i, FD_ET_GROUP);
         }
-        fd_then(status, fd_map_put(&last, key, i + 1));
+        fd_arena_put(&et->arena, last, key, i + 1);
     }
-    fd_map_clear(&last);
-    return status;
+    fd_arena_drop(last);
 }
 
 static void
@@ -174,53 +163,39 @@ has_kind(uint32_t kinds, fd_et_edge_kind kind)
 
 /* Add group and data edges, except those that close a cycle. `order` has one
  * entry per node. */
-static fd_status
+static void
 find_derived(fd_et *et, const uint32_t *walk, uint32_t *order, uint32_t kinds)
 {
     fd_et_sort_edges(et);
-    fd_status status = fd_et_sort_order(et, order);
+    fd_et_sort_order(et, order);
     uint32_t first = et->edges.count;
-    fd_then(status, find_groups(et));
-    if (status == FD_OK && has_kind(kinds, FD_ET_DATA)) {
-        status = fd_et_find_data(et, walk);
+    find_groups(et);
+    if (has_kind(kinds, FD_ET_DATA)) {
+        fd_et_find_data(et, walk);
     }
-    return fd_then(status, fd_et_keep_acyclic(et, order, first));
+    fd_et_keep_acyclic(et, order, first);
 }
 
-static fd_status
-find_all(fd_et *et, uint32_t *walk, uint32_t *order, uint32_t kinds)
-{
-    fd_status status = fd_et_walk(et, walk);
-    fd_then(status, find_order(et, walk));
-    fd_then(status, find_streams(et));
-    return status == FD_OK
-                && (has_kind(kinds, FD_ET_GROUP)
-                    || has_kind(kinds, FD_ET_DATA))
-             ? find_derived(et, walk, order, kinds)
-             : status;
-}
-
-fd_status
+void
 fd_et_find_edges(fd_et *et, uint32_t kinds)
 {
     bool written =
         et->nodes.count > 0 && (et->nodes.list[0].flags & FD_ET_WRITTEN) != 0;
-    fd_status status = FD_OK;
     if (!written) {
         size_t capacity = (size_t)et->nodes.count + 1;
-        uint32_t *walk = fd_malloc(capacity * sizeof *walk);
-        uint32_t *order = fd_malloc(capacity * sizeof *order);
-        status = walk == NULL || order == NULL
-                   ? FD_ENOMEM
-                   : find_all(et, walk, order, kinds);
-        fd_free(walk);
-        fd_free(order);
+        fd_arena *scratch = fd_arena_part(&et->arena);
+        uint32_t *walk = fd_arena_new(scratch, capacity, sizeof *walk);
+        uint32_t *order = fd_arena_new(scratch, capacity, sizeof *order);
+        fd_et_walk(et, walk);
+        find_order(et, walk);
+        find_streams(et);
+        if (has_kind(kinds, FD_ET_GROUP) || has_kind(kinds, FD_ET_DATA)) {
+            find_derived(et, walk, order, kinds);
+        }
+        fd_arena_drop(scratch);
     }
-    if (status == FD_OK) {
-        filter_edges(et, kinds);
-        fd_et_sort_edges(et);
-    }
-    return status;
+    filter_edges(et, kinds);
+    fd_et_sort_edges(et);
 }
 
 void

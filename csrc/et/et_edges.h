@@ -15,24 +15,24 @@
 
 /* Add the edges of these kinds (a mask), remove those of other kinds, and sort
  * them. Edges of FD_ET_WRITTEN nodes are in the file and only filtered. */
-fd_status fd_et_find_edges(fd_et *et, uint32_t kinds);
+void fd_et_find_edges(fd_et *et, uint32_t kinds);
 
 /* Count the edges of each kind. */
 void fd_et_count_edges(const fd_et *et, uint64_t counts[FD_ET_KINDS]);
 
 /* Store the nodes in `order`, depth-first: the roots by id, each followed by
  * the nodes that it encloses. `order` has one entry per node. */
-fd_status fd_et_walk(const fd_et *et, uint32_t *order);
+void fd_et_walk(fd_et *et, uint32_t *order);
 
 /* Drop the edges from `first` on that close a cycle with the edges before
  * them. `order` is a topological order of all nodes for the edges before
  * `first`. */
-fd_status fd_et_keep_acyclic(fd_et *et, const uint32_t *order, uint32_t first);
+void fd_et_keep_acyclic(fd_et *et, const uint32_t *order, uint32_t first);
 
 /* Add the data edges: from the writer of a storage to its readers and the next
  * writer. They use storages, not tensors, because views share storages.
  * PyTorch's observer reuses ids of freed tensors, which joins unrelated calls.
  * `order` is the result of fd_et_walk. */
-fd_status fd_et_find_data(fd_et *et, const uint32_t *order);
+void fd_et_find_data(fd_et *et, const uint32_t *order);
 
 #endif

@@ -80,73 +80,84 @@ sniff_format(fd_bytes_in *in)
     return format == FD_ET_UNKNOWN ? FD_ET_PYTORCH : format;
 }
 
-static fd_status
-read_any(fd_et *et, fd_bytes_in *in, const char *path, fd_et_format *format,
-         fd_error *error)
+static _Noreturn void
+refuse_file(fd_et *et, const char *path, const char *why)
 {
-    *format = sniff_format(in);
-    if (in->status != FD_OK) {
-        return in->status;
+    fd_arena_fail(&et->arena, fd_fail(et->arena.error, FD_EFORMAT, "%s: %s%s",
+                                      path, why, et->faults.trouble));
+}
+
+static void
+close_input(void *in)
+{
+    fd_bytes_in_close(in);
+}
+
+fd_et_format
+fd_et_read(fd_et *et, const char *path)
+{
+    fd_bytes_in *in = fd_arena_owned(&et->arena, sizeof *in, close_input);
+    fd_arena_check(&et->arena, fd_bytes_in_open(in, path, et->arena.error));
+    fd_et_format format = sniff_format(in);
+    fd_arena_check(&et->arena, in->status);
+    if (format == FD_ET_UNKNOWN) {
+        refuse_file(et, path,
+                    in->at == in->end
+                        ? "empty"
+                        : "not an execution trace: neither PyTorch's JSON nor "
+                          "Chakra's .et");
     }
-    switch (*format) {
-    case FD_ET_CHAKRA:
-        return fd_et_read_chakra(et, in);
-    case FD_ET_PYTORCH:
-        return fd_et_read_pytorch(et, in, path, error);
-    case FD_ET_KINETO:
-        return FD_OK; /* without nodes */
-    case FD_ET_UNKNOWN:
-        break;
+    if (format == FD_ET_CHAKRA) {
+        fd_et_read_chakra(et, in);
     }
-    return fd_fail(error, FD_EFORMAT, "%s: %s", path,
-                   in->at == in->end
-                       ? "empty"
-                       : "not an execution trace: neither PyTorch's JSON nor "
-                         "Chakra's .et");
+    if (format == FD_ET_PYTORCH) {
+        fd_et_read_pytorch(et, in, path);
+    }
+    fd_arena_drop(in);
+    if (et->nodes.count == 0 && et->faults.lost > 0) {
+        refuse_file(et, path, "no node can be read: ");
+    }
+    fd_et_finish(et);
+    return format;
+}
+
+void
+fd_et_derive(fd_et *et, uint32_t kinds)
+{
+    fd_et_find_groups(et);
+    fd_et_find_comms(et);
+    fd_et_check_dtypes(et);
+    fd_et_fill_times(et);
+    fd_et_find_edges(et, kinds);
+    fd_et_arrange(et);
 }
 
 fd_status
 fd_et_complete(fd_et *et, uint32_t kinds)
 {
-    fd_status status = fd_et_find_groups(et);
-    fd_then(status, fd_et_find_comms(et));
-    fd_then(status, fd_et_check_dtypes(et));
-    fd_then(status, fd_et_fill_times(et));
-    fd_then(status, fd_et_find_edges(et, kinds));
-    return fd_then(status, fd_et_arrange(et));
-}
-
-fd_status
-fd_et_read(fd_et *et, const char *path, fd_et_format *format, fd_error *error)
-{
-    fd_bytes_in in;
-    *et = (fd_et){.rank = -1};
-    *format = FD_ET_UNKNOWN;
-    fd_status status = fd_bytes_in_open(&in, path, error);
-    fd_then(status, read_any(et, &in, path, format, error));
-    fd_bytes_in_close(&in);
-    if (status != FD_OK || *format == FD_ET_KINETO) {
-        return status;
+    if (fd_arena_caught(&et->arena, NULL)) {
+        return et->arena.status;
     }
-    return et->nodes.count == 0 && et->faults.lost > 0
-             ? fd_fail(error, FD_EFORMAT, "%s: no node can be read: %s", path,
-                       et->faults.trouble)
-             : fd_et_finish(et);
+    fd_et_derive(et, kinds);
+    return fd_arena_left(&et->arena);
 }
 
 fd_status
 fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
            fd_error *error)
 {
-    fd_status status = fd_et_read(et, path, format, error);
-    if (status == FD_OK && *format == FD_ET_KINETO) {
-        return fd_fail(error, FD_EFORMAT,
-                       "%s: a Kineto trace, not an execution trace: join it "
-                       "with the execution trace of its rank by fastdispatch "
-                       "et link",
-                       path);
+    *et = (fd_et){.rank = -1};
+    if (fd_arena_caught(&et->arena, error)) {
+        return et->arena.status;
     }
-    return fd_then(status, fd_et_complete(et, kinds));
+    *format = fd_et_read(et, path);
+    if (*format == FD_ET_KINETO) {
+        refuse_file(et, path,
+                    "a Kineto trace, not an execution trace: join it with the "
+                    "execution trace of its rank by fastdispatch et link");
+    }
+    fd_et_derive(et, kinds);
+    return fd_arena_left(&et->arena);
 }
 
 /* Return the writer of the format of a suffix, or NULL. */

@@ -19,14 +19,14 @@ const char *fd_et_format_name(fd_et_format format);
 fd_status fd_et_load(fd_et *et, const char *path, uint32_t kinds,
                      fd_et_format *format, fd_error *error);
 
-/* Read only the nodes of `path`, sorted by id; none of a Kineto trace. Clear `et` also after a
- * failure. */
-fd_status fd_et_read(fd_et *et, const char *path, fd_et_format *format,
-                     fd_error *error);
-
 /* Complete a trace whose nodes were read: types, communication, edges of these
  * kinds, order. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
+
+/* The two parts of fd_et_load, within a request: read only the nodes of
+ * `path`, sorted by id, none of a Kineto trace; complete the trace. */
+fd_et_format fd_et_read(fd_et *et, const char *path);
+void fd_et_derive(fd_et *et, uint32_t kinds);
 
 /* Write a trace in the format of the suffix: .et, .json, each also
  * with .gz. FD_EINVAL: another suffix. */

@@ -8,12 +8,7 @@
 void
 fd_et_clear(fd_et *et)
 {
-    fd_vector_clear(&et->nodes);
-    fd_vector_clear(&et->attrs);
-    fd_vector_clear(&et->comms);
-    fd_vector_clear(&et->groups);
-    fd_vector_clear(&et->given);
-    fd_vector_clear(&et->edges);
+    fd_arena_clear(&et->arena);
     fd_text_pool_clear(&et->texts);
     fd_map_clear(&et->index_of);
     *et = (fd_et){.rank = -1};
@@ -23,29 +18,53 @@ fd_et_node *
 fd_et_add(fd_et *et)
 {
     fd_et_node empty = {.seq = -1, .attrs = et->attrs.count};
-    if (fd_vector_push(&et->nodes, empty) != FD_OK) {
-        return NULL;
-    }
+    fd_arena_push(&et->arena, &et->nodes, empty);
     return &et->nodes.list[et->nodes.count - 1];
 }
 
-/* Add the text of a buffer, and free the buffer. */
-static fd_status
-add_buffer(fd_et *et, fd_buffer *buffer, uint32_t *text)
+uint32_t
+fd_et_add_text(fd_et *et, fd_span text)
 {
-    fd_status status = buffer->status;
-    fd_then(status, fd_text_pool_add_clean(&et->texts, buffer->bytes,
-                                           buffer->size, text));
-    fd_buffer_clear(buffer);
-    return status;
+    uint32_t id;
+    fd_arena_check(&et->arena,
+                   fd_text_pool_add_clean(&et->texts, text.from,
+                                          fd_span_size(text), &id));
+    return id;
 }
 
-fd_status
-fd_et_add_json_text(fd_et *et, fd_span inside, uint32_t *text)
+uint32_t
+fd_et_add_bytes(fd_et *et, fd_span bytes)
+{
+    uint32_t id;
+    fd_arena_check(&et->arena, fd_text_pool_add(&et->texts, bytes.from,
+                                                fd_span_size(bytes), &id));
+    return id;
+}
+
+uint32_t
+fd_et_add_word(fd_et *et, const char *word)
+{
+    return fd_et_add_bytes(et, (fd_span){word, word + strlen(word)});
+}
+
+uint32_t
+fd_et_take_buffer(fd_et *et, fd_buffer *buffer)
+{
+    uint32_t id;
+    fd_status status = buffer->status;
+    fd_then(status, fd_text_pool_add_clean(&et->texts, buffer->bytes,
+                                           buffer->size, &id));
+    fd_buffer_clear(buffer);
+    fd_arena_check(&et->arena, status);
+    return id;
+}
+
+uint32_t
+fd_et_add_json_text(fd_et *et, fd_span inside)
 {
     fd_buffer spelled = {.bytes = NULL};
     fd_json_string(inside, &spelled);
-    return add_buffer(et, &spelled, text);
+    return fd_et_take_buffer(et, &spelled);
 }
 
 /* Append a JSON value without white space outside of its strings. */
@@ -69,39 +88,38 @@ put_compact(fd_span value, fd_buffer *to)
     fd_buffer_bytes(to, from, (size_t)(value.to - from));
 }
 
-fd_status
-fd_et_add_json(fd_et *et, fd_span value, uint32_t *text)
+uint32_t
+fd_et_add_json(fd_et *et, fd_span value)
 {
     size_t size = fd_span_size(value);
     if (memchr(value.from, ' ', size) == NULL
         && memchr(value.from, '\n', size) == NULL
         && memchr(value.from, '\t', size) == NULL
         && memchr(value.from, '\r', size) == NULL) {
-        return fd_text_pool_add_clean(&et->texts, value.from, size, text);
+        return fd_et_add_text(et, value);
     }
     fd_buffer compact = {.bytes = NULL};
     put_compact(value, &compact);
-    return add_buffer(et, &compact, text);
+    return fd_et_take_buffer(et, &compact);
 }
 
-fd_status
+void
 fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr)
 {
     if (node->attr_count == 0) {
         node->attrs = et->attrs.count;
     }
-    fd_status status = fd_vector_push(&et->attrs, attr);
-    node->attr_count += status == FD_OK;
-    return status;
+    fd_arena_push(&et->arena, &et->attrs, attr);
+    node->attr_count++;
 }
 
-fd_status
+void
 fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to, fd_et_edge_kind kind)
 {
-    if (from == to) {
-        return FD_OK;
+    if (from != to) {
+        fd_arena_push(&et->arena, &et->edges,
+                      (fd_et_edge){from, to, 1U << kind});
     }
-    return fd_vector_push(&et->edges, (fd_et_edge){from, to, 1U << kind});
 }
 
 uint32_t
@@ -123,9 +141,7 @@ fd_et_make_comm(fd_et *et, uint32_t index)
     fd_et_comm none = {
         .type = -1, .src = -1, .dst = -1, .tag = -1, .bytes = -1};
     if (node->comm == 0) {
-        if (fd_vector_push(&et->comms, none) != FD_OK) {
-            return NULL;
-        }
+        fd_arena_push(&et->arena, &et->comms, none);
         node->comm = et->comms.count;
     }
     return &et->comms.list[node->comm - 1];
@@ -191,39 +207,31 @@ rename_duplicates(fd_et *et, key *keys)
 }
 
 /* Sort nodes by `keys`, and update references. */
-static fd_status
-permute_nodes(fd_et *et, const key *keys)
+static void
+permute_nodes(fd_et *et, fd_arena *scratch, const key *keys)
 {
     uint32_t count = et->nodes.count;
-    fd_et_node *moved = fd_malloc(count * sizeof *moved);
-    uint32_t *now = fd_malloc(count * sizeof *now);
-    if (moved != NULL && now != NULL) {
-        for (uint32_t i = 0; i < count; i++) {
-            moved[i] = et->nodes.list[keys[i].index];
-            now[keys[i].index] = i;
-        }
-        for (uint32_t i = 0; i < et->given.count; i++) {
-            et->given.list[i].to = now[et->given.list[i].to];
-        }
-        memcpy(et->nodes.list, moved, count * sizeof *moved);
+    fd_et_node *moved = fd_arena_new(scratch, count, sizeof *moved);
+    uint32_t *now = fd_arena_new(scratch, count, sizeof *now);
+    for (uint32_t i = 0; i < count; i++) {
+        moved[i] = et->nodes.list[keys[i].index];
+        now[keys[i].index] = i;
     }
-    fd_status status = moved != NULL && now != NULL ? FD_OK : FD_ENOMEM;
-    fd_free(moved);
-    fd_free(now);
-    return status;
+    for (uint32_t i = 0; i < et->given.count; i++) {
+        et->given.list[i].to = now[et->given.list[i].to];
+    }
+    memcpy(et->nodes.list, moved, count * sizeof *moved);
 }
 
-static fd_status
+static void
 sort_nodes(fd_et *et)
 {
     uint32_t count = et->nodes.count;
     if (is_sorted(et)) {
-        return FD_OK;
+        return;
     }
-    key *keys = fd_malloc(count * sizeof *keys);
-    if (keys == NULL) {
-        return FD_ENOMEM;
-    }
+    fd_arena *scratch = fd_arena_part(&et->arena);
+    key *keys = fd_arena_new(scratch, count, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) {
         keys[i] = (key){et->nodes.list[i].id, i};
     }
@@ -233,14 +241,13 @@ sort_nodes(fd_et *et)
         keys[i].id = et->nodes.list[keys[i].index].id;
     }
     qsort(keys, count, sizeof *keys, by_id);
-    fd_status status = permute_nodes(et, keys);
-    fd_free(keys);
-    return status;
+    permute_nodes(et, scratch, keys);
+    fd_arena_drop(scratch);
 }
 
 /* Cut cycles of parents. No cycle exists if every parent precedes its children,
  * as in all undamaged files. */
-static fd_status
+static void
 cut_circles(fd_et *et)
 {
     uint32_t count = et->nodes.count;
@@ -249,12 +256,9 @@ cut_circles(fd_et *et)
         forward = forward || et->nodes.list[i].parent > i + 1;
     }
     if (!forward) {
-        return FD_OK;
+        return;
     }
-    uint32_t *mark = fd_calloc(count, sizeof *mark);
-    if (mark == NULL) {
-        return FD_ENOMEM;
-    }
+    uint32_t *mark = fd_arena_new(&et->arena, count, sizeof *mark);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = i;
         while (mark[at] == 0) {
@@ -271,22 +275,17 @@ cut_circles(fd_et *et)
             at = parent - 1;
         }
     }
-    fd_free(mark);
-    return FD_OK;
+    fd_arena_drop(mark);
 }
 
-static fd_status
+static void
 find_parents(fd_et *et)
 {
     fd_map_clear(&et->index_of);
     for (uint32_t i = 0; i < et->nodes.count; i++) {
         uint64_t id = et->nodes.list[i].id;
-        if (id == UINT64_MAX) {
-            continue;
-        }
-        fd_status status = fd_map_put(&et->index_of, id + 1, i + 1);
-        if (status != FD_OK) {
-            return status;
+        if (id != UINT64_MAX) {
+            fd_arena_put(&et->arena, &et->index_of, id + 1, i + 1);
         }
     }
     for (uint32_t i = 0; i < et->nodes.count; i++) {
@@ -297,10 +296,9 @@ find_parents(fd_et *et)
                            && node->parent_id != 0
                            && (node->flags & FD_ET_THREAD) == 0;
     }
-    return FD_OK;
 }
 
-static fd_status
+static void
 resolve_given(fd_et *et)
 {
     for (uint32_t i = 0; i < et->given.count; i++) {
@@ -310,22 +308,19 @@ resolve_given(fd_et *et)
         if (from == 0 || from - 1 == given->to) {
             continue;
         }
-        fd_et_edge edge = {from - 1, given->to, given->kinds};
-        if (fd_vector_push(&et->edges, edge) != FD_OK) {
-            return FD_ENOMEM;
-        }
+        fd_arena_push(&et->arena, &et->edges,
+                      (fd_et_edge){from - 1, given->to, given->kinds});
     }
-    fd_vector_clear(&et->given);
-    return FD_OK;
+    et->given.count = 0;
 }
 
-fd_status
+void
 fd_et_finish(fd_et *et)
 {
-    fd_status status = sort_nodes(et);
-    fd_then(status, find_parents(et));
-    fd_then(status, cut_circles(et));
-    return fd_then(status, resolve_given(et));
+    sort_nodes(et);
+    find_parents(et);
+    cut_circles(et);
+    resolve_given(et);
 }
 
 FD_ORDER_BY(by_to, fd_et_edge, to, from)

@@ -11,9 +11,8 @@
 #ifndef FD_ET_GRAPH_H
 #define FD_ET_GRAPH_H
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/sums.h"
-#include "base/vector.h"
 #include "trace/interned_texts.h"
 #include "json/json_scan.h"
 #include "json/json_writer.h"
@@ -156,6 +155,7 @@ typedef struct fd_et_faults {
 } fd_et_faults;
 
 typedef struct fd_et {
+    fd_arena arena; /* memory of the vectors, and of everything derived */
     FD_VECTOR(fd_et_node) nodes;
     FD_VECTOR(fd_et_attr) attrs;
     FD_VECTOR(fd_et_comm) comms;
@@ -181,23 +181,29 @@ typedef struct fd_et {
 /* Free a trace. Zero-initialised memory with `rank` -1 is an empty trace. */
 void fd_et_clear(fd_et *et);
 
-/* Add an empty node. Return NULL after a failed allocation. The pointer is
- * valid until the next call. */
+/* Functions without a status end the request of `arena` after a failed
+ * allocation. */
+
+/* Add an empty node. The pointer is valid until the next call. */
 fd_et_node *fd_et_add(fd_et *et);
 
-/* Add the text of a JSON string, given without its quotes. */
-fd_status fd_et_add_json_text(fd_et *et, fd_span inside, uint32_t *text);
+/* Add a text and return its id: untrusted bytes, repaired; the same, not
+ * repaired; a word of the program; the content of a buffer, which is cleared; a JSON string, given
+ * without its quotes; a JSON value without the white space around its parts, so
+ * that equal lists are equal texts. */
+uint32_t fd_et_add_text(fd_et *et, fd_span text);
+uint32_t fd_et_add_bytes(fd_et *et, fd_span bytes);
+uint32_t fd_et_add_word(fd_et *et, const char *word);
+uint32_t fd_et_take_buffer(fd_et *et, fd_buffer *buffer);
+uint32_t fd_et_add_json_text(fd_et *et, fd_span inside);
+uint32_t fd_et_add_json(fd_et *et, fd_span value);
 
-/* Add a JSON value without the white space around its parts, so that equal
- * lists are equal texts. */
-fd_status fd_et_add_json(fd_et *et, fd_span value, uint32_t *text);
-
-fd_status fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
-fd_status fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to,
-                         fd_et_edge_kind kind);
+void fd_et_add_attr(fd_et *et, fd_et_node *node, fd_et_attr attr);
+void fd_et_add_edge(fd_et *et, uint32_t from, uint32_t to,
+                    fd_et_edge_kind kind);
 
 /* Finish reading: sort nodes by id, find parents, replace duplicate ids. */
-fd_status fd_et_finish(fd_et *et);
+void fd_et_finish(fd_et *et);
 
 /* Sort edges by `to`, then `from`; merge edges with the same ends. */
 void fd_et_sort_edges(fd_et *et);
@@ -207,8 +213,7 @@ uint32_t fd_et_index(const fd_et *et, uint64_t id);
 
 const fd_et_comm *fd_et_comm_of(const fd_et *et, const fd_et_node *node);
 
-/* Return the communication of a node, created if missing, or NULL after a
- * failed allocation. */
+/* Return the communication of a node, created if missing. */
 fd_et_comm *fd_et_make_comm(fd_et *et, uint32_t index);
 
 static inline const char *

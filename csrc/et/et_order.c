@@ -50,6 +50,7 @@ heap_pop(heap *h)
  * [into[n], into[n + 1]). */
 typedef struct sorting {
     fd_et *et;
+    fd_arena *scratch;
     uint32_t *into;
     uint32_t *from;  /* the same edges sorted by `from`, as indices in `edges`
                       * ... */
@@ -62,24 +63,20 @@ typedef struct sorting {
     heap ready;
 } sorting;
 
-static fd_status
+static void
 prepare_sorting(sorting *s)
 {
     size_t nodes = (size_t)s->et->nodes.count + 2;
     size_t edges = (size_t)s->et->edges.count + 1;
-    s->into = fd_calloc(nodes, sizeof *s->into);
-    s->begin = fd_calloc(nodes, sizeof *s->begin);
-    s->from = fd_calloc(edges, sizeof *s->from);
-    s->waits = fd_calloc(nodes, sizeof *s->waits);
-    s->mark = fd_calloc(nodes, sizeof *s->mark);
-    s->gone = fd_calloc(edges, sizeof *s->gone);
-    s->done = fd_calloc(nodes, sizeof *s->done);
-    s->ready.list = fd_calloc(nodes, sizeof *s->ready.list);
-    if (s->into == NULL || s->begin == NULL || s->from == NULL
-        || s->waits == NULL || s->mark == NULL || s->gone == NULL
-        || s->done == NULL || s->ready.list == NULL) {
-        return FD_ENOMEM;
-    }
+    s->scratch = fd_arena_part(&s->et->arena);
+    s->into = fd_arena_new(s->scratch, nodes, sizeof *s->into);
+    s->begin = fd_arena_new(s->scratch, nodes, sizeof *s->begin);
+    s->from = fd_arena_new(s->scratch, edges, sizeof *s->from);
+    s->waits = fd_arena_new(s->scratch, nodes, sizeof *s->waits);
+    s->mark = fd_arena_new(s->scratch, nodes, sizeof *s->mark);
+    s->gone = fd_arena_new(s->scratch, edges, sizeof *s->gone);
+    s->done = fd_arena_new(s->scratch, nodes, sizeof *s->done);
+    s->ready.list = fd_arena_new(s->scratch, nodes, sizeof *s->ready.list);
     const fd_et_edge *list = s->et->edges.list;
     for (uint32_t i = 0; i < s->et->edges.count; i++) {
         s->into[list[i].to + 1]++;
@@ -94,20 +91,6 @@ prepare_sorting(sorting *s)
         s->from[s->begin[list[i].from] + s->mark[list[i].from]++] = i;
     }
     memset(s->mark, 0, nodes * sizeof *s->mark);
-    return FD_OK;
-}
-
-static void
-release_sorting(sorting *s)
-{
-    fd_free(s->into);
-    fd_free(s->begin);
-    fd_free(s->from);
-    fd_free(s->waits);
-    fd_free(s->mark);
-    fd_free(s->gone);
-    fd_free(s->done);
-    fd_free(s->ready.list);
 }
 
 /* Return the certainty of an edge: that of its most certain kind. */
@@ -257,23 +240,20 @@ order_ascends(const fd_et *et)
     return true;
 }
 
-fd_status
+void
 fd_et_sort_order(fd_et *et, uint32_t *order)
 {
     if (order_ascends(et)) {
         for (uint32_t i = 0; i < et->nodes.count; i++) {
             order[i] = i;
         }
-        return FD_OK;
+        return;
     }
     sorting s = {.et = et};
-    fd_status status = prepare_sorting(&s);
-    if (status == FD_OK) {
-        take_all(&s, order);
-        drop_gone(&s);
-    }
-    release_sorting(&s);
-    return status;
+    prepare_sorting(&s);
+    take_all(&s, order);
+    drop_gone(&s);
+    fd_arena_drop(s.scratch);
 }
 
 /* Replace old indexes in nodes and edges by new ones. */
@@ -299,47 +279,38 @@ rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
     }
 }
 
-fd_status
+void
 fd_et_renumber(fd_et *et, const uint32_t *order)
 {
     uint32_t count = et->nodes.count;
-    uint32_t *now = fd_malloc(((size_t)count + 1) * sizeof *now);
-    fd_et_node *moved = fd_malloc(((size_t)count + 1) * sizeof *moved);
-    if (now == NULL || moved == NULL) {
-        fd_free(now);
-        fd_free(moved);
-        return FD_ENOMEM;
-    }
+    uint32_t *now = fd_arena_new(&et->arena, count, sizeof *now);
+    fd_et_node *moved = fd_arena_new(&et->arena, count, sizeof *moved);
     for (uint32_t i = 0; i < count; i++) {
         now[order[i]] = i;
     }
     rename_places(et, order, now, moved);
-    fd_free(et->nodes.list);
+    fd_arena_drop(now);
+    fd_arena_drop(et->nodes.list);
     et->nodes.list = moved;
-    et->nodes.capacity = count + 1;
+    et->nodes.capacity = count;
     et->faults.renumbered = count;
-    fd_free(now);
     fd_map_clear(&et->index_of);
     for (uint32_t i = 0; i < count; i++) {
-        if (fd_map_put(&et->index_of, (uint64_t)i + 2, i + 1) != FD_OK) {
-            return FD_ENOMEM;
-        }
+        fd_arena_put(&et->arena, &et->index_of, (uint64_t)i + 2, i + 1);
     }
     fd_et_sort_edges(et);
-    return FD_OK;
 }
 
-fd_status
+void
 fd_et_arrange(fd_et *et)
 {
     if (et->nodes.count == 0 || order_ascends(et)) {
-        return FD_OK;
+        return;
     }
-    uint32_t *order = fd_malloc((size_t)et->nodes.count * sizeof *order);
-    fd_status status = order == NULL ? FD_ENOMEM : fd_et_sort_order(et, order);
-    if (status == FD_OK && !order_ascends(et)) {
-        status = fd_et_renumber(et, order);
+    uint32_t *order = fd_arena_new(&et->arena, et->nodes.count, sizeof *order);
+    fd_et_sort_order(et, order);
+    if (!order_ascends(et)) {
+        fd_et_renumber(et, order);
     }
-    fd_free(order);
-    return status;
+    fd_arena_drop(order);
 }

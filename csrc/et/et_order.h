@@ -9,14 +9,14 @@
  * group, event, sync, stream, given by the file, launch, order. A cycle that
  * the file states in part is counted in `et->faults`. Edges are sorted before
  * and after. `order` has one entry per node. */
-fd_status fd_et_sort_order(fd_et *et, uint32_t *order);
+void fd_et_sort_order(fd_et *et, uint32_t *order);
 
 /* Sort topologically and renumber the indexes in this order. Ids must grow
  * along every edge and from parents to children: if the old ids do not, ids
  * from 1 on replace them. */
-fd_status fd_et_arrange(fd_et *et);
+void fd_et_arrange(fd_et *et);
 
 /* Reorder the nodes, with ids from 1 on. */
-fd_status fd_et_renumber(fd_et *et, const uint32_t *order);
+void fd_et_renumber(fd_et *et, const uint32_t *order);
 
 #endif

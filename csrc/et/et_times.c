@@ -79,7 +79,7 @@ fd_et_find_self(fd_et *et)
     }
 }
 
-fd_status
+void
 fd_et_fill_times(fd_et *et)
 {
     bool any = false;
@@ -91,14 +91,11 @@ fd_et_fill_times(fd_et *et)
            && (et->nodes.list[i].flags & (FD_ET_TIMED | FD_ET_WRITTEN)) != 0;
     }
     if (!any || all) {
-        return FD_OK;
+        return;
     }
-    uint32_t *order = fd_malloc((size_t)et->nodes.count * sizeof *order);
-    fd_status status = order == NULL ? FD_ENOMEM : fd_et_walk(et, order);
-    if (status == FD_OK) {
-        extend_parents(et, order);
-        follow_order(et, order);
-    }
-    fd_free(order);
-    return status;
+    uint32_t *order = fd_arena_new(&et->arena, et->nodes.count, sizeof *order);
+    fd_et_walk(et, order);
+    extend_parents(et, order);
+    follow_order(et, order);
+    fd_arena_drop(order);
 }

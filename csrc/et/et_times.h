@@ -8,7 +8,7 @@
  * (FD_ET_GUESSED); nodes with a duration but no own time get the duration
  * minus that of their children on the same thread. Do nothing if no node has
  * times. */
-fd_status fd_et_fill_times(fd_et *et);
+void fd_et_fill_times(fd_et *et);
 
 /* Set the own time of each node from the durations. */
 void fd_et_find_self(fd_et *et);

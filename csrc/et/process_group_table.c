@@ -5,14 +5,13 @@
 
 #include <string.h>
 
-static fd_status
-add_text(fd_et *et, fd_span object, const char *name, uint32_t *text)
+static uint32_t
+add_text(fd_et *et, fd_span object, const char *name)
 {
     fd_span value;
-    *text = 0;
     return fd_scan_find(object, name, &value)
-             ? fd_et_add_json_text(et, fd_span_inside(value), text)
-             : FD_OK;
+             ? fd_et_add_json_text(et, fd_span_inside(value))
+             : 0;
 }
 
 static bool
@@ -26,16 +25,15 @@ is_known(const fd_et *et, uint32_t name)
     return false;
 }
 
-static fd_status
+static void
 add_group(fd_et *et, fd_span object)
 {
-    fd_et_group group = {.size = 0};
+    fd_et_group group = {.name = add_text(et, object, "pg_name"),
+                         .about = add_text(et, object, "pg_desc")};
     fd_span value;
     uint64_t size;
-    fd_status status = add_text(et, object, "pg_name", &group.name);
-    fd_then(status, add_text(et, object, "pg_desc", &group.about));
-    if (status == FD_OK && fd_scan_find(object, "ranks", &value)) {
-        status = fd_et_add_json(et, fd_span_inside(value), &group.ranks);
+    if (fd_scan_find(object, "ranks", &value)) {
+        group.ranks = fd_et_add_json(et, fd_span_inside(value));
     }
     if (fd_scan_find(object, "group_size", &value)
         || fd_scan_find(object, "pg_size", &value)) {
@@ -44,64 +42,56 @@ add_group(fd_et *et, fd_span object)
     if (fd_scan_find(object, "fd_address", &value)) {
         group.address = fd_span_u64(value, &size) ? size : 0;
     }
-    if (status != FD_OK || group.name == 0 || is_known(et, group.name)) {
-        return status;
+    if (group.name != 0 && !is_known(et, group.name)) {
+        fd_arena_push(&et->arena, &et->groups, group);
     }
-    return fd_vector_push(&et->groups, group);
 }
 
-fd_status
+void
 fd_et_add_groups(fd_et *et, fd_span list)
 {
     fd_scan scan = {.at = list.from, .end = list.to, .forgets = true};
     fd_span each;
-    fd_status status = FD_OK;
-    bool open = fd_scan_mark(&scan, '[') == FD_SCAN_OK;
-    for (bool first = true;
-         open && status == FD_OK
-         && fd_scan_element(&scan, first, &each) == FD_SCAN_OK;
-         first = false) {
-        status = *each.from == '{' ? add_group(et, each) : FD_OK;
+    bool first = true;
+    if (fd_scan_mark(&scan, '[') != FD_SCAN_OK) {
+        return;
     }
-    return status;
+    while (fd_scan_element(&scan, first, &each) == FD_SCAN_OK) {
+        if (*each.from == '{') {
+            add_group(et, each);
+        }
+        first = false;
+    }
 }
 
 /* Add groups from a JSON value, or from a list with one text that contains
  * it. */
-static fd_status
+static void
 add_from(fd_et *et, uint32_t values)
 {
-    fd_buffer text = {.bytes = NULL};
     const char *from = fd_et_text(et, values);
     const char *quote = strchr(from, '"');
-    const char *end = from + strlen(from);
-    while (end > from && end[-1] != '"') {
-        end--;
+    const char *end = strrchr(from, '"');
+    if (end == quote) {
+        return;
     }
-    if (quote == NULL || end <= quote + 1) {
-        return FD_OK;
-    }
-    fd_json_string((fd_span){quote + 1, end - 1}, &text);
-    fd_status status = text.status;
-    if (status == FD_OK && text.size > 0) {
-        status = fd_et_add_groups(et, fd_span_of(&text));
-    }
-    fd_buffer_clear(&text);
-    return status;
+    fd_buffer *text = fd_arena_buffer(&et->arena);
+    fd_json_string((fd_span){quote + 1, end}, text);
+    fd_arena_check(&et->arena, text->status);
+    fd_et_add_groups(et, fd_span_of(text));
+    fd_arena_drop(text);
 }
 
-fd_status
+void
 fd_et_find_groups(fd_et *et)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         const char *name = fd_et_text(et, node->name);
         if (strstr(name, "process_group:init") != NULL) {
-            status = add_from(et, node->in.values);
+            add_from(et, node->in.values);
         }
     }
-    return status;
 }
 
 /* Return the name of the group at this address of the recorded process; 0:
@@ -117,24 +107,22 @@ group_at(const fd_et *et, uint64_t address)
     return 0;
 }
 
-fd_status
+void
 fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken)
 {
     static const char head[] = "c10d::";
     fd_operand operand;
     fd_et_attr group = {.field = FD_CHAKRA_STRING};
     if (strncmp(fd_et_text(et, node->name), head, sizeof head - 1) != 0) {
-        return FD_OK;
+        return;
     }
     while (group.text == 0 && fd_words_next(&taken, &operand)) {
         group.text = operand.kind == FD_OPERAND_OTHER
                        ? group_at(et, operand.more[0])
                        : 0;
     }
-    if (group.text == 0) {
-        return FD_OK;
+    if (group.text != 0) {
+        group.name = fd_et_add_word(et, "pg_name");
+        fd_et_add_attr(et, node, group);
     }
-    fd_status status =
-        fd_text_pool_add_clean(&et->texts, "pg_name", 7, &group.name);
-    return fd_then(status, fd_et_add_attr(et, node, group));
 }

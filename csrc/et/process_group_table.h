@@ -7,13 +7,13 @@
 
 /* Add a list [{"pg_name": ..., "ranks": [...]}, ...]; known groups are
  * skipped. Any other value is ignored. */
-fd_status fd_et_add_groups(fd_et *et, fd_span list);
+void fd_et_add_groups(fd_et *et, fd_span list);
 
 /* Add the groups from the label in which PyTorch writes them. */
-fd_status fd_et_find_groups(fd_et *et);
+void fd_et_find_groups(fd_et *et);
 
 /* Add the attribute `pg_name` to a call of c10d, if its group is known. The
  * call must not have attributes yet. */
-fd_status fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken);
+void fd_et_give_group(fd_et *et, fd_et_node *node, fd_words taken);
 
 #endif

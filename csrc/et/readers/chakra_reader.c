@@ -40,13 +40,6 @@ read_attr(const fd_proto_field *message, attribute *attr)
     return !r.bad;
 }
 
-static fd_status
-add_text(fd_et *et, fd_span bytes, uint32_t *text)
-{
-    return fd_text_pool_add_clean(&et->texts, bytes.from, fd_span_size(bytes),
-                                  text);
-}
-
 /* Attributes with a field in the node. */
 typedef enum slot_kind { U64, I64, U32, I32, U8, TEXT } slot_kind;
 
@@ -98,7 +91,7 @@ find_slot(const attr_slot *slots, size_t count, fd_span name)
 
 /* Store an attribute in a field; a text instead of a number, or the reverse,
  * is a fault. */
-static fd_status
+static void
 fill_field(fd_et *et, char *record, const attr_slot *slot,
            const attribute *attr)
 {
@@ -107,7 +100,7 @@ fill_field(fd_et *et, char *record, const attr_slot *slot,
     bool is_text = fd_chakra_wire(attr->field) == FD_PROTO_BYTES;
     if (is_text != (slot->kind == TEXT)) {
         et->faults.wrong++;
-        return FD_OK;
+        return;
     }
     switch (slot->kind) {
     case U64:
@@ -122,13 +115,10 @@ fill_field(fd_et *et, char *record, const attr_slot *slot,
         *to = (char)attr->number;
         break;
     case TEXT:
-        if (add_text(et, attr->bytes, &text) != FD_OK) {
-            return FD_ENOMEM;
-        }
+        text = fd_et_add_text(et, attr->bytes);
         memcpy(to, &text, sizeof text);
         break;
     }
-    return FD_OK;
 }
 
 /* Return the current node, which can move when nodes are added. */
@@ -138,130 +128,128 @@ last_node(fd_et *et)
     return &et->nodes.list[et->nodes.count - 1];
 }
 
-static fd_status
+static void
 keep_attr(fd_et *et, const attribute *attr)
 {
-    fd_et_attr kept = {.field = attr->field, .number = attr->number};
-    fd_status status = add_text(et, attr->name, &kept.name);
-    if (status == FD_OK && fd_chakra_wire(attr->field) == FD_PROTO_BYTES) {
+    fd_et_attr kept = {.name = fd_et_add_text(et, attr->name),
+                       .field = attr->field,
+                       .number = attr->number};
+    if (fd_chakra_wire(attr->field) == FD_PROTO_BYTES) {
         /* Bytes are copied unchanged: lists of numbers are not text. */
-        status = fd_text_pool_add(&et->texts, attr->bytes.from,
-                                  fd_span_size(attr->bytes), &kept.text);
+        kept.text = fd_et_add_bytes(et, attr->bytes);
     }
-    return fd_then(status, fd_et_add_attr(et, last_node(et), kept));
+    fd_et_add_attr(et, last_node(et), kept);
 }
 
-static fd_status
+static void
 take_attr(fd_et *et, const attribute *attr, fd_span *kinds)
 {
     const attr_slot *slot = find_slot(
         node_slots, sizeof node_slots / sizeof *node_slots, attr->name);
+    const attr_slot *comm = find_slot(
+        comm_slots, sizeof comm_slots / sizeof *comm_slots, attr->name);
     if (slot != NULL) {
-        return fill_field(et, (char *)last_node(et), slot, attr);
+        fill_field(et, (char *)last_node(et), slot, attr);
     }
-    slot = find_slot(comm_slots, sizeof comm_slots / sizeof *comm_slots,
-                     attr->name);
-    if (slot != NULL) {
-        fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
-        return comm == NULL ? FD_ENOMEM
-                            : fill_field(et, (char *)comm, slot, attr);
+    else if (comm != NULL) {
+        fill_field(et, (char *)fd_et_make_comm(et, et->nodes.count - 1), comm,
+                   attr);
     }
-    if (fd_span_is(attr->name, "is_cpu_op")) {
+    else if (fd_span_is(attr->name, "is_cpu_op")) {
         last_node(et)->flags &=
             (uint8_t)(attr->number != 0 ? ~FD_ET_GPU : 0xFF);
-        return FD_OK;
     }
-    if (fd_span_is(attr->name, "fd_edges")) {
+    else if (fd_span_is(attr->name, "fd_edges")) {
         *kinds = attr->bytes;
-        return FD_OK;
     }
-    return attr->field == 0 ? FD_OK : keep_attr(et, attr);
+    else if (attr->field != 0) {
+        keep_attr(et, attr);
+    }
 }
 
-static fd_status
+static void
 read_side(fd_et *et, const fd_proto_field *message, fd_et_io *side)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(message->bytes, message->size);
-    fd_et_io io = *side;
-    fd_status status = FD_OK;
-    while (status == FD_OK && fd_proto_next(&r, &f)) {
-        uint32_t *to = f.number == FD_CHAKRA_VALUES ? &io.values
-                     : f.number == FD_CHAKRA_SHAPES ? &io.shapes
-                     : f.number == FD_CHAKRA_TYPES  ? &io.types
+    while (fd_proto_next(&r, &f)) {
+        uint32_t *to = f.number == FD_CHAKRA_VALUES ? &side->values
+                     : f.number == FD_CHAKRA_SHAPES ? &side->shapes
+                     : f.number == FD_CHAKRA_TYPES  ? &side->types
                                                     : NULL;
         if (to != NULL && f.wire == FD_PROTO_BYTES) {
-            status = add_text(et, (fd_span){f.bytes, f.bytes + f.size}, to);
+            *to = fd_et_add_text(et, (fd_span){f.bytes, f.bytes + f.size});
         }
     }
-    *side = io;
-    return status;
 }
 
-static fd_status
+static void
 add_dep(fd_et *et, bool control, uint64_t id)
 {
     fd_et_node *node = last_node(et);
     if (control && node->parent_id == node->id) {
         node->parent_id = id;
-        return FD_OK;
+        return;
     }
     fd_et_given given = {et->nodes.count - 1, 1U << FD_ET_GIVEN, id};
-    return fd_vector_push(&et->given, given);
+    fd_arena_push(&et->arena, &et->given, given);
 }
 
 /* Read dependencies, packed or one per field. */
-static fd_status
+static void
 take_deps(fd_et *et, const fd_proto_field *f)
 {
     bool control = f->number == FD_CHAKRA_CTRL_DEPS;
     if (f->wire == FD_PROTO_VARINT) {
-        return add_dep(et, control, f->value);
+        add_dep(et, control, f->value);
+        return;
     }
     const char *at = f->bytes;
     const char *end = f->bytes + f->size;
     uint64_t id;
-    fd_status status = FD_OK;
-    while (status == FD_OK && f->wire == FD_PROTO_BYTES
-           && fd_proto_varint(&at, end, &id)) {
-        status = add_dep(et, control, id);
+    while (f->wire == FD_PROTO_BYTES && fd_proto_varint(&at, end, &id)) {
+        add_dep(et, control, id);
     }
-    return status;
 }
 
-static fd_status
+static void
 take_field(fd_et *et, const fd_proto_field *f, fd_span *kinds)
 {
     fd_et_node *node = last_node(et);
     attribute attr;
     switch (f->number) {
     case FD_CHAKRA_NAME:
-        return add_text(et, (fd_span){f->bytes, f->bytes + f->size},
-                        &node->name);
+        node->name =
+            fd_et_add_text(et, (fd_span){f->bytes, f->bytes + f->size});
+        break;
     case FD_CHAKRA_TYPE:
         node->type = f->value < FD_ET_TYPES ? (uint8_t)f->value : 0;
-        return FD_OK;
+        break;
     case FD_CHAKRA_START:
         node->start_ns =
             f->value > INT64_MAX / 1000 ? 0 : (int64_t)f->value * 1000;
-        return FD_OK;
+        break;
     case FD_CHAKRA_DURATION:
         node->self_ns =
             f->value > INT64_MAX / 1000 ? 0 : (int64_t)f->value * 1000;
         node->dur_ns = node->self_ns;
-        return FD_OK;
+        break;
     case FD_CHAKRA_CTRL_DEPS:
     case FD_CHAKRA_DATA_DEPS:
-        return take_deps(et, f);
+        take_deps(et, f);
+        break;
     case FD_CHAKRA_INPUTS:
-        return read_side(et, f, &node->in);
+        read_side(et, f, &node->in);
+        break;
     case FD_CHAKRA_OUTPUTS:
-        return read_side(et, f, &node->out);
+        read_side(et, f, &node->out);
+        break;
     case FD_CHAKRA_ATTR:
         et->faults.wrong += !read_attr(f, &attr);
-        return take_attr(et, &attr, kinds);
+        take_attr(et, &attr, kinds);
+        break;
     default:
-        return FD_OK;
+        break;
     }
 }
 
@@ -277,40 +265,36 @@ set_kinds(fd_et *et, uint32_t from, fd_span kinds)
     }
 }
 
-static fd_status
-read_node(fd_et *et, const char *bytes, size_t size, bool *bad)
+/* Add a node; return false if its message is malformed. */
+static bool
+read_node(fd_et *et, const char *bytes, size_t size)
 {
     fd_proto_field f;
     fd_proto_reader r = fd_proto_read(bytes, size);
     fd_span kinds = {NULL, NULL};
     uint32_t deps = et->given.count;
     fd_et_node *node = fd_et_add(et);
-    if (node == NULL) {
-        return FD_ENOMEM;
-    }
     node->flags = FD_ET_GPU | FD_ET_WRITTEN;
     while (fd_proto_next(&r, &f)) {
         node->id = f.number == FD_CHAKRA_ID ? f.value : node->id;
     }
-    *bad = r.bad;
+    if (r.bad) {
+        et->nodes.count--;
+        return false;
+    }
     node->parent_id = node->id;
     r = fd_proto_read(bytes, size);
-    fd_status status = FD_OK;
-    while (status == FD_OK && !*bad && fd_proto_next(&r, &f)) {
-        status = take_field(et, &f, &kinds);
-    }
-    if (status != FD_OK || *bad) {
-        et->nodes.count--;
-        return status;
+    while (fd_proto_next(&r, &f)) {
+        take_field(et, &f, &kinds);
     }
     node = last_node(et);
     node->flags |= fd_et_root(fd_et_text(et, node->name));
     node->flags |= node->start_ns > 0 || node->dur_ns > 0 ? FD_ET_TIMED : 0;
     set_kinds(et, deps, kinds);
-    return FD_OK;
+    return true;
 }
 
-static fd_status
+static void
 take_head_attr(fd_et *et, const attribute *attr)
 {
     uint32_t *text = fd_span_is(attr->name, "schema") ? &et->schema
@@ -318,21 +302,18 @@ take_head_attr(fd_et *et, const attribute *attr)
                    : fd_span_is(attr->name, "host")   ? &et->host
                                                       : NULL;
     if (text != NULL && attr->field == FD_CHAKRA_STRING) {
-        return add_text(et, attr->bytes, text);
+        *text = fd_et_add_text(et, attr->bytes);
+        return;
     }
     if (fd_span_is(attr->name, "fd_group")
         && attr->field == FD_CHAKRA_STRING) {
-        fd_buffer list = {.bytes = NULL};
-        fd_buffer_text(&list, "[");
-        fd_buffer_bytes(&list, attr->bytes.from, fd_span_size(attr->bytes));
-        fd_buffer_text(&list, "]");
-        fd_status status = list.status;
-        if (status == FD_OK) {
-            status = fd_et_add_groups(
-                et, (fd_span){list.bytes, list.bytes + list.size});
-        }
-        fd_buffer_clear(&list);
-        return status;
+        fd_buffer *list = fd_arena_buffer(&et->arena);
+        fd_buffer_text(list, "[");
+        fd_buffer_bytes(list, attr->bytes.from, fd_span_size(attr->bytes));
+        fd_buffer_text(list, "]");
+        fd_arena_check(&et->arena, list->status);
+        fd_et_add_groups(et, fd_span_of(list));
+        fd_arena_drop(list);
     }
     if (fd_span_is(attr->name, "pid")) {
         et->pid = attr->number;
@@ -350,23 +331,20 @@ take_head_attr(fd_et *et, const attribute *attr)
     if (fd_span_is(attr->name, "world_size") && attr->number <= UINT32_MAX) {
         et->world = (uint32_t)attr->number;
     }
-    return FD_OK;
 }
 
-static fd_status
+static void
 read_head(fd_et *et, const char *bytes, size_t size)
 {
     fd_proto_field f;
     attribute attr;
     fd_proto_reader r = fd_proto_read(bytes, size);
-    fd_status status = FD_OK;
-    while (status == FD_OK && fd_proto_next(&r, &f)) {
+    while (fd_proto_next(&r, &f)) {
         if (f.number == FD_CHAKRA_META_ATTR && f.wire == FD_PROTO_BYTES
             && read_attr(&f, &attr)) {
-            status = take_head_attr(et, &attr);
+            take_head_attr(et, &attr);
         }
     }
-    return status;
 }
 
 /* Read until `size` bytes are in memory. */
@@ -393,12 +371,11 @@ lose_bytes(fd_et *et, const fd_bytes_in *in, const char *what, uint64_t bytes)
     }
 }
 
-fd_status
+void
 fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
 {
-    fd_status status = FD_OK;
     bool head = true;
-    while (status == FD_OK) {
+    for (;;) {
         uint64_t size;
         have_bytes(in, LONGEST);
         const char *at = in->at;
@@ -418,10 +395,10 @@ fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
         /* Reading may have moved the earlier bytes. */
         at = in->at;
         fd_proto_varint(&at, in->end, &size);
-        bool bad = false;
-        status = head ? read_head(et, at, (size_t)size)
-                      : read_node(et, at, (size_t)size, &bad);
-        if (bad) {
+        if (head) {
+            read_head(et, at, (size_t)size);
+        }
+        else if (!read_node(et, at, (size_t)size)) {
             lose_bytes(et, in, "no node", size);
         }
         head = false;
@@ -430,7 +407,7 @@ fd_et_read_chakra(fd_et *et, fd_bytes_in *in)
     if (in->trouble != NULL && et->faults.lost == 0) {
         lose_bytes(et, in, "", 0);
     }
-    return in->status != FD_OK ? in->status : status;
+    fd_arena_check(&et->arena, in->status);
 }
 
 bool

@@ -1,6 +1,5 @@
 #include "et/et_edges.h"
 
-#include "base/rows.h"
 #include "et/et_names.h"
 
 #include <string.h>
@@ -19,24 +18,30 @@ typedef struct storage {
 
 typedef struct finding {
     fd_et *et;
+    fd_arena *scratch;
     uint32_t *works; /* per call, reference of its first work on another thread
                       * ... */
     uint32_t *next;  /* ... and per work, of the next one; NOT_WORK for other
                       * nodes */
     FD_VECTOR(storage) list;
-    fd_map indexes; /* id of a storage + 1 -> index in the list + 1 */
+    fd_map *indexes; /* id of a storage + 1 -> index in the list + 1 */
 } finding;
 
+/* Return the storage of a tensor, or NULL if it has none. It is valid until
+ * the next call. */
 static storage *
-storage_of(finding *f, uint64_t id, fd_status *status)
+storage_of(finding *f, uint64_t id)
 {
-    if (id == UINT64_MAX) {
+    if (id == 0 || id == UINT64_MAX) {
         return NULL;
     }
-    storage *found =
-        fd_row(&f->list, &f->indexes, id + 1, &(storage){.writer = 0});
-    *status = found != NULL ? *status : FD_ENOMEM;
-    return found;
+    uint32_t number = fd_map_get(f->indexes, id + 1);
+    if (number == 0) {
+        fd_arena_push(f->scratch, &f->list, (storage){.writer = 0});
+        number = f->list.count;
+        fd_arena_put(f->scratch, f->indexes, id + 1, number);
+    }
+    return &f->list.list[number - 1];
 }
 
 /* Return whether `around` encloses `node`, within a few levels. */
@@ -104,7 +109,7 @@ has_storage(const fd_et *et, uint32_t values, uint64_t id)
     return false;
 }
 
-static fd_status
+static void
 read_inputs(finding *f, uint32_t index)
 {
     fd_et *et = f->et;
@@ -115,72 +120,65 @@ read_inputs(finding *f, uint32_t index)
     const char *at = fd_et_text(et, values);
     const char *end = at + fd_text_pool_size(&et->texts, values);
     fd_et_tensor tensor;
-    fd_status status = FD_OK;
-    while (status == FD_OK && fd_et_next_tensor(&at, end, &tensor)) {
-        storage *s = tensor.storage == 0
-                       ? NULL
-                       : storage_of(f, tensor.storage, &status);
+    while (fd_et_next_tensor(&at, end, &tensor)) {
+        storage *s = storage_of(f, tensor.storage);
         if (s == NULL) {
             continue;
         }
         if (s->writer != 0 && node_waited(et, s->writer - 1, index)) {
-            status = fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
+            fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
         }
         /* A call does not wait for its own write. */
         if (!mutates || !has_storage(et, out, tensor.storage)) {
             remember_reader(et, s, index);
         }
     }
-    return status;
 }
 
-static fd_status
+static void
 write_storage(finding *f, storage *s, uint32_t index)
 {
     fd_et *et = f->et;
-    fd_status status = FD_OK;
     if (s->writer != 0 && node_within(et, s->writer - 1, index)) {
-        return FD_OK; /* an enclosed call wrote it */
+        return; /* an enclosed call wrote it */
     }
     if (s->writer != 0 && node_waited(et, s->writer - 1, index)) {
-        status = fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
+        fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
     }
-    for (uint32_t i = 0; i < READERS && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < READERS; i++) {
         uint32_t reader = s->readers[i];
         if (reader != 0 && reader - 1 < index
             && node_waited(et, reader - 1, index)) {
-            status = fd_et_add_edge(et, reader - 1, index, FD_ET_DATA);
+            fd_et_add_edge(et, reader - 1, index, FD_ET_DATA);
         }
     }
     *s = (storage){.writer = index + 1};
-    return status;
 }
 
 /* Add writes of the tensors of a list, except those that are also in `unless`
  * (0: empty). */
-static fd_status
+static void
 write_list(finding *f, uint32_t index, uint32_t list, uint32_t unless)
 {
     fd_et *et = f->et;
     const char *at = fd_et_text(et, list);
     const char *end = at + fd_text_pool_size(&et->texts, list);
     fd_et_tensor tensor;
-    fd_status status = FD_OK;
-    while (status == FD_OK && fd_et_next_tensor(&at, end, &tensor)) {
-        if (tensor.storage == 0
-            || (unless != 0 && has_storage(et, unless, tensor.storage))) {
+    while (fd_et_next_tensor(&at, end, &tensor)) {
+        if (unless != 0 && has_storage(et, unless, tensor.storage)) {
             continue;
         }
-        storage *s = storage_of(f, tensor.storage, &status);
-        status = s != NULL ? write_storage(f, s, index) : status;
+        storage *s = storage_of(f, tensor.storage);
+        if (s != NULL) {
+            write_storage(f, s, index);
+        }
     }
-    return status;
 }
 
 /* Add writes of outputs. An output that was an input is a view and not
  * written, unless the schema declares it: "Tensor(a!)". Receive buffers are
  * always written. */
-static fd_status
+static void
 write_outputs(finding *f, uint32_t index)
 {
     const fd_et *et = f->et;
@@ -188,12 +186,11 @@ write_outputs(finding *f, uint32_t index)
     bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
     bool receives = node->comm != 0
                  && (node->type == FD_ET_COLL || node->type == FD_ET_RECV);
-    fd_status status =
-        receives ? write_list(f, index, node->in.values, 0) : FD_OK;
-    return status != FD_OK
-             ? status
-             : write_list(f, index, node->out.values,
-                          mutates || receives ? 0 : node->in.values);
+    if (receives) {
+        write_list(f, index, node->in.values, 0);
+    }
+    write_list(f, index, node->out.values,
+               mutates || receives ? 0 : node->in.values);
 }
 
 /* List the work of each collective by the call that started it, which need not
@@ -223,26 +220,16 @@ is_visited(const finding *f, uint32_t index)
         && f->next[index] == NOT_WORK;
 }
 
-static fd_status
-enter_node(finding *f, uint32_t index)
-{
-    return is_visited(f, index) ? read_inputs(f, index) : FD_OK;
-}
-
-static fd_status
+static void
 leave_node(finding *f, uint32_t index)
 {
-    if (!is_visited(f, index)) {
-        return FD_OK;
-    }
-    fd_status status = write_outputs(f, index);
+    write_outputs(f, index);
     uint32_t work = f->works[index];
-    while (work != 0 && status == FD_OK) {
-        status = read_inputs(f, work - 1);
-        fd_then(status, write_outputs(f, work - 1));
+    while (work != 0) {
+        read_inputs(f, work - 1);
+        write_outputs(f, work - 1);
         work = f->next[work - 1];
     }
-    return status;
 }
 
 /* The start or end of a call. */
@@ -255,35 +242,34 @@ typedef struct moment {
 
 typedef FD_VECTOR(moment) moments;
 
-static fd_status
-note_moment(const fd_et *et, moments *list, uint32_t index, bool end)
+static void
+note_moment(finding *f, moments *list, uint32_t index, bool end)
 {
-    const fd_et_node *node = &et->nodes.list[index];
+    const fd_et_node *node = &f->et->nodes.list[index];
     moment at = {end ? fd_et_end(node) : node->start_ns, list->count, index,
                  end};
-    return fd_vector_push(list, at);
+    fd_arena_push(f->scratch, list, at);
 }
 
 /* List starts and ends; the end of a call follows the nodes that it
  * encloses. */
-static fd_status
-list_moments(const fd_et *et, const uint32_t *order, uint32_t *open,
-             moments *list)
+static void
+list_moments(finding *f, const uint32_t *order, moments *list)
 {
+    const fd_et *et = f->et;
+    uint32_t *open = fd_arena_new(f->scratch, et->nodes.count, sizeof *open);
     uint32_t depth = 0;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i <= et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i <= et->nodes.count; i++) {
         uint32_t parent =
             i < et->nodes.count ? et->nodes.list[order[i]].parent : 0;
-        while (depth > 0 && open[depth - 1] + 1 != parent && status == FD_OK) {
-            status = note_moment(et, list, open[--depth], true);
+        while (depth > 0 && open[depth - 1] + 1 != parent) {
+            note_moment(f, list, open[--depth], true);
         }
-        if (i < et->nodes.count && status == FD_OK) {
+        if (i < et->nodes.count) {
             open[depth++] = order[i];
-            status = note_moment(et, list, order[i], false);
+            note_moment(f, list, order[i], false);
         }
     }
-    return status;
 }
 
 FD_ORDER_BY(by_time, moment, time, number)
@@ -322,39 +308,31 @@ order_moments(const fd_et *et, moments *list)
 }
 
 /* Visit all calls: reads at their start, writes at their end. */
-static fd_status
+static void
 visit_calls(finding *f, const moments *list)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < list->count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < list->count; i++) {
         const moment *at = &list->list[i];
-        status = at->end ? leave_node(f, at->index) : enter_node(f, at->index);
+        if (is_visited(f, at->index)) {
+            (at->end ? leave_node : read_inputs)(f, at->index);
+        }
     }
-    return status;
 }
 
-fd_status
+void
 fd_et_find_data(fd_et *et, const uint32_t *order)
 {
-    size_t capacity = (size_t)et->nodes.count + 1;
+    fd_arena *scratch = fd_arena_part(&et->arena);
+    size_t count = et->nodes.count;
     finding f = {.et = et,
-                 .works = fd_calloc(capacity, sizeof *f.works),
-                 .next = fd_calloc(capacity, sizeof *f.next)};
+                 .scratch = scratch,
+                 .works = fd_arena_new(scratch, count, sizeof *f.works),
+                 .next = fd_arena_new(scratch, count, sizeof *f.next),
+                 .indexes = fd_arena_map(scratch)};
     moments list = {NULL, 0, 0};
-    uint32_t *open = fd_malloc(capacity * sizeof *open);
-    fd_status status = open == NULL || f.works == NULL || f.next == NULL
-                         ? FD_ENOMEM
-                         : list_moments(et, order, open, &list);
-    if (status == FD_OK) {
-        order_moments(et, &list);
-        find_works(&f);
-        status = visit_calls(&f, &list);
-    }
-    fd_free(open);
-    fd_free(f.works);
-    fd_free(f.next);
-    fd_vector_clear(&list);
-    fd_vector_clear(&f.list);
-    fd_map_clear(&f.indexes);
-    return status;
+    list_moments(&f, order, &list);
+    order_moments(et, &list);
+    find_works(&f);
+    visit_calls(&f, &list);
+    fd_arena_drop(scratch);
 }

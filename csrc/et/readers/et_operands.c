@@ -220,7 +220,7 @@ put_operand(listing *l, fd_words *words, int depth)
     return true;
 }
 
-fd_status
+void
 fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids, fd_et_io *io)
 {
     listing l = {.ids = ids};
@@ -246,9 +246,6 @@ fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids, fd_et_io *io)
         fd_text_pool_take(&et->texts, &l.types, &io->types),
         fd_text_pool_take(&et->texts, &l.strides, &io->strides)};
     for (int i = 0; i < 4; i++) {
-        if (status[i] != FD_OK) {
-            return status[i];
-        }
+        fd_arena_check(&et->arena, status[i]);
     }
-    return FD_OK;
 }

@@ -36,7 +36,7 @@ typedef struct fd_operand_ids {
 void fd_et_put_device(fd_buffer *to, uint64_t head);
 
 /* Add all operands as texts of `et`. */
-fd_status fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                             fd_et_io *io);
+void fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
+                        fd_et_io *io);
 
 #endif

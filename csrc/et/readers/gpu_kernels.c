@@ -24,6 +24,7 @@ typedef struct opened {
 } opened;
 
 typedef struct sweep {
+    fd_arena *arena;
     const fd_et_calls *calls;
     fd_et_kernels *kernels;
     FD_VECTOR(edge) edges;
@@ -56,11 +57,10 @@ interval_end_of(const sweep *s, uint32_t call)
     return end_of(s, engine ? at->parent - 1 : call);
 }
 
-static fd_status
+static void
 list_edges(sweep *s)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < s->calls->count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < s->calls->count; i++) {
         const fd_op_call *raw = s->calls->list[i].raw;
         uint16_t stream =
             atomic_load_explicit(&raw->gpu_stream, memory_order_acquire);
@@ -72,14 +72,13 @@ list_edges(sweep *s)
                    .gpu = raw->gpu_start,
                    .queue = (uint32_t)raw->gpu_device << 16 | stream,
                    .call = i};
-        status = fd_vector_push(&s->edges, at);
+        fd_arena_push(s->arena, &s->edges, at);
         at.host = end > at.host ? end : at.host;
         at.gpu += raw->gpu_ticks <= UINT64_MAX - at.gpu ? raw->gpu_ticks : 0;
         at.ends = true;
-        fd_then(status, fd_vector_push(&s->edges, at));
+        fd_arena_push(s->arena, &s->edges, at);
     }
     fd_vector_sort(&s->edges, by_host);
-    return status;
 }
 
 /* Raise GPU times that contradict the order by their measurement error. */
@@ -95,7 +94,7 @@ straighten_times(sweep *s)
     }
 }
 
-static fd_status
+static void
 kernel_add(sweep *s, opened *top, uint64_t start, uint64_t end)
 {
     const fd_op_call *timed = s->calls->list[top->call].raw;
@@ -106,7 +105,7 @@ kernel_add(sweep *s, opened *top, uint64_t start, uint64_t end)
                            .device = (uint8_t)timed->gpu_device,
                            .stream = (uint16_t)(timed->gpu_stream - 1)};
     top->any = top->any || top->works == top->call;
-    return fd_vector_push(s->kernels, kernel);
+    fd_arena_push(s->arena, s->kernels, kernel);
 }
 
 static bool
@@ -116,15 +115,14 @@ is_on_top(const sweep *s, uint32_t call)
 }
 
 /* Add the work of the call on top up to time `gpu`. */
-static fd_status
+static void
 settle_work(sweep *s, uint64_t gpu)
 {
     opened *top = s->open.count > 0 ? &s->open.list[s->open.count - 1] : NULL;
-    fd_status status = top == NULL || gpu <= s->since
-                         ? FD_OK
-                         : kernel_add(s, top, s->since, gpu);
+    if (top != NULL && gpu > s->since) {
+        kernel_add(s, top, s->since, gpu);
+    }
     s->since = gpu;
-    return status;
 }
 
 /* Continue below with work that the call launched after `inner`; if that call
@@ -139,7 +137,7 @@ resume_below(const sweep *s, opened *below, uint32_t inner)
     }
 }
 
-static fd_status
+static void
 leave_call(sweep *s, uint32_t call)
 {
     uint32_t index = s->open.count - 1;
@@ -154,94 +152,78 @@ leave_call(sweep *s, uint32_t call)
     if (index > 0 && index == s->open.count) {
         resume_below(s, &s->open.list[index - 1], call);
     }
-    if (gone.any) {
-        return FD_OK;
+    if (!gone.any) {
+        gone.launch = s->calls->list[call].raw->gpu_launch;
+        gone.works = call;
+        kernel_add(s, &gone, gone.start, gone.start);
     }
-    gone.launch = s->calls->list[call].raw->gpu_launch;
-    gone.works = call;
-    return kernel_add(s, &gone, gone.start, gone.start);
 }
 
-static fd_status
+static void
 cut_edges(sweep *s)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < s->edges.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < s->edges.count; i++) {
         const edge *at = &s->edges.list[i];
         if (!at->ends || is_on_top(s, at->call)) {
-            status = settle_work(s, at->gpu);
+            settle_work(s, at->gpu);
         }
-        if (status == FD_OK) {
-            status = at->ends
-                       ? leave_call(s, at->call)
-                       : fd_vector_push(&s->open,
-                                        (opened){at->gpu, at->host, at->call,
-                                                 at->call, false});
+        if (at->ends) {
+            leave_call(s, at->call);
+        }
+        else {
+            fd_arena_push(
+                s->arena, &s->open,
+                (opened){at->gpu, at->host, at->call, at->call, false});
         }
     }
-    return status;
 }
 
-fd_status
-fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels)
+void
+fd_et_find_kernels(fd_arena *arena, const fd_et_calls *calls,
+                   fd_et_kernels *kernels)
 {
-    sweep s = {.calls = calls, .kernels = kernels};
-    fd_status status = list_edges(&s);
-    if (status == FD_OK) {
-        straighten_times(&s);
-        status = cut_edges(&s);
-    }
-    fd_vector_clear(&s.edges);
-    fd_vector_clear(&s.open);
-    return status;
+    sweep s = {.arena = arena, .calls = calls, .kernels = kernels};
+    list_edges(&s);
+    straighten_times(&s);
+    cut_edges(&s);
+    fd_arena_drop(s.edges.list);
+    fd_arena_drop(s.open.list);
 }
 
 /* Set the name of a kernel. It must differ from the name of the call, which et
  * diff compares, and must not look like communication to other programs. */
-static fd_status
+static void
 put_name(fd_et *et, fd_et_node *node, uint32_t call)
 {
     char name[512];
     int size = snprintf(name, sizeof name, "fastdispatch interval: %s",
                         fd_et_text(et, call));
     size_t capacity = sizeof name - 1;
-    return fd_text_pool_add_clean(
-        &et->texts, name, (size_t)size < capacity ? (size_t)size : capacity,
-        &node->name);
+    node->name = fd_et_add_text(
+        et,
+        (fd_span){name,
+                  name + ((size_t)size < capacity ? (size_t)size : capacity)});
 }
 
-static fd_status
+static void
 put_facts(fd_et *et, fd_et_node *node, int64_t launch_ns)
 {
-    fd_et_attr attrs[] = {
-        {.field = FD_CHAKRA_INT64, .number = (uint64_t)launch_ns},
-        {.field = FD_CHAKRA_STRING}};
-    const struct {
-        const char *text;
-        uint32_t *to;
-    } texts[] = {{"kernel", &node->category},
-                 {"fd_launch_ns", &attrs[0].name},
-                 {"fd_timing", &attrs[1].name},
-                 {"cuda_event", &attrs[1].text}};
-    fd_status status = FD_OK;
-    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
-        status = fd_text_pool_add(&et->texts, texts[i].text,
-                                  strlen(texts[i].text), texts[i].to);
-    }
-    for (size_t i = 0; i < 2 && status == FD_OK; i++) {
-        status = fd_et_add_attr(et, node, attrs[i]);
-    }
-    return status;
+    node->category = fd_et_add_word(et, "kernel");
+    fd_et_add_attr(et, node,
+                   (fd_et_attr){.name = fd_et_add_word(et, "fd_launch_ns"),
+                                .field = FD_CHAKRA_INT64,
+                                .number = (uint64_t)launch_ns});
+    fd_et_add_attr(et, node,
+                   (fd_et_attr){.name = fd_et_add_word(et, "fd_timing"),
+                                .field = FD_CHAKRA_STRING,
+                                .text = fd_et_add_word(et, "cuda_event")});
 }
 
-fd_status
+void
 fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index,
                  fd_et_kernel_times times)
 {
     fd_et_node *node = fd_et_add(et);
-    if (node == NULL) {
-        return FD_ENOMEM;
-    }
     uint32_t attrs = node->attrs;
     const fd_et_node *call = &et->nodes.list[index];
     *node = *call;
@@ -255,6 +237,6 @@ fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index,
     node->dur_ns = times.end - times.start;
     node->device = kernel->device;
     node->stream = kernel->stream;
-    fd_status status = put_name(et, node, call->name);
-    return fd_then(status, put_facts(et, node, times.launch));
+    put_name(et, node, call->name);
+    put_facts(et, node, times.launch);
 }

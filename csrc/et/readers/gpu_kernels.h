@@ -26,9 +26,9 @@ typedef struct fd_et_kernel {
 
 typedef FD_VECTOR(fd_et_kernel) fd_et_kernels;
 
-/* Append the kernels of all timed calls, stream by stream. Clear the list also
- * after a failure. */
-fd_status fd_et_find_kernels(const fd_et_calls *calls, fd_et_kernels *kernels);
+/* Append the kernels of all timed calls, stream by stream. */
+void fd_et_find_kernels(fd_arena *arena, const fd_et_calls *calls,
+                        fd_et_kernels *kernels);
 
 typedef struct fd_et_kernel_times { /* ns */
     int64_t launch;
@@ -37,7 +37,7 @@ typedef struct fd_et_kernel_times { /* ns */
 } fd_et_kernel_times;
 
 /* Add a node below the call at this index, with the operands of the call. */
-fd_status fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel,
-                           uint32_t index, fd_et_kernel_times times);
+void fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index,
+                      fd_et_kernel_times times);
 
 #endif

@@ -15,7 +15,7 @@ bool fd_et_take_number(fd_et *et, fd_span value, int64_t *number);
 /* Count the repairs of a value: NaN and Infinity, which other readers accept,
  * apart from the others. */
 void fd_et_count_repairs(fd_et *et, const fd_scan *scan);
-fd_status fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value,
-                          uint32_t *text);
+/* Add a JSON string, repaired if necessary; return 0 for null. */
+uint32_t fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value);
 
 #endif

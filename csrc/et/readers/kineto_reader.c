@@ -9,15 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void
-fd_kineto_clear(fd_kineto *kineto)
-{
-    fd_vector_clear(&kineto->ops);
-    fd_vector_clear(&kineto->kernels);
-    fd_vector_clear(&kineto->calls);
-    fd_vector_clear(&kineto->syncs);
-}
-
 /* The arguments of an event that are read. */
 typedef enum argument {
     RF_ID,
@@ -79,19 +70,14 @@ thread_of(fd_span value)
     return fd_hash_bytes(value.from, fd_span_size(value)) >> 4 | 1;
 }
 
-static fd_status
-add_text(fd_et *et, fd_span value, uint32_t *text)
+static uint32_t
+add_text(fd_et *et, fd_span value)
 {
     fd_span inside = fd_span_inside(value);
-    *text = 0;
-    if (value.from == NULL) {
-        return FD_OK;
-    }
-    if (memchr(inside.from, '\\', fd_span_size(inside)) == NULL) {
-        return fd_text_pool_add_clean(&et->texts, inside.from,
-                                      fd_span_size(inside), text);
-    }
-    return fd_et_add_json_text(et, inside, text);
+    return value.from == NULL ? 0
+         : memchr(inside.from, '\\', fd_span_size(inside)) == NULL
+             ? fd_et_add_text(et, inside)
+             : fd_et_add_json_text(et, inside);
 }
 
 static fd_kineto_wait
@@ -133,20 +119,12 @@ kind_of(fd_span cat)
     return fd_timeline_is_runtime(cat) ? CALL : OTHER;
 }
 
-static fd_status
+static void
 take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
             const fd_span *args, fd_kineto_kernel kernel)
 {
     uint64_t elements;
     fd_gpu_facts facts;
-    const struct {
-        fd_span text;
-        uint32_t *to;
-    } texts[] = {{event->name, &kernel.name},
-                 {event->cat, &kernel.category},
-                 {args[GROUP], &kernel.group},
-                 {args[DTYPE], &kernel.dtype}};
-    fd_status status = FD_OK;
     kernel.correlation = span_number(args[CORRELATION]);
     kernel.external = span_number(args[EXTERNAL]);
     fd_gpu_facts_read(event, &facts);
@@ -160,10 +138,11 @@ take_kernel(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
                            && elements < INT64_MAX / 64
                         ? (int64_t)elements
                         : -1;
-    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
-        status = add_text(et, texts[i].text, texts[i].to);
-    }
-    return fd_then(status, fd_vector_push(&k->kernels, kernel));
+    kernel.name = add_text(et, event->name);
+    kernel.category = add_text(et, event->cat);
+    kernel.group = add_text(et, args[GROUP]);
+    kernel.dtype = add_text(et, args[DTYPE]);
+    fd_arena_push(&et->arena, &k->kernels, kernel);
 }
 
 /* Note the recorded process and the start time. */
@@ -178,7 +157,7 @@ note_process(fd_kineto *k, fd_span pid, const fd_kineto_op *op)
     k->end_ns = first || end > k->end_ns ? end : k->end_ns;
 }
 
-static fd_status
+static void
 take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
         const fd_span *args, fd_kineto_op op)
 {
@@ -191,11 +170,11 @@ take_op(fd_kineto *k, fd_et *et, const fd_timeline_event *event,
                ? (int64_t)seq
                : -1;
     note_process(k, event->pid, &op);
-    fd_status status = add_text(et, event->name, &op.name);
-    return fd_then(status, fd_vector_push(&k->ops, op));
+    op.name = add_text(et, event->name);
+    fd_arena_push(&et->arena, &k->ops, op);
 }
 
-static fd_status
+static void
 take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
 {
     fd_span cat = event->cat.from == NULL ? (fd_span){"", ""}
@@ -206,22 +185,24 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
     fd_span args[ARGUMENTS];
     k->events++;
     if (event->phase != 'X' || of == OTHER || event->name.from == NULL) {
-        return FD_OK;
+        return;
     }
     if (event->ts.from == NULL || !fd_decimal_ns(event->ts, &start)
         || (event->dur.from != NULL && !fd_decimal_ns(event->dur, &dur))
         || dur < 0) {
         k->timeless++;
-        return FD_OK;
+        return;
     }
     fd_scan_members(event->args, arguments, ARGUMENTS, args);
     switch (of) {
     case OP:
-        return take_op(k, et, event, args,
-                       (fd_kineto_op){.start = start, .dur = dur});
+        take_op(k, et, event, args,
+                (fd_kineto_op){.start = start, .dur = dur});
+        break;
     case KERNEL:
-        return take_kernel(k, et, event, args,
-                           (fd_kineto_kernel){.start = start, .dur = dur});
+        take_kernel(k, et, event, args,
+                    (fd_kineto_kernel){.start = start, .dur = dur});
+        break;
     case CALL: {
         fd_kineto_call call = {span_number(args[CORRELATION]),
                                thread_of(event->tid),
@@ -230,35 +211,36 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
                                0,
                                0};
         call.wait = (uint8_t)wait_of(fd_span_inside(event->name));
-        return fd_vector_push(&k->calls, call);
+        fd_arena_push(&et->arena, &k->calls, call);
+        break;
     }
     case SYNC: {
         fd_kineto_sync sync = {
             span_number(args[CORRELATION]), span_number(args[RECORD]),
             small_number(args[STREAM]), small_number(args[SOURCE]),
             (uint8_t)span_number(args[DEVICE])};
-        return fd_vector_push(&k->syncs, sync);
+        fd_arena_push(&et->arena, &k->syncs, sync);
+        break;
     }
     case OTHER:
         break;
     }
-    return FD_OK;
 }
 
-static fd_status
+static void
 take_member(fd_kineto *k, fd_et *et, fd_span key, fd_span value)
 {
     fd_span found;
     uint64_t size;
     if (fd_span_is(key, "host_name")) {
-        return add_text(et, value, &et->host);
+        et->host = add_text(et, value);
     }
     if (fd_span_is(key, "baseTimeNanoseconds")
         && fd_decimal_whole(value, &size) && size <= INT64_MAX) {
         k->base_ns = (int64_t)size;
     }
     if (!fd_span_is(key, "distributedInfo")) {
-        return FD_OK;
+        return;
     }
     if (fd_scan_find(value, "rank", &found) && fd_decimal_whole(found, &size)
         && size <= INT32_MAX) {
@@ -268,34 +250,45 @@ take_member(fd_kineto *k, fd_et *et, fd_span key, fd_span value)
         && fd_decimal_whole(found, &size) && size <= UINT32_MAX) {
         et->world = (uint32_t)size;
     }
-    return fd_scan_find(value, "pg_config", &found)
-             ? fd_et_add_groups(et, found)
-             : FD_OK;
+    if (fd_scan_find(value, "pg_config", &found)) {
+        fd_et_add_groups(et, found);
+    }
 }
 
-fd_status
-fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
+static void
+close_reader(void *reader)
 {
-    fd_timeline_reader reader;
+    fd_timeline_reader_close(reader);
+}
+
+void
+fd_kineto_read(fd_kineto *k, fd_et *et, const char *path)
+{
+    fd_arena *arena = &et->arena;
+    fd_timeline_reader *reader =
+        fd_arena_owned(arena, sizeof *reader, close_reader);
     fd_timeline_item item;
     *k = (fd_kineto){.rank = -1};
-    fd_status status = fd_timeline_reader_open(&reader, path, error);
-    while (status == FD_OK
-           && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
-        status = item == FD_TIMELINE_EVENT
-                   ? take_event(k, et, &reader.event)
-                   : take_member(k, et, reader.key, reader.value);
+    fd_arena_check(arena, fd_timeline_reader_open(reader, path, arena->error));
+    while ((item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
+        if (item == FD_TIMELINE_EVENT) {
+            take_event(k, et, &reader->event);
+        }
+        else {
+            take_member(k, et, reader->key, reader->value);
+        }
     }
-    fd_then(status, reader.status);
-    k->lost = reader.lost;
-    k->lost_bytes = reader.lost_bytes;
-    snprintf(k->trouble, sizeof k->trouble, "%s", reader.trouble);
-    if (status == FD_OK && !reader.is_trace) {
-        status = fd_fail(error, FD_EFORMAT,
-                         "%s: no Kineto trace: it has no traceEvents", path);
+    fd_arena_check(arena, reader->status);
+    k->lost = reader->lost;
+    k->lost_bytes = reader->lost_bytes;
+    snprintf(k->trouble, sizeof k->trouble, "%s", reader->trouble);
+    if (!reader->is_trace) {
+        fd_arena_fail(arena, fd_fail(arena->error, FD_EFORMAT,
+                                     "%s: no Kineto trace: it has no "
+                                     "traceEvents",
+                                     path));
     }
-    fd_timeline_reader_close(&reader);
-    return status;
+    fd_arena_drop(reader);
 }
 
 FD_ORDER_AS(by_time, fd_kineto_op, FD_UP(thread), FD_UP(start), FD_DOWN(dur))

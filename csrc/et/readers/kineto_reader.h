@@ -74,12 +74,9 @@ typedef struct fd_kineto {
     char trouble[128]; /* message about the first damage, or "" */
 } fd_kineto;
 
-void fd_kineto_clear(fd_kineto *kineto);
-
-/* Read `path`; texts, rank, world, host and groups go into `et`. Clear both
- * also after a failure. */
-fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
-                         fd_error *error);
+/* Read `path`; texts, rank, world, host and groups go into `et`, whose arena
+ * has the lists. */
+void fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path);
 
 /* Sort by thread, then by start; callers before the calls they enclose. */
 void fd_kineto_sort_ops(fd_kineto *kineto);

@@ -181,11 +181,11 @@ put_operands(facts *f, fd_words *words, int depth)
     }
 }
 
-fd_status
-fd_et_put_facts(fd_et *et, fd_words words, fd_operand_ids ids, uint32_t *text)
+uint32_t
+fd_et_put_facts(fd_et *et, fd_words words, fd_operand_ids ids)
 {
     fd_buffer json = {.bytes = NULL};
     facts f = {.json = {.to = &json}, .ids = ids};
     put_items(&f, NULL, &words, UINT32_MAX, 0);
-    return fd_text_pool_take(&et->texts, &json, text);
+    return fd_et_take_buffer(et, &json);
 }

@@ -5,7 +5,8 @@
 
 #include "et/readers/et_operands.h"
 
-/* Add the inputs or outputs of a call as a text of `et`: a list.
+/* Add the inputs or outputs of a call as a text of `et`, a list, and return its
+ * id.
  *
  *   tensor  {"id", "storage", "at": address, "dtype", "shape", "bytes",
  *            "extent": bytes of the storage up to its last element, "value": number}
@@ -13,7 +14,6 @@
  *   dict    {"dict": [[key, value], ...]}
  *   device  {"device": "cpu"}; objects without data {"other": kind}
  *   None, numbers, texts: as in JSON; infinities and NaN {"other": 5} */
-fd_status fd_et_put_facts(fd_et *et, fd_words words, fd_operand_ids ids,
-                          uint32_t *text);
+uint32_t fd_et_put_facts(fd_et *et, fd_words words, fd_operand_ids ids);
 
 #endif

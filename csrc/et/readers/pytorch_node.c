@@ -204,21 +204,18 @@ fd_et_take_number(fd_et *et, fd_span value, int64_t *number)
     return good;
 }
 
-fd_status
-fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
+uint32_t
+fd_et_take_text(fd_et *et, const fd_scan *scan, fd_span value)
 {
     fd_span inside = fd_span_inside(value);
-    *text = 0;
     if (value.from == NULL || fd_span_size(inside) == 0
         || fd_span_is(value, "null")) {
-        return FD_OK;
+        return 0;
     }
-    if (scan->repairs.count == 0
-        && memchr(inside.from, '\\', fd_span_size(inside)) == NULL) {
-        return fd_text_pool_add(&et->texts, inside.from, fd_span_size(inside),
-                                text);
-    }
-    return fd_et_add_json_text(et, inside, text);
+    return scan->repairs.count == 0
+                && memchr(inside.from, '\\', fd_span_size(inside)) == NULL
+             ? fd_et_add_bytes(et, inside)
+             : fd_et_add_json_text(et, inside);
 }
 
 void
@@ -234,75 +231,67 @@ fd_et_count_repairs(fd_et *et, const fd_scan *scan)
 }
 
 /* Add a JSON value, repaired if necessary. */
-static fd_status
-take_json(fd_et *et, const fd_scan *scan, fd_span value, uint32_t *text)
+static uint32_t
+take_json(fd_et *et, const fd_scan *scan, fd_span value)
 {
-    *text = 0;
-    if (value.from == NULL) {
-        return FD_OK;
+    if (value.from == NULL || scan->repairs.count == 0) {
+        return value.from == NULL ? 0 : fd_et_add_json(et, value);
     }
-    if (scan->repairs.count == 0) {
-        return fd_et_add_json(et, value, text);
-    }
-    fd_buffer good = {.bytes = NULL};
-    fd_scan_copy(scan, value, &good);
-    fd_status status = good.status;
-    fd_then(status, fd_et_add_json(et, fd_span_of(&good), text));
-    fd_buffer_clear(&good);
-    return status;
+    fd_buffer *good = fd_arena_buffer(&et->arena);
+    fd_scan_copy(scan, value, good);
+    fd_arena_check(&et->arena, good->status);
+    uint32_t text = fd_et_add_json(et, fd_span_of(good));
+    fd_arena_drop(good);
+    return text;
 }
 
-static fd_status
-take_name(fd_et *et, const fd_scan *scan, const parts *p, uint32_t *text)
+static uint32_t
+take_name(fd_et *et, const fd_scan *scan, const parts *p)
 {
-    fd_span inside = fd_span_inside(p->name);
     if (!p->raw_name) {
-        return fd_et_take_text(et, scan, p->name, text);
+        return fd_et_take_text(et, scan, p->name);
     }
     et->faults.invalid++;
-    return fd_text_pool_add_clean(&et->texts, inside.from,
-                                  fd_span_size(inside), text);
+    return fd_et_add_text(et, fd_span_inside(p->name));
 }
 
 /* Add an attribute without a field in the node. */
-static fd_status
+static void
 keep_attr(fd_et *et, const fd_scan *scan, fd_et_node *node, fd_span name,
           fd_span value)
 {
-    fd_et_attr attr = {.field = FD_CHAKRA_STRING};
-    fd_status status = fd_et_take_text(et, scan, name, &attr.name);
+    fd_et_attr attr = {.name = fd_et_take_text(et, scan, name),
+                       .field = FD_CHAKRA_STRING};
     int64_t number;
-    bool quoted = value.from < value.to && *value.from == '"';
-    if (status == FD_OK && !quoted
-        && (fd_span_is(value, "true") || fd_span_is(value, "false"))) {
+    if (value.from < value.to && *value.from == '"') {
+        attr.text = fd_et_take_text(et, scan, value);
+    }
+    else if (fd_span_is(value, "true") || fd_span_is(value, "false")) {
         attr.field = FD_CHAKRA_BOOL;
         attr.number = *value.from == 't';
     }
-    else if (status == FD_OK && !quoted && fd_span_size(value) < 20
+    else if (fd_span_size(value) < 20
              && strspn(value.from, "-0123456789") >= fd_span_size(value)
              && fd_et_take_number(et, value, &number)) {
         attr.field = FD_CHAKRA_INT64;
         attr.number = (uint64_t)number;
     }
-    else if (status == FD_OK) {
-        status = quoted ? fd_et_take_text(et, scan, value, &attr.text)
-                        : take_json(et, scan, value, &attr.text);
+    else {
+        attr.text = take_json(et, scan, value);
     }
-    return fd_then(status, fd_et_add_attr(et, node, attr));
+    fd_et_add_attr(et, node, attr);
 }
 
 /* Read the list of attributes into `p`; if `node` is not NULL, add the other
  * attributes to it. */
-static fd_status
+static void
 take_attrs(fd_et *et, const fd_scan *whole, parts *p, fd_et_node *node)
 {
     fd_scan scan = {.at = p->attrs.from, .end = p->attrs.to, .forgets = true};
     fd_span name;
-    fd_status status = FD_OK;
     fd_scan_result result =
         p->attrs.from == NULL ? FD_SCAN_BAD : fd_scan_mark(&scan, '[');
-    while (status == FD_OK && result == FD_SCAN_OK
-           && fd_scan_mark(&scan, '{') == FD_SCAN_OK) {
+    while (result == FD_SCAN_OK && fd_scan_mark(&scan, '{') == FD_SCAN_OK) {
         fd_span key = {NULL, NULL};
         fd_span value = {NULL, NULL};
         bool first = true;
@@ -320,24 +309,21 @@ take_attrs(fd_et *et, const fd_scan *whole, parts *p, fd_et_node *node)
                 *field = value;
             }
             if (node != NULL && field == NULL) {
-                status = keep_attr(et, whole, node, key, value);
+                keep_attr(et, whole, node, key, value);
             }
         }
         result = fd_scan_mark(&scan, ',');
     }
-    return status;
 }
 
-static fd_status
+static void
 take_side(fd_et *et, const fd_scan *scan, const fd_span side[4], fd_et_io *io)
 {
     uint32_t *const texts[] = {&io->values, &io->shapes, &io->types,
                                &io->strides};
-    fd_status status = FD_OK;
-    for (int i = 0; i < 4 && status == FD_OK; i++) {
-        status = take_json(et, scan, side[i], texts[i]);
+    for (int i = 0; i < 4; i++) {
+        *texts[i] = take_json(et, scan, side[i]);
     }
-    return status;
 }
 
 /* Return the number in a value, or `otherwise` if it has none. */
@@ -390,12 +376,11 @@ take_times(fd_et *et, const parts *p, fd_et_node *node)
 
 /* Read dependencies: "sync_dep" is a list of ids, "inter_thread_dep" one
  * id. */
-static fd_status
+static void
 take_given(fd_et *et, fd_span value, uint32_t kinds)
 {
-    fd_status status = FD_OK;
     const char *at = value.from;
-    while (status == FD_OK && at != NULL && at < value.to) {
+    while (at != NULL && at < value.to) {
         const char *from = at;
         while (at < value.to && *at >= '0' && *at <= '9') {
             at++;
@@ -403,53 +388,35 @@ take_given(fd_et *et, fd_span value, uint32_t kinds)
         uint64_t id;
         if (fd_span_u64((fd_span){from, at}, &id)) {
             fd_et_given given = {et->nodes.count - 1, kinds, id};
-            status = fd_vector_push(&et->given, given);
+            fd_arena_push(&et->arena, &et->given, given);
         }
         at++;
     }
-    return status;
 }
 
-static fd_status
+static void
 take_group(fd_et *et, const fd_scan *scan, const parts *p)
 {
-    fd_status status = FD_OK;
-    uint32_t group = 0;
-    if (p->group.from != NULL) {
-        status = fd_et_take_text(et, scan, p->group, &group);
+    uint32_t group = fd_et_take_text(et, scan, p->group);
+    if (group != 0) {
+        fd_et_make_comm(et, et->nodes.count - 1)->group = group;
     }
-    if (status == FD_OK && group != 0) {
-        fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
-        if (comm == NULL) {
-            return FD_ENOMEM;
-        }
-        comm->group = group;
-    }
-    return status;
 }
 
-static fd_status
+static void
 build_node(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
 {
     fd_et_node *node = fd_et_add(et);
-    fd_status status =
-        node == NULL ? FD_ENOMEM : take_attrs(et, scan, p, NULL);
-    if (status != FD_OK) {
-        return status;
-    }
+    take_attrs(et, scan, p, NULL);
     node->id = node->parent_id = id;
     take_numbers(et, p, node);
     take_times(et, p, node);
-    if ((status = take_name(et, scan, p, &node->name)) != FD_OK
-        || (status = fd_et_take_text(et, scan, p->schema, &node->schema))
-               != FD_OK
-        || (status = fd_et_take_text(et, scan, p->cat, &node->category))
-               != FD_OK
-        || (status = take_side(et, scan, p->in, &node->in)) != FD_OK
-        || (status = take_side(et, scan, p->out, &node->out)) != FD_OK
-        || (status = take_attrs(et, scan, p, node)) != FD_OK) {
-        return status;
-    }
+    node->name = take_name(et, scan, p);
+    node->schema = fd_et_take_text(et, scan, p->schema);
+    node->category = fd_et_take_text(et, scan, p->cat);
+    take_side(et, scan, p->in, &node->in);
+    take_side(et, scan, p->out, &node->out);
+    take_attrs(et, scan, p, node);
     const char *cat = fd_et_text(et, node->category);
     bool host = node->category == 0 || strcmp(cat, "cpu_op") == 0
              || strcmp(cat, "user_annotation") == 0;
@@ -463,11 +430,10 @@ build_node(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
                  {p->event, FD_ET_EVENT},
                  {p->given, FD_ET_GIVEN},
                  {p->thread, FD_ET_GIVEN}};
-    status = FD_OK;
-    for (size_t i = 0; i < 4 && status == FD_OK; i++) {
-        status = take_given(et, waits[i].ids, 1U << waits[i].kind);
+    for (size_t i = 0; i < 4; i++) {
+        take_given(et, waits[i].ids, 1U << waits[i].kind);
     }
-    return fd_then(status, take_group(et, scan, p));
+    take_group(et, scan, p);
 }
 
 fd_scan_result
@@ -489,5 +455,6 @@ fd_et_scan_node(fd_scan *scan, fd_et *et)
     if (p.id.from == NULL || !fd_span_u64(p.id, &id)) {
         return FD_SCAN_BAD;
     }
-    return build_node(et, scan, &p, id) == FD_OK ? FD_SCAN_OK : FD_SCAN_ENOMEM;
+    build_node(et, scan, &p, id);
+    return FD_SCAN_OK;
 }

@@ -8,7 +8,7 @@
 typedef struct reading {
     fd_et *et;
     fd_bytes_in *in;
-    fd_scan scan;
+    fd_scan *scan;
     fd_span key;
     fd_span value;
     bool first;
@@ -27,17 +27,17 @@ attempt_step(reading *r, step *take)
     fd_scan_result result;
     bool more;
     do {
-        fd_scan_begin(&r->scan, r->in->at, r->in->end);
+        fd_scan_begin(r->scan, r->in->at, r->in->end);
         result = take(r);
-        size_t ahead = (size_t)(r->scan.at - r->in->at);
+        size_t ahead = (size_t)(r->scan->at - r->in->at);
         more = result == FD_SCAN_CUT && fd_bytes_in_more(r->in);
-        r->scan.at = r->in->at + ahead;
+        r->scan->at = r->in->at + ahead;
     } while (more);
-    if (r->in->status != FD_OK) {
-        return FD_SCAN_ENOMEM;
-    }
+    fd_arena_check(&r->et->arena, r->in->status);
+    fd_arena_check(&r->et->arena,
+                   result == FD_SCAN_ENOMEM ? FD_ENOMEM : FD_OK);
     if (result == FD_SCAN_OK || result == FD_SCAN_DONE) {
-        r->in->at = r->scan.at;
+        r->in->at = r->scan->at;
     }
     return result;
 }
@@ -45,14 +45,14 @@ attempt_step(reading *r, step *take)
 static fd_scan_result
 start_step(reading *r)
 {
-    return fd_scan_mark(&r->scan, '{');
+    return fd_scan_mark(r->scan, '{');
 }
 
 /* Read a member; at the start of the nodes, `value` is not set. */
 static fd_scan_result
 member_step(reading *r)
 {
-    fd_scan *scan = &r->scan;
+    fd_scan *scan = r->scan;
     fd_scan_result result = fd_scan_member(scan, r->first, &r->key);
     if (result != FD_SCAN_OK) {
         return result;
@@ -74,7 +74,7 @@ member_step(reading *r)
 static fd_scan_result
 node_step(reading *r)
 {
-    fd_scan *scan = &r->scan;
+    fd_scan *scan = r->scan;
     fd_scan_space(scan);
     r->comma = scan->at < scan->end && *scan->at == ',';
     if (!r->first && r->comma) {
@@ -96,21 +96,21 @@ node_step(reading *r)
 static fd_scan_result
 tail_step(reading *r)
 {
-    fd_scan_space(&r->scan);
-    r->in->at = r->scan.at;
-    return r->scan.at == r->scan.end ? FD_SCAN_CUT : FD_SCAN_OK;
+    fd_scan_space(r->scan);
+    r->in->at = r->scan->at;
+    return r->scan->at == r->scan->end ? FD_SCAN_CUT : FD_SCAN_OK;
 }
 
-static fd_status
+static void
 take_member(reading *r)
 {
     fd_et *et = r->et;
     int64_t number;
     if (fd_span_is(r->key, "schema")) {
-        return fd_et_take_text(et, &r->scan, r->value, &et->schema);
+        et->schema = fd_et_take_text(et, r->scan, r->value);
     }
     if (fd_span_is(r->key, "time")) {
-        return fd_et_take_text(et, &r->scan, r->value, &et->time);
+        et->time = fd_et_take_text(et, r->scan, r->value);
     }
     if (fd_span_is(r->key, "pid")
         && fd_et_take_number(et, r->value, &number)) {
@@ -122,7 +122,6 @@ take_member(reading *r)
     if (fd_span_is(r->key, "finish_ts")) {
         et->finished = fd_et_take_number(et, r->value, &et->finish_ts);
     }
-    return FD_OK;
 }
 
 static void
@@ -176,16 +175,13 @@ skip_damage(reading *r)
 }
 
 /* Read nodes up to the end of the list or of the file. */
-static fd_status
+static void
 read_nodes(reading *r)
 {
     r->any = true;
     r->first = true;
     for (;;) {
         fd_scan_result result = attempt_step(r, node_step);
-        if (result == FD_SCAN_ENOMEM) {
-            return FD_ENOMEM;
-        }
         bool done = result == FD_SCAN_DONE;
         if ((done || result == FD_SCAN_OK)
             && r->comma != (!done && !r->first)) {
@@ -193,12 +189,12 @@ read_nodes(reading *r)
         }
         r->first = false;
         if (done) {
-            return FD_OK;
+            return;
         }
         if (result != FD_SCAN_OK) {
-            note_damage(r, result, r->scan.at);
+            note_damage(r, result, r->scan->at);
             if (!skip_damage(r)) {
-                return r->in->status;
+                return;
             }
             r->first = true;
         }
@@ -211,7 +207,7 @@ skip_to_nodes(reading *r)
 {
     static const char *const nodes = "\"nodes\"";
     uint64_t from = fd_bytes_in_offset(r->in, r->in->at);
-    r->in->at = r->scan.at;
+    r->in->at = r->scan->at;
     if (!fd_bytes_in_find(r->in, &nodes, 1)) {
         return false;
     }
@@ -222,55 +218,55 @@ skip_to_nodes(reading *r)
     return true;
 }
 
-static fd_status
+static void
 read_members(reading *r)
 {
-    fd_status status = FD_OK;
     r->first = true;
-    while (status == FD_OK && (r->in->at < r->in->end || !r->in->ended)) {
+    while (r->in->at < r->in->end || !r->in->ended) {
         fd_scan_result result = attempt_step(r, member_step);
-        if (result == FD_SCAN_ENOMEM) {
-            return FD_ENOMEM;
-        }
         if (result == FD_SCAN_DONE) {
             result = attempt_step(r, tail_step);
             if (result == FD_SCAN_OK) {
-                note_damage(r, FD_SCAN_BAD, r->scan.at);
+                note_damage(r, FD_SCAN_BAD, r->scan->at);
             }
-            return r->in->status;
+            return;
         }
         if (result != FD_SCAN_OK) {
-            note_damage(r, result, r->scan.at);
+            note_damage(r, result, r->scan->at);
             if (r->any || !skip_to_nodes(r)) {
-                return r->in->status;
+                return;
             }
             continue;
         }
         r->first = false;
-        fd_et_count_repairs(r->et, &r->scan);
-        status = r->value.from == NULL ? read_nodes(r) : take_member(r);
+        fd_et_count_repairs(r->et, r->scan);
+        (r->value.from == NULL ? read_nodes : take_member)(r);
     }
-    return status;
 }
 
-fd_status
-fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path,
-                   fd_error *error)
+static void
+clear_scan(void *scan)
 {
-    reading r = {.et = et, .in = in};
-    fd_status status = FD_OK;
-    fd_scan_result result = attempt_step(&r, start_step);
-    if (result == FD_SCAN_OK) {
-        status = read_members(&r);
+    fd_scan_clear(scan);
+}
+
+void
+fd_et_read_pytorch(fd_et *et, fd_bytes_in *in, const char *path)
+{
+    reading r = {.et = et,
+                 .in = in,
+                 .scan =
+                     fd_arena_owned(&et->arena, sizeof *r.scan, clear_scan)};
+    if (attempt_step(&r, start_step) == FD_SCAN_OK) {
+        read_members(&r);
     }
-    fd_scan_clear(&r.scan);
-    if (status != FD_OK || result == FD_SCAN_ENOMEM) {
-        return FD_ENOMEM;
-    }
+    fd_arena_check(&et->arena, in->status);
+    fd_arena_drop(r.scan);
     if (!r.any) {
-        return fd_fail(
-            error, FD_EFORMAT, "%s: not an execution trace: %s", path,
-            et->faults.lost > 0 ? et->faults.trouble : "it has no \"nodes\"");
+        fd_arena_fail(&et->arena,
+                      fd_fail(et->arena.error, FD_EFORMAT,
+                              "%s: not an execution trace: %s", path,
+                              et->faults.lost > 0 ? et->faults.trouble
+                                                  : "it has no \"nodes\""));
     }
-    return FD_OK;
 }

@@ -25,7 +25,7 @@ last_fact(const fd_chunks *file, const char *key)
     return value;
 }
 
-fd_status
+void
 fd_et_put_recording_head(fd_et *et, const fd_chunks *file)
 {
     const fd_header *header = fd_chunks_header(file);
@@ -43,15 +43,12 @@ fd_et_put_recording_head(fd_et *et, const fd_chunks *file)
     et->finished = header->state == FD_STATE_STOPPED;
     const fd_string *groups = last_fact(file, "process_groups");
     const fd_string *host = last_fact(file, "host");
-    fd_status status =
-        fd_text_pool_add_clean(&et->texts, text, size, &et->time);
-    if (status == FD_OK && host != NULL) {
-        fd_span spelled = {host->bytes, host->bytes + host->size};
-        status = fd_et_add_json_text(et, fd_span_inside(spelled), &et->host);
+    et->time = fd_et_add_text(et, (fd_span){text, text + size});
+    if (host != NULL) {
+        et->host =
+            fd_et_add_json_text(et, fd_span_inside(fd_string_span(host)));
     }
-    if (status == FD_OK && groups != NULL) {
-        status = fd_et_add_groups(
-            et, (fd_span){groups->bytes, groups->bytes + groups->size});
+    if (groups != NULL) {
+        fd_et_add_groups(et, fd_string_span(groups));
     }
-    return status;
 }

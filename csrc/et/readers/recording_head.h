@@ -5,7 +5,13 @@
 #include "et/et_graph.h"
 #include "trace/reader/file_chunks.h"
 
+static inline fd_span
+fd_string_span(const fd_string *string)
+{
+    return (fd_span){string->bytes, string->bytes + string->size};
+}
+
 /* Set rank, world, host, times and process groups. */
-fd_status fd_et_put_recording_head(fd_et *et, const fd_chunks *file);
+void fd_et_put_recording_head(fd_et *et, const fd_chunks *file);
 
 #endif

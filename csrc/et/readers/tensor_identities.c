@@ -26,32 +26,29 @@ takes_address(const fd_tensor_call *call, uint64_t address, int field)
     return false;
 }
 
-static fd_status
-see_tensors(sighting_list *list, const fd_tensor_call *call, int field)
+static void
+see_tensors(fd_arena *arena, sighting_list *list, const fd_tensor_call *call,
+            int field)
 {
     fd_words in = call->in;
     fd_words out = call->out;
     fd_operand tensor;
     uint32_t slot = call->first;
-    fd_status status = FD_OK;
-    while (status == FD_OK && fd_words_tensor(&in, &tensor)) {
-        status = fd_vector_push(
-            list,
+    while (fd_words_tensor(&in, &tensor)) {
+        fd_arena_push(
+            arena, list,
             (sighting){tensor.more[field], 2 * (uint64_t)call->begin, slot++});
     }
-    while (status == FD_OK && fd_words_tensor(&out, &tensor)) {
+    while (fd_words_tensor(&out, &tensor)) {
         uint64_t address = tensor.more[field];
         if (!takes_address(call, address, field)) {
-            status = fd_vector_push(
-                list,
+            fd_arena_push(
+                arena, list,
                 (sighting){address, 2 * (uint64_t)call->begin + 1, MAKES});
         }
-        if (status == FD_OK) {
-            status = fd_vector_push(
-                list, (sighting){address, 2 * (uint64_t)call->end, slot++});
-        }
+        fd_arena_push(arena, list,
+                      (sighting){address, 2 * (uint64_t)call->end, slot++});
     }
-    return status;
 }
 
 /* Number the distinct entries of the list. `storages`: numbers of their
@@ -85,21 +82,17 @@ number_entries(const sighting_list *list, const uint32_t *storages,
     return count;
 }
 
-static fd_status
-tell_apart(const fd_et_calls *calls, int field, const uint32_t *storages,
-           uint32_t *numbers, uint32_t *count)
+static void
+tell_apart(fd_arena *arena, const fd_et_calls *calls, int field,
+           const uint32_t *storages, uint32_t *numbers, uint32_t *count)
 {
     sighting_list list = {NULL, 0, 0};
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < calls->count && status == FD_OK; i++) {
-        status = see_tensors(&list, &calls->list[i], field);
+    for (uint32_t i = 0; i < calls->count; i++) {
+        see_tensors(arena, &list, &calls->list[i], field);
     }
-    if (status == FD_OK) {
-        fd_vector_sort(&list, compare_sightings);
-        *count = number_entries(&list, storages, numbers);
-    }
-    fd_vector_clear(&list);
-    return status;
+    fd_vector_sort(&list, compare_sightings);
+    *count = number_entries(&list, storages, numbers);
+    fd_arena_drop(list.list);
 }
 
 static uint32_t
@@ -113,8 +106,9 @@ count_tensors(fd_words words)
     return count;
 }
 
-fd_status
-fd_et_identify(fd_et_calls *calls, fd_et_identities *identities)
+void
+fd_et_identify(fd_arena *arena, fd_et_calls *calls,
+               fd_et_identities *identities)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < calls->count; i++) {
@@ -123,24 +117,12 @@ fd_et_identify(fd_et_calls *calls, fd_et_identities *identities)
         call->outs = count + count_tensors(call->in);
         count = call->outs + count_tensors(call->out);
     }
-    if (fd_vector_reserve(&identities->tensors, count) != FD_OK
-        || fd_vector_reserve(&identities->storages, count) != FD_OK) {
-        return FD_ENOMEM;
-    }
+    fd_arena_reserve(arena, &identities->tensors, count);
+    fd_arena_reserve(arena, &identities->storages, count);
     identities->tensors.count = count;
     identities->storages.count = count;
-    fd_status status =
-        tell_apart(calls, FD_TENSOR_STORAGE, NULL, identities->storages.list,
-                   &identities->storage_count);
-    return fd_then(status, tell_apart(calls, FD_TENSOR_ADDRESS,
-                                      identities->storages.list,
-                                      identities->tensors.list,
-                                      &identities->tensor_count));
-}
-
-void
-fd_et_identities_clear(fd_et_identities *identities)
-{
-    fd_vector_clear(&identities->tensors);
-    fd_vector_clear(&identities->storages);
+    tell_apart(arena, calls, FD_TENSOR_STORAGE, NULL,
+               identities->storages.list, &identities->storage_count);
+    tell_apart(arena, calls, FD_TENSOR_ADDRESS, identities->storages.list,
+               identities->tensors.list, &identities->tensor_count);
 }

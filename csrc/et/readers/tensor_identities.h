@@ -38,8 +38,7 @@ typedef struct fd_et_identities {
 } fd_et_identities;
 
 /* Number the tensors, and set `first` and `outs` of each call. */
-fd_status fd_et_identify(fd_et_calls *calls, fd_et_identities *identities);
-
-void fd_et_identities_clear(fd_et_identities *identities);
+void fd_et_identify(fd_arena *arena, fd_et_calls *calls,
+                    fd_et_identities *identities);
 
 #endif

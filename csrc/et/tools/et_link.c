@@ -12,23 +12,22 @@ typedef struct linking {
     fd_et *et;
     fd_kineto *k;
     fd_et_link *link;
-    fd_map by_rf;       /* PyTorch's number -> reference of the node */
-    fd_map by_external; /* Kineto's number -> index of the operator + 1 */
-    fd_map by_call;     /* correlation -> index of the call + 1 */
-    int64_t *keys;      /* per node, the time to sort by */
+    fd_arena *scratch;
+    fd_map *by_rf;       /* PyTorch's number -> reference of the node */
+    fd_map *by_external; /* Kineto's number -> index of the operator + 1 */
+    fd_map *by_call;     /* correlation -> index of the call + 1 */
+    int64_t *keys;       /* per node, the time to sort by */
 } linking;
 
-static fd_status
+static void
 map_nodes(linking *l)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < l->et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < l->et->nodes.count; i++) {
         const fd_et_node *node = &l->et->nodes.list[i];
-        if (node->rf_id != 0 && fd_map_get(&l->by_rf, node->rf_id) == 0) {
-            status = fd_map_put(&l->by_rf, node->rf_id, i + 1);
+        if (node->rf_id != 0 && fd_map_get(l->by_rf, node->rf_id) == 0) {
+            fd_arena_put(l->scratch, l->by_rf, node->rf_id, i + 1);
         }
     }
-    return status;
 }
 
 static void
@@ -57,14 +56,13 @@ join_node(linking *l, fd_kineto_op *op, uint32_t index)
     l->link->linked++;
 }
 
-static fd_status
+static void
 join_ops(linking *l)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < l->k->ops.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < l->k->ops.count; i++) {
         fd_kineto_op *op = &l->k->ops.list[i];
         uint32_t index =
-            op->rf_id == 0 ? op->index : fd_map_get(&l->by_rf, op->rf_id);
+            op->rf_id == 0 ? op->index : fd_map_get(l->by_rf, op->rf_id);
         l->link->by_order += op->rf_id == 0 && index != 0;
         l->link->unnumbered += op->rf_id == 0 && index == 0;
         l->link->only_kineto += op->rf_id != 0 && index == 0;
@@ -72,10 +70,9 @@ join_ops(linking *l)
             join_node(l, op, index - 1);
         }
         if (op->external != 0) {
-            status = fd_map_put(&l->by_external, op->external, i + 1);
+            fd_arena_put(l->scratch, l->by_external, op->external, i + 1);
         }
     }
-    return status;
 }
 
 /* Set threads of nodes without an operator in Kineto: a node is on the thread
@@ -140,36 +137,30 @@ find_around(linking *l, uint32_t *open)
     }
 }
 
-static fd_status
+static void
 match_calls(linking *l)
 {
     fd_kineto *k = l->k;
     if (k->calls.count == 0) {
-        return FD_OK;
+        return;
     }
-    uint32_t *open = fd_malloc(((size_t)k->ops.count + 1) * sizeof *open);
-    if (open == NULL) {
-        return FD_ENOMEM;
-    }
+    uint32_t *open = fd_arena_new(l->scratch, k->ops.count, sizeof *open);
     fd_kineto_sort_ops(k);
     fd_vector_sort(&k->calls, calls_by_time);
     find_around(l, open);
-    fd_free(open);
-    fd_map_clear(&l->by_external);
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < k->ops.count && status == FD_OK; i++) {
+    fd_map_clear(l->by_external);
+    for (uint32_t i = 0; i < k->ops.count; i++) {
         uint64_t external = k->ops.list[i].external;
         if (external != 0) {
-            status = fd_map_put(&l->by_external, external, i + 1);
+            fd_arena_put(l->scratch, l->by_external, external, i + 1);
         }
     }
-    for (uint32_t i = 0; i < k->calls.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < k->calls.count; i++) {
         uint64_t correlation = k->calls.list[i].correlation;
         if (correlation != 0) {
-            status = fd_map_put(&l->by_call, correlation, i + 1);
+            fd_arena_put(l->scratch, l->by_call, correlation, i + 1);
         }
     }
-    return status;
 }
 
 /* Return the reference of the node that launched a kernel; `*when`: the time
@@ -179,11 +170,11 @@ kernel_launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
 {
     uint32_t call = kernel->correlation == 0
                       ? 0
-                      : fd_map_get(&l->by_call, kernel->correlation);
+                      : fd_map_get(l->by_call, kernel->correlation);
     *when = call != 0 ? l->k->calls.list[call - 1].start : kernel->start;
     uint32_t op = call != 0 ? l->k->calls.list[call - 1].op : 0;
     if (op == 0 && kernel->external != 0) {
-        op = fd_map_get(&l->by_external, kernel->external);
+        op = fd_map_get(l->by_external, kernel->external);
         l->link->by_external += op != 0;
     }
     uint32_t index = op == 0 ? 0 : l->k->ops.list[op - 1].index;
@@ -193,14 +184,11 @@ kernel_launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
     return index;
 }
 
-static fd_status
+static void
 add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
 {
     fd_et *et = l->et;
     fd_et_node *node = fd_et_add(et);
-    if (node == NULL) {
-        return FD_ENOMEM;
-    }
     if (parent != 0) {
         /* A kernel has the tensors of its operator. */
         const fd_et_node *op = &et->nodes.list[parent - 1];
@@ -223,43 +211,38 @@ add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
     kernel->index = et->nodes.count;
     l->link->alone += parent == 0;
     if (kernel->group == 0 && kernel->elements < 0) {
-        return FD_OK;
+        return;
     }
     fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
-    if (comm == NULL) {
-        return FD_ENOMEM;
-    }
     comm->group = kernel->group;
     comm->dtype = kernel->dtype;
     uint32_t item = fd_et_item_size(et, kernel->dtype);
     comm->bytes =
         kernel->elements >= 0 && item > 0 ? kernel->elements * item : -1;
-    return FD_OK;
 }
 
 /* Add the kernels. Operators are sorted by start, kernels by launch. Ids of
  * kernels are above all others. */
-static fd_status
+static void
 add_kernels(linking *l)
 {
     fd_et *et = l->et;
     uint32_t before = et->nodes.count;
     uint64_t next = before > 0 ? et->nodes.list[before - 1].id + 1 : 2;
     size_t all = (size_t)before + l->k->kernels.count + 1;
-    l->keys = fd_malloc(all * sizeof *l->keys);
-    fd_status status = l->keys == NULL ? FD_ENOMEM : FD_OK;
-    for (uint32_t i = 0; i < before && status == FD_OK; i++) {
+    l->keys = fd_arena_new(l->scratch, all, sizeof *l->keys);
+    for (uint32_t i = 0; i < before; i++) {
         l->keys[i] = et->nodes.list[i].start_ns;
     }
-    for (uint32_t i = 0; i < l->k->kernels.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < l->k->kernels.count; i++) {
         int64_t when;
         fd_kineto_kernel *kernel = &l->k->kernels.list[i];
         uint32_t parent = kernel_launcher(l, kernel, &when);
         l->keys[before + i] = when;
-        status = add_kernel(l, kernel, next + i, parent);
+        add_kernel(l, kernel, next + i, parent);
     }
     l->link->kernels = l->k->kernels.count;
-    return fd_then(status, fd_et_finish(et));
+    fd_et_finish(et);
 }
 
 typedef struct timed {
@@ -271,15 +254,14 @@ FD_ORDER_BY(by_key, timed, key, index)
 
 /* Sort and number by time; every node precedes its children, even if clocks
  * disagree. */
-static fd_status
+static void
 number_by_time(linking *l)
 {
     fd_et *et = l->et;
     uint32_t count = et->nodes.count;
-    timed *list = fd_malloc(((size_t)count + 1) * sizeof *list);
-    uint32_t *order = fd_malloc(((size_t)count + 1) * sizeof *order);
-    fd_status status = list != NULL && order != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+    timed *list = fd_arena_new(l->scratch, count, sizeof *list);
+    uint32_t *order = fd_arena_new(l->scratch, count, sizeof *order);
+    for (uint32_t i = 0; i < count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         bool root = (node->flags & FD_ET_PROCESS) != 0;
         l->keys[i] = root ? INT64_MIN : l->keys[i];
@@ -289,41 +271,35 @@ number_by_time(linking *l)
         }
         list[i] = (timed){l->keys[i], i};
     }
-    if (status == FD_OK) {
-        qsort(list, count, sizeof *list, by_key);
-        for (uint32_t i = 0; i < count; i++) {
-            order[i] = list[i].index;
-        }
-        status = fd_et_renumber(et, order);
-        et->faults.renumbered = 0;
+    qsort(list, count, sizeof *list, by_key);
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = list[i].index;
     }
-    fd_free(list);
-    fd_free(order);
-    return status;
+    fd_et_renumber(et, order);
+    et->faults.renumbered = 0;
 }
 
-fd_status
+void
 fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
 {
-    linking l = {.et = et, .k = k, .link = link};
+    fd_arena *scratch = fd_arena_part(&et->arena);
+    linking l = {.et = et,
+                 .k = k,
+                 .link = link,
+                 .scratch = scratch,
+                 .by_rf = fd_arena_map(scratch),
+                 .by_external = fd_arena_map(scratch),
+                 .by_call = fd_arena_map(scratch)};
     *link = (fd_et_link){.linked = 0};
-    fd_status status = map_nodes(&l);
-    fd_then(status, fd_et_link_by_order(et, k));
-    fd_then(status, join_ops(&l));
-    if (status == FD_OK) {
-        spread_threads(&l);
-        status = fd_et_fill_times(et);
-    }
-    fd_then(status, match_calls(&l));
-    fd_then(status, add_kernels(&l));
-    if (status == FD_OK) {
-        fd_et_find_self(et);
-        status = fd_et_find_waits(et, k);
-    }
-    fd_then(status, number_by_time(&l));
-    fd_map_clear(&l.by_rf);
-    fd_map_clear(&l.by_external);
-    fd_map_clear(&l.by_call);
-    fd_free(l.keys);
-    return status;
+    map_nodes(&l);
+    fd_et_link_by_order(et, k);
+    join_ops(&l);
+    spread_threads(&l);
+    fd_et_fill_times(et);
+    match_calls(&l);
+    add_kernels(&l);
+    fd_et_find_self(et);
+    fd_et_find_waits(et, k);
+    number_by_time(&l);
+    fd_arena_drop(scratch);
 }

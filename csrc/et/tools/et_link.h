@@ -27,17 +27,17 @@ typedef struct fd_et_link {
 /* Link the traces. `et` must be finished. Afterwards its nodes are sorted by
  * time, with ids from 1 on and edges of events and synchronisation. Call
  * fd_et_complete next. */
-fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
+void fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
 
 /* Add the edges of waits for kernels: of threads that synchronise, and of
  * streams for an event. Kernels must have indexes. An edge to a thread ends at
  * the first node of the thread after the waiting call, since the operator
  * around the call may have launched the kernel itself. */
-fd_status fd_et_find_waits(fd_et *et, const fd_kineto *kineto);
+void fd_et_find_waits(fd_et *et, const fd_kineto *kineto);
 
 /* Match the operators of a Kineto trace that has no "Record function id"
  * (PyTorch before 2.2), by names and order, and set their `index`. Do nothing
  * if an operator has a number. The order of `kineto->ops` changes. */
-fd_status fd_et_link_by_order(const fd_et *et, fd_kineto *kineto);
+void fd_et_link_by_order(fd_et *et, fd_kineto *kineto);
 
 #endif

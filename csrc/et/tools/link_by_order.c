@@ -41,7 +41,7 @@ typedef struct joining {
     side nodes;
     side ops;
     fd_kineto *k;
-    bound *bounds; /* owned; per operator */
+    bound *bounds; /* per operator */
 } joining;
 
 FD_ORDER_BY(by_thread, entry, thread, index)
@@ -50,48 +50,42 @@ FD_ORDER_BY(by_name, entry, name, index)
 
 FD_ORDER_AS(by_start, fd_kineto_op, FD_UP(start), FD_DOWN(dur))
 
-static fd_status
-split_threads(side *s)
+static void
+split_threads(fd_arena *scratch, side *s)
 {
-    fd_status status = FD_OK;
     fd_vector_sort(&s->calls, by_thread);
-    for (uint32_t i = 0; i < s->calls.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < s->calls.count; i++) {
         if (i == 0 || s->calls.list[i].thread != s->calls.list[i - 1].thread) {
-            status = fd_vector_push(&s->threads, (thread){.first = i});
+            fd_arena_push(scratch, &s->threads, (thread){.first = i});
         }
-        if (status == FD_OK) {
-            s->threads.list[s->threads.count - 1].end = i + 1;
-        }
+        s->threads.list[s->threads.count - 1].end = i + 1;
     }
-    return status;
 }
 
-static fd_status
-list_nodes(const fd_et *et, side *s)
+static void
+list_nodes(fd_arena *scratch, const fd_et *et, side *s)
 {
     const uint8_t others = FD_ET_GPU | FD_ET_THREAD | FD_ET_PROCESS;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
         const fd_et_node *node = &et->nodes.list[i];
         if ((node->flags & others) == 0) {
             entry each = {node->tid, node->seq, node->name, i, false};
-            status = fd_vector_push(&s->calls, each);
+            fd_arena_push(scratch, &s->calls, each);
         }
     }
-    return fd_then(status, split_threads(s));
+    split_threads(scratch, s);
 }
 
-static fd_status
-list_ops(const fd_kineto *k, side *s)
+static void
+list_ops(fd_arena *scratch, const fd_kineto *k, side *s)
 {
-    fd_status status = FD_OK;
     fd_vector_sort(&k->ops, by_start);
-    for (uint32_t i = 0; i < k->ops.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < k->ops.count; i++) {
         const fd_kineto_op *op = &k->ops.list[i];
         entry each = {op->thread, op->seq, op->name, i, false};
-        status = fd_vector_push(&s->calls, each);
+        fd_arena_push(scratch, &s->calls, each);
     }
-    return fd_then(status, split_threads(s));
+    split_threads(scratch, s);
 }
 
 /* Return whether a node may be an operator. */
@@ -292,26 +286,20 @@ is_numbered(const fd_kineto *kineto)
     return false;
 }
 
-fd_status
-fd_et_link_by_order(const fd_et *et, fd_kineto *kineto)
+void
+fd_et_link_by_order(fd_et *et, fd_kineto *kineto)
 {
     if (kineto->ops.count == 0 || is_numbered(kineto)) {
-        return FD_OK;
+        return;
     }
+    fd_arena *scratch = fd_arena_part(&et->arena);
     joining j = {.k = kineto};
-    j.bounds = fd_calloc(kineto->ops.count, sizeof *j.bounds);
-    fd_status status = j.bounds == NULL ? FD_ENOMEM : list_nodes(et, &j.nodes);
-    fd_then(status, list_ops(kineto, &j.ops));
-    if (status == FD_OK) {
-        align_threads(&j);
-        keep_missing(&j.nodes);
-        keep_missing(&j.ops);
-        find_work(&j);
-    }
-    fd_vector_clear(&j.nodes.calls);
-    fd_vector_clear(&j.nodes.threads);
-    fd_vector_clear(&j.ops.calls);
-    fd_vector_clear(&j.ops.threads);
-    fd_free(j.bounds);
-    return status;
+    j.bounds = fd_arena_new(scratch, kineto->ops.count, sizeof *j.bounds);
+    list_nodes(scratch, et, &j.nodes);
+    list_ops(scratch, kineto, &j.ops);
+    align_threads(&j);
+    keep_missing(&j.nodes);
+    keep_missing(&j.ops);
+    find_work(&j);
+    fd_arena_drop(scratch);
 }

@@ -35,18 +35,16 @@ parse_time(const char *text)
     return good ? seconds * SECOND : 0;
 }
 
-static fd_status
-add_members(fd_et_identity *identity, const char *list)
+static void
+add_members(fd_arena *arena, fd_et_identity *identity, const char *list)
 {
-    fd_status status = FD_OK;
-    for (list += strcspn(list, "0123456789"); *list != '\0' && status == FD_OK;
+    for (list += strcspn(list, "0123456789"); *list != '\0';
          list += strcspn(list, "0123456789")) {
         char *end;
         unsigned long rank = strtoul(list, &end, 10);
-        status = fd_vector_push(&identity->members, (uint32_t)rank);
+        fd_arena_push(arena, &identity->members, (uint32_t)rank);
         list = end;
     }
-    return status;
 }
 
 static void
@@ -62,12 +60,11 @@ keep_members(fd_et_identity *identity, const char *list)
     identity->members.count = count;
 }
 
-static fd_status
-find_members(fd_et_identity *identity, const fd_et *et)
+static void
+find_members(fd_et_identity *identity, fd_et *et)
 {
-    fd_status status = FD_OK;
     bool any = false;
-    for (uint32_t i = 0; i < et->groups.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < et->groups.count; i++) {
         const char *list = fd_et_text(et, et->groups.list[i].ranks);
         if (fd_et_lists_all(list)) {
             continue;
@@ -76,15 +73,14 @@ find_members(fd_et_identity *identity, const fd_et *et)
             keep_members(identity, list);
         }
         else {
-            status = add_members(identity, list);
+            add_members(&et->arena, identity, list);
         }
         any = true;
     }
-    return status;
 }
 
-fd_status
-fd_et_identity_of(fd_et_identity *identity, const fd_et *et)
+void
+fd_et_identity_of(fd_et_identity *identity, fd_et *et)
 {
     *identity = (fd_et_identity){.pid = et->pid};
     identity->rank = et->rank >= 0 ? et->rank : fd_et_find_rank(et);
@@ -93,19 +89,12 @@ fd_et_identity_of(fd_et_identity *identity, const fd_et *et)
     bool known = et->finished && ms > 0 && ms < INT64_MAX / 1000000;
     identity->end_ns = fd_plus(identity->begin_ns, known ? ms * 1000000 : 0);
     if (identity->rank >= 0) {
-        return FD_OK;
+        return;
     }
-    fd_status status = find_members(identity, et);
+    find_members(identity, et);
     if (identity->members.count == 1) {
         identity->rank = identity->members.list[0];
     }
-    return status;
-}
-
-void
-fd_et_identity_clear(fd_et_identity *identity)
-{
-    fd_vector_clear(&identity->members);
 }
 
 static fd_et_identity
@@ -192,49 +181,50 @@ fd_et_link_files(fd_et *et, const char *path, const char *kineto,
                  fd_et_link_options options, fd_et_link *link, fd_kineto *read,
                  fd_error *error)
 {
-    fd_et_format format;
-    fd_et_identity identity = {.rank = -1};
-    *read = (fd_kineto){.events = 0};
-    fd_status status = fd_et_read(et, path, &format, error);
-    if (status == FD_OK && format != FD_ET_PYTORCH) {
-        status = fd_fail(error, FD_EINVAL,
-                         "%s: a %s: give PyTorch's execution trace to link",
-                         path, fd_et_format_name(format));
+    fd_et_identity identity;
+    *et = (fd_et){.rank = -1};
+    if (fd_arena_caught(&et->arena, error)) {
+        return et->arena.status;
     }
-    fd_then(status, fd_et_find_groups(et));
-    fd_then(status, fd_et_identity_of(&identity, et));
-    fd_then(status, fd_kineto_read(read, et, kineto, error));
+    fd_et_format format = fd_et_read(et, path);
+    if (format != FD_ET_PYTORCH) {
+        fd_arena_fail(&et->arena,
+                      fd_fail(error, FD_EINVAL,
+                              "%s: a %s: give PyTorch's execution trace to "
+                              "link",
+                              path, fd_et_format_name(format)));
+    }
+    fd_et_find_groups(et);
+    fd_et_identity_of(&identity, et);
+    fd_kineto_read(read, et, kineto);
     fd_et_identity other = identity_of_kineto(read);
-    if (status == FD_OK && !options.forced) {
-        status = fd_et_compare_identity(&identity, &other, kineto, error);
+    if (!options.forced) {
+        fd_arena_check(&et->arena, fd_et_compare_identity(&identity, &other,
+                                                          kineto, error));
     }
-    if (status == FD_OK) {
-        status = fd_et_link_kineto(et, read, link);
-        link->compared = (identity.pid != 0 && other.pid != 0)
-                      || (identity.rank >= 0 && other.rank >= 0);
-    }
-    fd_et_identity_clear(&identity);
-    return fd_then(status, fd_et_complete(et, options.kinds));
+    fd_et_link_kineto(et, read, link);
+    link->compared = (identity.pid != 0 && other.pid != 0)
+                  || (identity.rank >= 0 && other.rank >= 0);
+    fd_et_derive(et, options.kinds);
+    return fd_arena_left(&et->arena);
 }
 
 fd_status
-fd_et_read_identity(const char *path, fd_et_identity *identity,
+fd_et_read_identity(fd_et *et, const char *path, fd_et_identity *identity,
                     fd_error *error)
 {
-    fd_et et;
-    fd_kineto kineto = {.events = 0};
-    fd_et_format format;
-    *identity = (fd_et_identity){.rank = -1};
-    fd_status status = fd_et_read(&et, path, &format, error);
-    if (status == FD_OK && format == FD_ET_KINETO) {
-        status = fd_kineto_read(&kineto, &et, path, error);
+    fd_kineto kineto;
+    *et = (fd_et){.rank = -1};
+    if (fd_arena_caught(&et->arena, error)) {
+        return et->arena.status;
+    }
+    if (fd_et_read(et, path) == FD_ET_KINETO) {
+        fd_kineto_read(&kineto, et, path);
         *identity = identity_of_kineto(&kineto);
     }
-    else if (status == FD_OK) {
-        status = fd_et_find_groups(&et);
-        fd_then(status, fd_et_identity_of(identity, &et));
+    else {
+        fd_et_find_groups(et);
+        fd_et_identity_of(identity, et);
     }
-    fd_kineto_clear(&kineto);
-    fd_et_clear(&et);
-    return status;
+    return fd_arena_left(&et->arena);
 }

@@ -17,10 +17,8 @@ typedef struct fd_et_identity {
 } fd_et_identity;
 
 /* Find the identity of a trace. A trace lists only the process groups that
- * contain its rank, so the rank is the one that is in all of them. Clear the
- * identity also after a failure. */
-fd_status fd_et_identity_of(fd_et_identity *identity, const fd_et *et);
-void fd_et_identity_clear(fd_et_identity *identity);
+ * contain its rank, so the rank is the one that is in all of them. */
+void fd_et_identity_of(fd_et_identity *identity, fd_et *et);
 
 /* Return FD_EFORMAT, with a message about the difference, if the Kineto trace
  * is of another rank, process or time. */
@@ -39,8 +37,9 @@ fd_status fd_et_link_files(fd_et *et, const char *path, const char *kineto,
                            fd_et_link_options options, fd_et_link *link,
                            fd_kineto *read, fd_error *error);
 
-/* Read the identity of a file of any format. Clear it also after a failure. */
-fd_status fd_et_read_identity(const char *path, fd_et_identity *identity,
-                              fd_error *error);
+/* Read the identity of a file of any format. Clear `et`, which owns the
+ * members, also after a failure. */
+fd_status fd_et_read_identity(fd_et *et, const char *path,
+                              fd_et_identity *identity, fd_error *error);
 
 #endif

@@ -19,11 +19,12 @@ typedef struct begun {
 typedef struct waits {
     fd_et *et;
     const fd_kineto *k;
+    fd_arena *scratch;
     FD_VECTOR(ended) by_end;
     FD_VECTOR(ended) by_stream; /* sorted by stream, then by correlation */
     FD_VECTOR(begun) nodes;
-    fd_map syncs; /* correlation -> index of the cuda_sync event + 1 */
-    fd_map calls; /* correlation -> index of the call + 1 */
+    fd_map *syncs; /* correlation -> index of the cuda_sync event + 1 */
+    fd_map *calls; /* correlation -> index of the call + 1 */
 } waits;
 
 /* Tolerance for differences of the host and GPU clocks. */
@@ -35,62 +36,56 @@ FD_ORDER_BY(by_stream, ended, queue, correlation)
 
 FD_ORDER_BY(by_thread, begun, thread, start)
 
-static fd_status
+static void
 map_rows(waits *w)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < w->k->syncs.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < w->k->syncs.count; i++) {
         uint64_t correlation = w->k->syncs.list[i].correlation;
         if (correlation != 0) {
-            status = fd_map_put(&w->syncs, correlation, i + 1);
+            fd_arena_put(w->scratch, w->syncs, correlation, i + 1);
         }
     }
-    for (uint32_t i = 0; i < w->k->calls.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < w->k->calls.count; i++) {
         uint64_t correlation = w->k->calls.list[i].correlation;
         if (correlation != 0) {
-            status = fd_map_put(&w->calls, correlation, i + 1);
+            fd_arena_put(w->scratch, w->calls, correlation, i + 1);
         }
     }
-    return status;
 }
 
-static fd_status
+static void
 list_kernels(waits *w)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < w->k->kernels.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < w->k->kernels.count; i++) {
         const fd_kineto_kernel *kernel = &w->k->kernels.list[i];
         uint32_t call = kernel->correlation == 0
                           ? 0
-                          : fd_map_get(&w->calls, kernel->correlation);
+                          : fd_map_get(w->calls, kernel->correlation);
         ended each = {
             fd_plus(kernel->start, kernel->dur),
             call == 0 ? kernel->start : w->k->calls.list[call - 1].start,
             kernel->correlation, fd_et_queue(kernel->device, kernel->stream),
             kernel->index - 1};
-        status = fd_vector_push(&w->by_end, each);
-        fd_then(status, fd_vector_push(&w->by_stream, each));
+        fd_arena_push(w->scratch, &w->by_end, each);
+        fd_arena_push(w->scratch, &w->by_stream, each);
     }
     fd_vector_sort(&w->by_end, by_end);
     fd_vector_sort(&w->by_stream, by_stream);
-    return status;
 }
 
-static fd_status
+static void
 list_nodes(waits *w)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < w->et->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < w->et->nodes.count; i++) {
         const fd_et_node *node = &w->et->nodes.list[i];
         if (node->thread != 0
             && (node->flags & (FD_ET_GPU | FD_ET_THREAD | FD_ET_GUESSED))
                    == 0) {
-            status = fd_vector_push(&w->nodes,
-                                    (begun){node->thread, node->start_ns, i});
+            fd_arena_push(w->scratch, &w->nodes,
+                          (begun){node->thread, node->start_ns, i});
         }
     }
     fd_vector_sort(&w->nodes, by_thread);
-    return status;
 }
 
 /* Return the reference of the first node of a thread from a time on; 0: no
@@ -119,13 +114,13 @@ ended_until(const waits *w, int64_t time)
 
 /* Add the kernels that a call waited for: the last one of one stream or of
  * each stream. A cuda_sync event names the stream. */
-static fd_status
+static void
 wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
 {
     int64_t seen[LOOK_BACK];
     uint32_t count = 0;
     uint32_t row =
-        call->correlation == 0 ? 0 : fd_map_get(&w->syncs, call->correlation);
+        call->correlation == 0 ? 0 : fd_map_get(w->syncs, call->correlation);
     const fd_kineto_sync *sync = row == 0 ? NULL : &w->k->syncs.list[row - 1];
     int64_t queue = sync == NULL || sync->stream < 0
                       ? -1
@@ -133,9 +128,7 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
     bool device = call->wait == FD_KINETO_DEVICE;
     uint32_t at =
         ended_until(w, fd_plus(fd_plus(call->start, call->dur), SLACK));
-    fd_status status = FD_OK;
-    for (uint32_t steps = 0; at-- > 0 && steps < LOOK_BACK && status == FD_OK;
-         steps++) {
+    for (uint32_t steps = 0; at-- > 0 && steps < LOOK_BACK; steps++) {
         const ended *kernel = &w->by_end.list[at];
         bool known = false;
         for (uint32_t i = 0; i < count; i++) {
@@ -145,16 +138,15 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
             || (!device && queue >= 0 && kernel->queue != queue)) {
             continue;
         }
-        status = fd_et_add_edge(w->et, kernel->index, to, FD_ET_SYNC);
+        fd_et_add_edge(w->et, kernel->index, to, FD_ET_SYNC);
         seen[count++] = kernel->queue;
         if (!device) {
             break;
         }
     }
-    return status;
 }
 
-static fd_status
+static void
 wait_for_copy(waits *w, const fd_kineto_call *call, uint32_t to)
 {
     for (uint32_t i = 0; i < w->k->kernels.count; i++) {
@@ -163,14 +155,12 @@ wait_for_copy(waits *w, const fd_kineto_call *call, uint32_t to)
             return fd_et_add_edge(w->et, kernel->index - 1, to, FD_ET_SYNC);
         }
     }
-    return FD_OK;
 }
 
-static fd_status
+static void
 find_syncs(waits *w)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < w->k->calls.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < w->k->calls.count; i++) {
         const fd_kineto_call *call = &w->k->calls.list[i];
         if (call->wait == FD_KINETO_NO_WAIT) {
             continue;
@@ -178,12 +168,10 @@ find_syncs(waits *w)
         uint32_t to =
             next_node(w, call->thread, fd_plus(call->start, call->dur));
         if (to != 0) {
-            status = call->wait == FD_KINETO_COPY
-                       ? wait_for_copy(w, call, to - 1)
-                       : wait_for(w, call, to - 1);
+            (call->wait == FD_KINETO_COPY ? wait_for_copy : wait_for)(w, call,
+                                                                      to - 1);
         }
     }
-    return status;
 }
 
 /* Return the index in `by_stream` of the first kernel of a stream that was
@@ -198,11 +186,10 @@ first_of(const waits *w, int64_t queue, uint64_t correlation)
     return low;
 }
 
-static fd_status
+static void
 find_events(waits *w)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < w->k->syncs.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < w->k->syncs.count; i++) {
         const fd_kineto_sync *sync = &w->k->syncs.list[i];
         if (sync->record == 0 || sync->source < 0
             || sync->source == sync->stream) {
@@ -217,27 +204,27 @@ find_events(waits *w)
             || w->by_stream.list[to].queue != queue) {
             continue;
         }
-        status = fd_et_add_edge(w->et, w->by_stream.list[from - 1].index,
-                                w->by_stream.list[to].index, FD_ET_EVENT);
+        fd_et_add_edge(w->et, w->by_stream.list[from - 1].index,
+                       w->by_stream.list[to].index, FD_ET_EVENT);
     }
-    return status;
 }
 
-fd_status
+void
 fd_et_find_waits(fd_et *et, const fd_kineto *k)
 {
-    waits w = {.et = et, .k = k};
-    fd_status status = k->kernels.count == 0 ? FD_OK : map_rows(&w);
-    if (status == FD_OK && k->kernels.count > 0) {
-        status = list_kernels(&w);
-        fd_then(status, list_nodes(&w));
-        fd_then(status, find_syncs(&w));
-        fd_then(status, find_events(&w));
+    if (k->kernels.count == 0) {
+        return;
     }
-    fd_vector_clear(&w.by_end);
-    fd_vector_clear(&w.by_stream);
-    fd_vector_clear(&w.nodes);
-    fd_map_clear(&w.syncs);
-    fd_map_clear(&w.calls);
-    return status;
+    fd_arena *scratch = fd_arena_part(&et->arena);
+    waits w = {.et = et,
+               .k = k,
+               .scratch = scratch,
+               .syncs = fd_arena_map(scratch),
+               .calls = fd_arena_map(scratch)};
+    map_rows(&w);
+    list_kernels(&w);
+    list_nodes(&w);
+    find_syncs(&w);
+    find_events(&w);
+    fd_arena_drop(scratch);
 }

@@ -71,7 +71,6 @@ run_link(PyObject *module, const paths *p, fd_et_link_options options,
             fd_columns_join(fd_record(&link_table, &link, NULL),
                             fd_record(&kineto_table, &kineto, NULL)));
     }
-    fd_kineto_clear(&kineto);
     fd_et_clear(&et);
     return made;
 }
@@ -102,6 +101,7 @@ fd_et_link_py(PyObject *module, PyObject *args, PyObject *kwargs)
 PyObject *
 fd_et_identity_py(PyObject *module, PyObject *path)
 {
+    fd_et et;
     fd_et_identity identity = {.rank = -1};
     fd_error error = {""};
     PyObject *encoded;
@@ -110,8 +110,8 @@ fd_et_identity_py(PyObject *module, PyObject *path)
     }
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status =
-            fd_et_read_identity(PyBytes_AS_STRING(encoded), &identity, &error);
+        status = fd_et_read_identity(&et, PyBytes_AS_STRING(encoded),
+                                     &identity, &error);
     Py_END_ALLOW_THREADS
     Py_DECREF(encoded);
     PyObject *made = status == FD_OK
@@ -120,6 +120,6 @@ fd_et_identity_py(PyObject *module, PyObject *path)
     made = fd_columns_with(
         made, "members",
         fd_number_list(identity.members.list, identity.members.count));
-    fd_et_identity_clear(&identity);
+    fd_et_clear(&et);
     return made;
 }

@@ -1,7 +1,6 @@
 /* et_tables(): an execution trace as tables. */
 #include "module/et/et_binding.h"
 
-#include "base/alloc.h"
 #include "et/et_edges.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
@@ -87,6 +86,19 @@ table_dict(const fd_et *et, const uint32_t *order)
     return fd_columns_with(tables, "texts", text_dict(et));
 }
 
+/* Return the nodes depth-first, or NULL after a failed allocation. */
+static uint32_t *
+walk_nodes(fd_et *et)
+{
+    if (fd_arena_caught(&et->arena, NULL)) {
+        return NULL;
+    }
+    uint32_t *order = fd_arena_new(&et->arena, et->nodes.count, sizeof *order);
+    fd_et_walk(et, order);
+    fd_arena_left(&et->arena);
+    return order;
+}
+
 PyObject *
 fd_et_tables_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
@@ -109,8 +121,8 @@ fd_et_tables_py(PyObject *module, PyObject *args, PyObject *kwargs)
             fd_et_load(&et, PyBytes_AS_STRING(path), edges, &format, &error);
         et.rank = et.rank < 0 ? rank : et.rank;
         if (status == FD_OK) {
-            order = fd_calloc((size_t)et.nodes.count + 1, sizeof *order);
-            status = order == NULL ? FD_ENOMEM : fd_et_walk(&et, order);
+            order = walk_nodes(&et);
+            status = order == NULL ? FD_ENOMEM : FD_OK;
         }
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK ? fd_et_summary_py(&et, format)
@@ -118,7 +130,6 @@ fd_et_tables_py(PyObject *module, PyObject *args, PyObject *kwargs)
     if (made != NULL) {
         made = fd_columns_with(made, "tables", table_dict(&et, order));
     }
-    fd_free(order);
     fd_et_clear(&et);
     Py_DECREF(path);
     return made;

@@ -1,6 +1,6 @@
 #include "recording/steps/snapshot_table.h"
 
-#include "base/resident.h"
+#include "recording/steps/resident.h"
 
 #include <string.h>
 

@@ -1,27 +1,25 @@
 #include "traces.h"
 
-static fd_status
+static void
 add(fd_et *et, uint64_t id, uint64_t parent)
 {
     fd_et_node *node = fd_et_add(et);
-    if (node == NULL) {
-        return FD_ENOMEM;
-    }
     node->id = id;
     node->parent_id = parent;
-    return FD_OK;
 }
 
 static void
 sorted(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    OK(add(&et, 9, 3));
-    OK(add(&et, 3, 1));
-    OK(add(&et, 1, 1));
-    OK(fd_vector_push(&et.given, (fd_et_given){0, 1U << FD_ET_GIVEN, 3}));
-    OK(fd_vector_push(&et.given, (fd_et_given){0, 1U << FD_ET_GIVEN, 77}));
-    OK(fd_et_finish(&et));
+    EMPTY_TRACE(et);
+    add(&et, 9, 3);
+    add(&et, 3, 1);
+    add(&et, 1, 1);
+    fd_arena_push(&et.arena, &et.given,
+                  (fd_et_given){0, 1U << FD_ET_GIVEN, 3});
+    fd_arena_push(&et.arena, &et.given,
+                  (fd_et_given){0, 1U << FD_ET_GIVEN, 77});
+    fd_et_finish(&et);
     EQUAL(et.nodes.list[0].id, 1);
     EQUAL(et.nodes.list[2].id, 9);
     EQUAL(et.nodes.list[2].parent, 2);
@@ -36,14 +34,14 @@ sorted(void)
 static void
 damaged(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    OK(add(&et, 1, 1));
-    OK(add(&et, 5, 1));
-    OK(add(&et, 5, 1));  /* again */
-    OK(add(&et, 7, 66)); /* whose parent is not there */
-    OK(add(&et, 8, 9));  /* round in a circle */
-    OK(add(&et, 9, 8));
-    OK(fd_et_finish(&et));
+    EMPTY_TRACE(et);
+    add(&et, 1, 1);
+    add(&et, 5, 1);
+    add(&et, 5, 1);  /* again */
+    add(&et, 7, 66); /* whose parent is not there */
+    add(&et, 8, 9);  /* round in a circle */
+    add(&et, 9, 8);
+    fd_et_finish(&et);
     EQUAL(et.nodes.count, 6);
     EQUAL(et.faults.duplicates, 1);
     EQUAL(et.nodes.list[5].id, 10);
@@ -60,10 +58,10 @@ damaged(void)
 static void
 kinds_of_one_pair(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    OK(fd_et_add_edge(&et, 0, 1, FD_ET_DATA));
-    OK(fd_et_add_edge(&et, 1, 1, FD_ET_DATA)); /* none */
-    OK(fd_et_add_edge(&et, 0, 1, FD_ET_ORDER));
+    EMPTY_TRACE(et);
+    fd_et_add_edge(&et, 0, 1, FD_ET_DATA);
+    fd_et_add_edge(&et, 1, 1, FD_ET_DATA); /* none */
+    fd_et_add_edge(&et, 0, 1, FD_ET_ORDER);
     fd_et_sort_edges(&et);
     EQUAL(et.edges.count, 1);
     EQUAL(et.edges.list[0].kinds, 1 << FD_ET_DATA | 1 << FD_ET_ORDER);
@@ -85,12 +83,10 @@ lists(void)
 {
     static const char spaced[] =
         "[\r\n 1 ,\t[2, \"a \\\" b\"],\n{\"c d\": \"\\\\\" } ]";
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    uint32_t text;
-    OK(fd_et_add_json(&et, (fd_span){spaced, spaced + sizeof spaced - 1},
-                      &text));
+    EMPTY_TRACE(et);
+    uint32_t text = fd_et_add_json(&et, traces_span(spaced));
     SAME(fd_et_text(&et, text), "[1,[2,\"a \\\" b\"],{\"c d\":\"\\\\\"}]");
-    OK(fd_et_add_json(&et, (fd_span){spaced, spaced + 1}, &text));
+    text = fd_et_add_json(&et, traces_span("["));
     SAME(fd_et_text(&et, text), "[");
 }
 

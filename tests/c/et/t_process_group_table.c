@@ -20,18 +20,23 @@ odd(void)
 {
     static const char *const lists[] = {
         "", "5", "[", "[5,{}]", "[{\"pg_name\"", "[{\"pg_name\":\"\"}]"};
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    EMPTY_TRACE(et);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        OK(fd_et_add_groups(&et,
-                            (fd_span){lists[i], lists[i] + strlen(lists[i])}));
+        fd_et_add_groups(&et, traces_span(lists[i]));
         EQUAL(et.groups.count, 0);
     }
     static const char twice[] = "[{\"pg_name\":\"a\",\"pg_size\":4,\"ranks\":"
                                 "[0,2]},{\"pg_name\":\"a\"}]";
-    OK(fd_et_add_groups(&et, (fd_span){twice, twice + sizeof twice - 1}));
+    fd_et_add_groups(&et, traces_span(twice));
     EQUAL(et.groups.count, 1);
     EQUAL(et.groups.list[0].size, 4);
     SAME(fd_et_text(&et, et.groups.list[0].ranks), "[0,2]");
+}
+
+static void
+give(fd_et *et, fd_et_node *node, const uint64_t *words)
+{
+    fd_et_give_group(et, node, (fd_words){words, words + 4});
 }
 
 /* A call of c10d's takes a group, which has a name if it is listed. */
@@ -48,19 +53,14 @@ given(void)
                  {"c10d::send", 0, ""},
                  {"c10d::send", 8, ""},
                  {"aten::send", 4096, ""}};
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    OK(fd_et_add_groups(&et, (fd_span){list, list + sizeof list - 1}));
+    EMPTY_TRACE(et);
+    fd_et_add_groups(&et, traces_span(list));
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         const uint64_t words[] = {FD_OPERAND_INT, 4096, FD_OPERAND_OTHER,
                                   calls[i].word};
         fd_et_node *node = fd_et_add(&et);
-        CHECK(node != NULL || check_refused());
-        if (node == NULL) {
-            return;
-        }
-        OK(fd_text_pool_add(&et.texts, calls[i].name, strlen(calls[i].name),
-                            &node->name));
-        OK(fd_et_give_group(&et, node, (fd_words){words, words + 4}));
+        node->name = fd_et_add_word(&et, calls[i].name);
+        give(&et, node, words);
         SAME(fd_et_attr_text(&et, node, "pg_name"), calls[i].group);
     }
 }

@@ -26,7 +26,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == FD_OK) {
         fuzz_use_et(&et);
     }
-    fd_kineto_clear(&kineto);
     fd_et_clear(&et);
     fuzz_shrink(data, size);
     status = fd_et_load(&et, "damaged", FD_ET_ALL_KINDS, &format, NULL);

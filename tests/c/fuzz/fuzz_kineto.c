@@ -17,7 +17,6 @@ use_linked(bool uses)
     if (status == FD_OK && uses) {
         fuzz_use_et(&et);
     }
-    fd_kineto_clear(&kineto);
     fd_et_clear(&et);
 }
 

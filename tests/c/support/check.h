@@ -22,6 +22,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/status.h"
 
@@ -102,6 +103,13 @@ void check_close(int *fd);
         } \
     } while (0)
 #define OK(call) STATUS(call, FD_OK)
+/* Begin a request (base/arena.h), of which a failure ends the test. */
+#define ENTER(arena) \
+    do { \
+        if (fd_arena_caught((arena), NULL)) { \
+            OK((arena)->status); \
+        } \
+    } while (0)
 
 bool check_true(bool held, const char *what, const char *file, int line);
 bool check_equal(int64_t got, int64_t expected, const char *what,

@@ -41,6 +41,17 @@ fd_status traces_load(fd_et *et, const char *name, const fd_buffer *text,
     TRACE_TEXT(text, et); \
     traces_begin(&text)
 
+static inline fd_span
+traces_span(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
+/* Declare an empty trace to build in the test, which the end clears. */
+#define EMPTY_TRACE(et) \
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1}; \
+    ENTER(&et.arena)
+
 /* traces_small, loaded. */
 fd_status traces_loaded(fd_et *et);
 

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "traces.h"
 
 #include "et/readers/et_operands.h"
 
@@ -6,13 +6,13 @@
 
 #define HEAD(kind, number) ((uint64_t)(kind) | (uint64_t)(number) << 32)
 
-static fd_status
+static void
 put(fd_et *et, const uint64_t *words, size_t count, fd_et_io *io)
 {
     static const uint32_t tensors[] = {5, 8};
     static const uint32_t storages[] = {6, 6};
-    return fd_et_put_operands(et, (fd_words){words, words + count},
-                              (fd_operand_ids){tensors, storages}, io);
+    fd_et_put_operands(et, (fd_words){words, words + count},
+                       (fd_operand_ids){tensors, storages}, io);
 }
 
 /* A matrix of floats on cuda:1. */
@@ -26,8 +26,8 @@ lists_like_pytorch(void)
     double half = 0.5;
     double nan = 0.0 / 0.0;
     uint64_t bits[2];
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_et_io io = {0, 0, 0, 0};
+    EMPTY_TRACE(et);
+    fd_et_io io;
     memcpy(&bits[0], &half, sizeof half);
     memcpy(&bits[1], &nan, sizeof nan);
     const uint64_t words[] = {TENSOR,
@@ -48,7 +48,7 @@ lists_like_pytorch(void)
                               1,
                               HEAD(FD_OPERAND_UNDEFINED, 0),
                               9};
-    OK(put(&et, words, sizeof words / sizeof *words, &io));
+    put(&et, words, sizeof words / sizeof *words, &io);
     SAME(fd_et_text(&et, io.values),
          "[[5,6,4,6,4,\"cuda:1\"],[[8,6,4,6,4,\"cuda:1\"],-3],0.5,\"nan\","
          "true,\"<None>\",\"\\\"\\n\",\"cpu\",\"<Object>\",[0,0,0,0,0,\"\"]]");
@@ -66,23 +66,23 @@ lists_like_pytorch(void)
 static void
 damaged_words(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    fd_et_io io = {0, 0, 0, 0};
+    EMPTY_TRACE(et);
+    fd_et_io io;
     const uint64_t cut[] = {TENSOR};
-    OK(put(&et, cut, 5, &io));
+    put(&et, cut, 5, &io);
     SAME(fd_et_text(&et, io.values), "[[]]");
     const uint64_t unknown[] = {HEAD(FD_OPERAND_NONE, 0), 77, 3};
-    OK(put(&et, unknown, 3, &io));
+    put(&et, unknown, 3, &io);
     SAME(fd_et_text(&et, io.values), "[\"<None>\",[]]");
     const uint64_t short_list[] = {HEAD(FD_OPERAND_LIST, 900),
                                    HEAD(FD_OPERAND_BOOL, 0)};
-    OK(put(&et, short_list, 2, &io));
+    put(&et, short_list, 2, &io);
     SAME(fd_et_text(&et, io.values), "[[false]]");
     uint64_t deep[40];
     for (int i = 0; i < 40; i++) {
         deep[i] = HEAD(FD_OPERAND_LIST, 1);
     }
-    OK(put(&et, deep, 40, &io));
+    put(&et, deep, 40, &io);
     CHECK(strlen(fd_et_text(&et, io.values)) < 200);
 }
 

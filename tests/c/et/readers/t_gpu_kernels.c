@@ -5,11 +5,11 @@
 enum { CALLS = 5 };
 
 /* Calls by hand: [launch, start, ticks, stream + 1, device, begin, end]. */
-static fd_status
-make(fd_et_calls *calls, fd_op_call *raw, const uint64_t (*rows)[7])
+static void
+make(fd_arena *arena, fd_et_calls *calls, fd_op_call *raw,
+     const uint64_t (*rows)[7])
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < CALLS && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < CALLS; i++) {
         raw[i] = (fd_op_call){.start = rows[i][5],
                               .ticks = rows[i][6] - rows[i][5],
                               .gpu_launch = rows[i][0],
@@ -17,21 +17,8 @@ make(fd_et_calls *calls, fd_op_call *raw, const uint64_t (*rows)[7])
                               .gpu_ticks = rows[i][2],
                               .gpu_stream = (uint16_t)rows[i][3],
                               .gpu_device = (uint16_t)rows[i][4]};
-        status = fd_vector_push(calls, (fd_tensor_call){.raw = &raw[i]});
+        fd_arena_push(arena, calls, (fd_tensor_call){.raw = &raw[i]});
     }
-    return status;
-}
-
-static void
-clear_calls(fd_et_calls *calls)
-{
-    fd_vector_clear(calls);
-}
-
-static void
-clear_kernels(fd_et_kernels *kernels)
-{
-    fd_vector_clear(kernels);
 }
 
 /* The kernels of such calls, all but the first within that, are `wanted`:
@@ -40,15 +27,17 @@ static void
 check(const uint64_t (*rows)[7], const uint32_t *flags,
       const uint64_t (*wanted)[6], uint32_t count)
 {
-    CLEAN(clear_calls) fd_et_calls calls = {NULL, 0, 0};
-    CLEAN(clear_kernels) fd_et_kernels found = {NULL, 0, 0};
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL};
+    fd_et_calls calls = {NULL, 0, 0};
+    fd_et_kernels found = {NULL, 0, 0};
     fd_op_call raw[CALLS];
-    OK(make(&calls, raw, rows));
+    ENTER(&arena);
+    make(&arena, &calls, raw, rows);
     for (uint32_t i = 0; i < CALLS; i++) {
         raw[i].flags = flags == NULL ? 0 : flags[i];
         calls.list[i].parent = i > 0;
     }
-    OK(fd_et_find_kernels(&calls, &found));
+    fd_et_find_kernels(&arena, &calls, &found);
     EQUAL(found.count, count);
     for (uint32_t i = 0; i < count; i++) {
         const fd_et_kernel *kernel = &found.list[i];

@@ -1,22 +1,21 @@
 #include "fixtures.h"
+#include "traces.h"
 
 #include "et/readers/kineto_reader.h"
 
-static fd_status
-read_text(fd_kineto *k, fd_et *et, const char *text, fd_error *error)
+static void
+read_text(fd_kineto *k, fd_et *et, const char *text)
 {
-    *et = (fd_et){.rank = -1};
-    *k = (fd_kineto){.events = 0};
-    fd_status status = fixture_write_text("k.json", text);
-    return status == FD_OK ? fd_kineto_read(k, et, "k.json", error) : status;
+    fd_arena_check(&et->arena, fixture_write_text("k.json", text));
+    fd_kineto_read(k, et, "k.json");
 }
 
 static void
 all_kinds(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    CLEAN(fd_kineto_clear) fd_kineto k;
-    OK(read_text(
+    EMPTY_TRACE(et);
+    fd_kineto k;
+    read_text(
         &k, &et,
         "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 4, \"pg_config\":"
         " [{\"pg_name\": \"0\", \"pg_size\": 4}]}, \"host_name\": \"h\", "
@@ -31,8 +30,7 @@ all_kinds(void)
         "\"Stream Wait Event\",\"ts\":2,\"args\":{\"stream\":7,"
         "\"wait_on_stream\":20,\"wait_on_cuda_event_record_corr_id\":3}},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":\"bad\"},"
-        "{\"ph\":\"i\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":1}]}",
-        NULL));
+        "{\"ph\":\"i\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":1}]}");
     EQUAL(et.rank, 3);
     EQUAL(et.world, 4);
     EQUAL(et.groups.count, 1);
@@ -58,10 +56,15 @@ static void
 none(void)
 {
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    CLEAN(fd_kineto_clear) fd_kineto k;
+    fd_kineto k;
     fd_error error;
-    STATUS(read_text(&k, &et, "{\"schema\": 1}", &error), FD_EFORMAT);
-    SAME(error.text, "k.json: no Kineto trace: it has no traceEvents");
+    if (fd_arena_caught(&et.arena, &error)) {
+        STATUS(et.arena.status, FD_EFORMAT);
+        SAME(error.text, "k.json: no Kineto trace: it has no traceEvents");
+        return;
+    }
+    read_text(&k, &et, "{\"schema\": 1}");
+    CHECK(false);
 }
 
 RUN(TEST(all_kinds), TEST(none))

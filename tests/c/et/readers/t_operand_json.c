@@ -1,4 +1,4 @@
-#include "check.h"
+#include "traces.h"
 
 #include "et/readers/operand_json.h"
 
@@ -6,13 +6,14 @@
 
 #define HEAD(kind, number) ((uint64_t)(kind) | (uint64_t)(number) << 32)
 
-static fd_status
-put(fd_et *et, const uint64_t *words, size_t count, uint32_t *text)
+static const char *
+put(fd_et *et, const uint64_t *words, size_t count)
 {
     static const uint32_t tensors[] = {5, 8};
     static const uint32_t storages[] = {6, 9};
-    return fd_et_put_facts(et, (fd_words){words, words + count},
-                           (fd_operand_ids){tensors, storages}, text);
+    uint32_t text = fd_et_put_facts(et, (fd_words){words, words + count},
+                                    (fd_operand_ids){tensors, storages});
+    return fd_et_text(et, text);
 }
 
 /* Two columns of a matrix with four, from its second element on; the number
@@ -29,8 +30,7 @@ all_facts(void)
     double real = 3;
     double none = 0.0 / 0.0;
     uint64_t bits[2];
-    uint32_t text = 0;
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    EMPTY_TRACE(et);
     memcpy(&bits[0], &real, sizeof real);
     memcpy(&bits[1], &none, sizeof none);
     const uint64_t words[] = {COLUMNS,
@@ -51,8 +51,7 @@ all_facts(void)
                               HEAD(FD_OPERAND_DEVICE, 0) | 0xffU << 24,
                               HEAD(FD_OPERAND_OTHER, 40),
                               1};
-    OK(put(&et, words, sizeof words / sizeof *words, &text));
-    SAME(fd_et_text(&et, text),
+    SAME(put(&et, words, sizeof words / sizeof *words),
          "[{\"id\":5,\"storage\":6,\"at\":16,\"dtype\":\"float32\",\"shape\":["
          "3,2],"
          "\"bytes\":24,\"extent\":44},"
@@ -65,14 +64,11 @@ all_facts(void)
 static void
 damaged_words(void)
 {
-    uint32_t text = 0;
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    EMPTY_TRACE(et);
     const uint64_t cut[] = {HEAD(FD_OPERAND_DICT, 9), HEAD(FD_OPERAND_NONE, 0),
                             COLUMNS};
-    OK(put(&et, cut, 4, &text));
-    SAME(fd_et_text(&et, text), "[{\"dict\":[[null,null]]}]");
-    OK(put(&et, cut, 0, &text));
-    SAME(fd_et_text(&et, text), "[]");
+    SAME(put(&et, cut, 4), "[{\"dict\":[[null,null]]}]");
+    SAME(put(&et, cut, 0), "[]");
 }
 
 RUN(ABSORBS(all_facts), ABSORBS(damaged_words))

@@ -6,22 +6,26 @@
 #include <stdio.h>
 #include <string.h>
 
+static void
+clear_scan(void *scan)
+{
+    fd_scan_clear(scan);
+}
+
 static fd_scan_result
 scan(fd_et *et, const char *text)
 {
-    fd_scan scan = {.at = text, .end = text + strlen(text)};
-    fd_scan_result result = fd_et_scan_node(&scan, et);
-    fd_scan_clear(&scan);
+    fd_scan *scan = fd_arena_owned(&et->arena, sizeof *scan, clear_scan);
+    *scan = (fd_scan){.at = text, .end = text + strlen(text)};
+    fd_scan_result result = fd_et_scan_node(scan, et);
+    fd_arena_check(&et->arena, result == FD_SCAN_ENOMEM ? FD_ENOMEM : FD_OK);
     return result;
 }
-
-#define STOP(result) \
-    STATUS((result) == FD_SCAN_ENOMEM ? FD_ENOMEM : FD_OK, FD_OK)
 
 static void
 of_today(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    EMPTY_TRACE(et);
     fd_scan_result result = scan(
         &et,
         "{\"id\": 5, \"name\": \"a\\\"b\", \"ctrl_deps\": 2, \"inputs\": "
@@ -35,7 +39,6 @@ of_today(void)
         "\"ts\": 10.5, \"inclusive_dur\": 3, \"exclusive_dur\": 1, "
         "\"cat\": \"kernel\", \"stream\": 7, \"fd_device\": 2, "
         "\"sync_dep\": [3, 4]}");
-    STOP(result);
     EQUAL(result, FD_SCAN_OK);
     const fd_et_node *node = et.nodes.list;
     EQUAL(node->id, 5);
@@ -62,14 +65,13 @@ of_today(void)
 static void
 of_schema_101(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    EMPTY_TRACE(et);
     fd_scan_result result = scan(
         &et, "{\"name\": \"aten::mm\", \"id\": 5, \"rf_id\": 9, \"parent\": 2,"
              " \"fw_parent\": 0, \"seq_id\": 3, \"scope\": 1, \"tid\": 2, "
              "\"fw_tid\": 1, \"op_schema\": \"s\", \"inputs\": [[1,2]], "
              "\"input_shapes\": [[3]], \"input_types\": [\"T\"], \"outputs\": "
              "[], \"output_shapes\": [], \"output_types\": []}");
-    STOP(result);
     EQUAL(result, FD_SCAN_OK);
     const fd_et_node *node = et.nodes.list;
     EQUAL(node->parent_id, 2);
@@ -86,13 +88,12 @@ names_that_are_not_escaped(void)
 {
     static const char *const next[] = {"ctrl_deps", "parent"};
     for (int i = 0; i < 2; i++) {
-        CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+        EMPTY_TRACE(et);
         char text[96];
         snprintf(text, sizeof text,
                  "{\"id\": 5, \"name\": \"say \"hi\", {\", \"%s\": 2}",
                  next[i]);
         fd_scan_result result = scan(&et, text);
-        STOP(result);
         EQUAL(result, FD_SCAN_OK);
         SAME(fd_et_text(&et, et.nodes.list[0].name), "say \"hi\", {");
         EQUAL(et.nodes.list[0].parent_id, 2);
@@ -114,18 +115,16 @@ wrong(void)
         {"5", FD_SCAN_BAD},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+        EMPTY_TRACE(et);
         fd_scan_result result = scan(&et, cases[i].text);
-        STOP(result);
         EQUAL(result, cases[i].result);
         EQUAL(et.nodes.count, 0);
     }
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    EMPTY_TRACE(et);
     fd_scan_result result =
         scan(&et, "{\"id\": 5, \"name\": [], \"ctrl_deps\":"
                   " {}, \"attrs\": 7, \"ts\": \"x\", "
                   "\"inputs\": 3, \"seq_id\": 1.5}");
-    STOP(result);
     EQUAL(result, FD_SCAN_OK);
     EQUAL(et.faults.wrong, 3);
     EQUAL(et.nodes.list[0].seq, -1);

@@ -9,16 +9,10 @@ close_chunks(fd_chunks *file)
 }
 
 static void
-clear_et(fd_et *et)
-{
-    fd_et_clear(et);
-}
-
-static void
 known_facts(void)
 {
     FIXTURE(f, "h.fd", 4);
-    CLEAN(clear_et) fd_et et = {.rank = -1};
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     CLEAN(close_chunks) fd_chunks file = {.base = NULL};
     /* The last fact of a name counts. */
     fd_recording_note(f.recording, "host", "\"first\"");
@@ -29,7 +23,8 @@ known_facts(void)
         "{\"pg_name\":\"1\",\"ranks\":[1],\"fd_address\":4096}]");
     fixture_stop(&f);
     OK(fd_chunks_open(&file, "h.fd", FD_CHUNKS_ALL, NULL));
-    OK(fd_et_put_recording_head(&et, &file));
+    ENTER(&et.arena);
+    fd_et_put_recording_head(&et, &file);
     EQUAL(et.pid, fd_chunks_header(&file)->pid);
     EQUAL(et.rank, fd_chunks_header(&file)->rank);
     EQUAL(et.finished, true);

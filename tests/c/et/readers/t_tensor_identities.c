@@ -16,20 +16,20 @@ words(const uint64_t list[][WORDS], size_t count)
     return (fd_words){list[0], list[0] + count * WORDS};
 }
 
-static fd_status
-push(fd_et_calls *calls, fd_words in, fd_words out, uint32_t begin,
-     uint32_t end)
+static void
+push(fd_arena *arena, fd_et_calls *calls, fd_words in, fd_words out)
 {
-    return fd_vector_push(
-        calls,
-        (fd_tensor_call){.in = in, .out = out, .begin = begin, .end = end});
+    uint32_t begin = 2 * calls->count;
+    fd_arena_push(arena, calls,
+                  (fd_tensor_call){
+                      .in = in, .out = out, .begin = begin, .end = begin + 1});
 }
 
-static void
-clear_calls(fd_et_calls *calls)
-{
-    fd_vector_clear(calls);
-}
+#define CALLS(arena, calls, ids) \
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL}; \
+    fd_et_calls calls = {NULL, 0, 0}; \
+    fd_et_identities ids = {.tensor_count = 0}; \
+    ENTER(&arena)
 
 static const fd_words NONE = {NULL, NULL};
 
@@ -39,12 +39,11 @@ reused_address(void)
 {
     static const uint64_t a[][WORDS] = {TENSOR(0x10, 0x90)};
     static const uint64_t b[][WORDS] = {TENSOR(0x20, 0xa0)};
-    CLEAN(clear_calls) fd_et_calls calls = {NULL, 0, 0};
-    CLEAN(fd_et_identities_clear) fd_et_identities ids = {.tensor_count = 0};
-    OK(push(&calls, words(a, 1), words(a, 1), 0, 1));
-    OK(push(&calls, words(a, 1), words(b, 1), 2, 3));
-    OK(push(&calls, words(b, 1), words(a, 1), 4, 5));
-    OK(fd_et_identify(&calls, &ids));
+    CALLS(arena, calls, ids);
+    push(&arena, &calls, words(a, 1), words(a, 1));
+    push(&arena, &calls, words(a, 1), words(b, 1));
+    push(&arena, &calls, words(b, 1), words(a, 1));
+    fd_et_identify(&arena, &calls, &ids);
     EQUAL(ids.tensors.count, 6);
     const uint32_t *t = ids.tensors.list;
     CHECK(t[0] == t[1] && t[1] == t[2]);
@@ -60,12 +59,14 @@ static void
 made_within_a_call(void)
 {
     static const uint64_t n[][WORDS] = {TENSOR(0x10, 0x90)};
-    CLEAN(clear_calls) fd_et_calls calls = {NULL, 0, 0};
-    CLEAN(fd_et_identities_clear) fd_et_identities ids = {.tensor_count = 0};
-    OK(push(&calls, words(n, 1), NONE, 0, 1));
-    OK(push(&calls, NONE, words(n, 1), 2, 5));
-    OK(push(&calls, words(n, 1), words(n, 1), 3, 4));
-    OK(fd_et_identify(&calls, &ids));
+    CALLS(arena, calls, ids);
+    push(&arena, &calls, words(n, 1), NONE);
+    push(&arena, &calls, NONE, words(n, 1));
+    push(&arena, &calls, words(n, 1), words(n, 1));
+    calls.list[1].end = 5;
+    calls.list[2].begin = 3;
+    calls.list[2].end = 4;
+    fd_et_identify(&arena, &calls, &ids);
     const uint32_t *t = ids.tensors.list;
     CHECK(t[1] != t[0]);
     CHECK(t[1] == t[2] && t[2] == t[3]);
@@ -79,11 +80,10 @@ storages(void)
     static const uint64_t view[][WORDS] = {TENSOR(0x20, 0x90)};
     static const uint64_t other[][WORDS] = {TENSOR(0x10, 0xb0)};
     static const uint64_t bare[][WORDS] = {TENSOR(0x30, 0)};
-    CLEAN(clear_calls) fd_et_calls calls = {NULL, 0, 0};
-    CLEAN(fd_et_identities_clear) fd_et_identities ids = {.tensor_count = 0};
-    OK(push(&calls, words(a, 1), words(view, 1), 0, 1));
-    OK(push(&calls, words(other, 1), words(bare, 1), 2, 3));
-    OK(fd_et_identify(&calls, &ids));
+    CALLS(arena, calls, ids);
+    push(&arena, &calls, words(a, 1), words(view, 1));
+    push(&arena, &calls, words(other, 1), words(bare, 1));
+    fd_et_identify(&arena, &calls, &ids);
     EQUAL(ids.storages.list[0], ids.storages.list[1]);
     CHECK(ids.tensors.list[0] != ids.tensors.list[2]);
     EQUAL(ids.storages.list[3], 0);

@@ -36,7 +36,6 @@ link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
         fd_et_link_options options = {.kinds = FD_ET_ALL_KINDS};
         status = fd_et_link_files(et, "et.json", "k.json", options, link,
                                   &read, error);
-        fd_kineto_clear(&read);
     }
     return status;
 }

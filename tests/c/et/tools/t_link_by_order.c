@@ -4,14 +4,13 @@
 
 #include <string.h>
 
-static fd_status
+static void
 add_op(fd_et *et, fd_kineto *k, const char *name, uint64_t thread,
        int64_t start)
 {
     fd_kineto_op op = {.thread = thread, .start = start, .dur = 1, .seq = -1};
-    fd_status status =
-        fd_text_pool_add(&et->texts, name, strlen(name), &op.name);
-    return status == FD_OK ? fd_vector_push(&k->ops, op) : status;
+    op.name = fd_et_add_word(et, name);
+    fd_arena_push(&et->arena, &k->ops, op);
 }
 
 static void
@@ -21,12 +20,13 @@ found(void)
                                         "aten::extra",  "aten::relu_",
                                         "aten::view",   "c10d::send"};
     LOADED(et);
-    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
-    OK(add_op(&et, &k, "elsewhere", 3, 1));
+    ENTER(&et.arena);
+    fd_kineto k = {.events = 0};
+    add_op(&et, &k, "elsewhere", 3, 1);
     for (int i = 5; i >= 0; i--) {
-        OK(add_op(&et, &k, names[i], 9, i));
+        add_op(&et, &k, names[i], 9, i);
     }
-    OK(fd_et_link_by_order(&et, &k));
+    fd_et_link_by_order(&et, &k);
     static const uint64_t ids[] = {4, 5, 0, 6, 7, 20};
     for (uint32_t i = 0; i < k.ops.count; i++) {
         const fd_kineto_op *op = &k.ops.list[i];
@@ -39,12 +39,13 @@ static void
 numbered(void)
 {
     LOADED(et);
-    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
-    OK(fd_et_link_by_order(&et, &k));
-    OK(add_op(&et, &k, "aten::linear", 3, 1));
-    OK(add_op(&et, &k, "aten::addmm", 3, 2));
+    ENTER(&et.arena);
+    fd_kineto k = {.events = 0};
+    fd_et_link_by_order(&et, &k);
+    add_op(&et, &k, "aten::linear", 3, 1);
+    add_op(&et, &k, "aten::addmm", 3, 2);
     k.ops.list[1].rf_id = 5;
-    OK(fd_et_link_by_order(&et, &k));
+    fd_et_link_by_order(&et, &k);
     EQUAL(k.ops.list[0].index, 0);
 }
 
@@ -69,22 +70,20 @@ work_of_other_threads(void)
         {"aten::ones", 9, 0},
     };
     enum { COUNT = sizeof calls / sizeof *calls };
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
+    EMPTY_TRACE(et);
+    fd_kineto k = {.events = 0};
     for (uint32_t i = 0; i < COUNT; i++) {
         fd_et_node *node = fd_et_add(&et);
-        OK(node == NULL ? FD_ENOMEM : FD_OK);
         node->id = i + 2;
         node->tid = 1;
-        OK(fd_text_pool_add(&et.texts, calls[i].name, strlen(calls[i].name),
-                            &node->name));
+        node->name = fd_et_add_word(&et, calls[i].name);
         if (calls[i].start != 0) {
-            OK(add_op(&et, &k, calls[i].name, calls[i].thread,
-                      calls[i].start * 1000000));
+            add_op(&et, &k, calls[i].name, calls[i].thread,
+                   calls[i].start * 1000000);
         }
     }
-    OK(fd_et_finish(&et));
-    OK(fd_et_link_by_order(&et, &k));
+    fd_et_finish(&et);
+    fd_et_link_by_order(&et, &k);
     uint32_t op = 0;
     for (uint32_t i = 0; i < COUNT; i++) {
         if (calls[i].start != 0) {

@@ -49,29 +49,25 @@ times(void)
     CLEAN(fd_et_clear) fd_et et = {.rank = 5, .pid = 7, .finished = true};
     et.start_ts = 10;
     et.finish_ts = 2010;
-    OK(fd_text_pool_add(&et.texts, "2026-11-22 05:02:45", 19, &et.time));
+    ENTER(&et.arena);
+    et.time = fd_et_add_word(&et, "2026-11-22 05:02:45");
     fd_et_identity made;
-    OK(fd_et_identity_of(&made, &et));
+    fd_et_identity_of(&made, &et);
     EQUAL(made.pid, 7);
     EQUAL(made.rank, 5);
     EQUAL(made.begin_ns, 1795323765 * SECOND);
     EQUAL(made.end_ns, 1795323767 * SECOND);
-    OK(fd_text_pool_add(&et.texts, "yesterday", 9, &et.time));
-    OK(fd_et_identity_of(&made, &et));
+    et.time = fd_et_add_word(&et, "yesterday");
+    fd_et_identity_of(&made, &et);
     EQUAL(made.begin_ns, 0);
 }
 
-static fd_status
-add_group(fd_et *et, const char *name, const char *ranks)
+static void
+add_group(fd_et *et, const char *ranks)
 {
-    fd_et_group group = {.size = 0};
-    fd_status status =
-        fd_text_pool_add(&et->texts, name, strlen(name), &group.name);
-    if (status == FD_OK) {
-        status =
-            fd_text_pool_add(&et->texts, ranks, strlen(ranks), &group.ranks);
-    }
-    return status == FD_OK ? fd_vector_push(&et->groups, group) : status;
+    fd_et_group group = {.name = fd_et_add_word(et, ranks),
+                         .ranks = fd_et_add_word(et, ranks)};
+    fd_arena_push(&et->arena, &et->groups, group);
 }
 
 /* A trace lists the process groups that contain its rank. */
@@ -81,12 +77,11 @@ groups(void)
     static const char *const lists[] = {"[]", "[12, 2, 13, 3]", "[3,13]",
                                         "[1, 3]"};
     static const uint32_t counts[] = {0, 4, 2, 1};
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    CLEAN(fd_et_identity_clear) fd_et_identity made = {.rank = -1};
+    EMPTY_TRACE(et);
+    fd_et_identity made;
     for (uint32_t i = 0; i < 4; i++) {
-        OK(add_group(&et, lists[i], lists[i]));
-        fd_et_identity_clear(&made);
-        OK(fd_et_identity_of(&made, &et));
+        add_group(&et, lists[i]);
+        fd_et_identity_of(&made, &et);
         EQUAL(made.members.count, counts[i]);
         EQUAL(made.rank, i == 3 ? 3 : -1);
         fd_error error = {""};
@@ -119,7 +114,8 @@ another_process(void)
 {
     for (int forced = 0; forced < 2; forced++) {
         CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-        CLEAN(fd_kineto_clear) fd_kineto kineto = {.events = 0};
+        CLEAN(fd_et_clear) fd_et read = {.rank = -1};
+        fd_kineto kineto;
         fd_et_link link;
         fd_et_identity identity;
         fd_error error;
@@ -131,10 +127,11 @@ another_process(void)
         STATUS(fd_et_link_files(&et, "et.json", "k.json", options, &link,
                                 &kineto, &error),
                forced != 0 ? FD_OK : FD_EFORMAT);
-        OK(fd_et_read_identity("k.json", &identity, NULL));
+        OK(fd_et_read_identity(&read, "k.json", &identity, NULL));
         EQUAL(identity.pid, 8);
         EQUAL(identity.rank, 4);
-        OK(fd_et_read_identity("et.json", &identity, NULL));
+        fd_et_clear(&read);
+        OK(fd_et_read_identity(&read, "et.json", &identity, NULL));
         EQUAL(identity.pid, 7);
         EQUAL(identity.rank, -1);
         EQUAL(identity.members.count, 0);

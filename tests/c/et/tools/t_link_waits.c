@@ -2,21 +2,17 @@
 
 #include "et/tools/et_link.h"
 
-static fd_status
+static void
 add(fd_et *et, uint64_t thread, int64_t start)
 {
     fd_et_node *node = fd_et_add(et);
-    if (node == NULL) {
-        return FD_ENOMEM;
-    }
     node->id = node->parent_id = et->nodes.count;
     node->thread = thread;
     node->start_ns = start;
-    return FD_OK;
 }
 
 /* Two operators; kernels on streams 1 and 2. */
-static fd_status
+static void
 make(fd_et *et, fd_kineto *k)
 {
     static const fd_kineto_kernel kernels[] = {{.correlation = 1,
@@ -34,15 +30,13 @@ make(fd_et *et, fd_kineto *k)
                                                 .dur = 1000,
                                                 .stream = 2,
                                                 .index = 5}};
-    fd_status status = add(et, 7, 1000);
-    status = status == FD_OK ? add(et, 7, 70000) : status;
-    for (int i = 0; i < 3 && status == FD_OK; i++) {
-        status = add(et, 0, 0);
-        if (status == FD_OK) {
-            status = fd_vector_push(&k->kernels, kernels[i]);
-        }
+    add(et, 7, 1000);
+    add(et, 7, 70000);
+    for (int i = 0; i < 3; i++) {
+        add(et, 0, 0);
+        fd_arena_push(&et->arena, &k->kernels, kernels[i]);
     }
-    return status == FD_OK ? fd_et_finish(et) : status;
+    fd_et_finish(et);
 }
 
 static void
@@ -57,22 +51,22 @@ threads(void)
                  {FD_KINETO_STREAM, 1, 1, 0},
                  {FD_KINETO_COPY, -1, 1, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-        CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
+        EMPTY_TRACE(et);
+        fd_kineto k = {.events = 0};
         bool copy = cases[i].wait == FD_KINETO_COPY;
         fd_kineto_call call = {.correlation = copy ? 1 : 5,
                                .thread = 7,
                                .start = copy ? 2000 : 47000,
                                .dur = 20000,
                                .wait = (uint8_t)cases[i].wait};
-        OK(make(&et, &k));
-        OK(fd_vector_push(&k.calls, call));
+        make(&et, &k);
+        fd_arena_push(&et.arena, &k.calls, call);
         if (cases[i].stream >= 0) {
-            OK(fd_vector_push(&k.syncs,
-                              (fd_kineto_sync){.correlation = 5,
-                                               .stream = cases[i].stream}));
+            fd_arena_push(
+                &et.arena, &k.syncs,
+                (fd_kineto_sync){.correlation = 5, .stream = cases[i].stream});
         }
-        OK(fd_et_find_waits(&et, &k));
+        fd_et_find_waits(&et, &k);
         EQUAL(traces_edge(&et, 3, 2), cases[i].one << FD_ET_SYNC);
         EQUAL(traces_edge(&et, 4, 2), cases[i].two << FD_ET_SYNC);
     }
@@ -81,24 +75,25 @@ threads(void)
 static void
 streams(void)
 {
-    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
-    CLEAN(fd_kineto_clear) fd_kineto k = {.events = 0};
-    OK(make(&et, &k));
-    OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 4,
-                                                 .record = 3,
-                                                 .stream = 2,
-                                                 .source = 1}));
-    OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 40,
-                                                 .record = 3,
-                                                 .stream = 2,
-                                                 .source = 1}));
+    EMPTY_TRACE(et);
+    fd_kineto k = {.events = 0};
+    make(&et, &k);
+    fd_arena_push(
+        &et.arena, &k.syncs,
+        (fd_kineto_sync){
+            .correlation = 4, .record = 3, .stream = 2, .source = 1});
+    fd_arena_push(
+        &et.arena, &k.syncs,
+        (fd_kineto_sync){
+            .correlation = 40, .record = 3, .stream = 2, .source = 1});
     /* Streams of these numbers on another device. */
-    OK(fd_vector_push(&k.syncs, (fd_kineto_sync){.correlation = 4,
-                                                 .record = 3,
-                                                 .stream = 2,
-                                                 .source = 1,
-                                                 .device = 1}));
-    OK(fd_et_find_waits(&et, &k));
+    fd_arena_push(&et.arena, &k.syncs,
+                  (fd_kineto_sync){.correlation = 4,
+                                   .record = 3,
+                                   .stream = 2,
+                                   .source = 1,
+                                   .device = 1});
+    fd_et_find_waits(&et, &k);
     EQUAL(et.edges.count, 1);
     EQUAL(traces_edge(&et, 3, 5), 1U << FD_ET_EVENT);
 }

@@ -1,4 +1,4 @@
-#include "base/resident.h"
+#include "recording/steps/resident.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include "base/resident.h"
+#include "recording/steps/resident.h"
 
 #include <errno.h>
 #include <fcntl.h>
