@@ -84,7 +84,7 @@ def train(graph: Graph, name: str, stages: int, folder: Path, steps: int) -> Pat
     for file, text in made.files.items():
         (package / file).write_text(text)
     run = folder / f"{name}_{stages}_run"
-    words = ["run", "-q", "--timeline-events", "jobs", "-o", str(run), "-m", f"{package.name}.train_torch"]
+    words = ["run", "-q", "--options", "timeline=jobs", "-o", str(run), "-m", f"{package.name}.train_torch"]
     words += ["--check", "--steps", str(steps), "--micro-batches", str(MICRO_BATCHES)]
     print(on_ranks("fastdispatch", words, stages, folder).splitlines()[-1])
     return run

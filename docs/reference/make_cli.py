@@ -25,7 +25,7 @@ def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParse
     if not nested:
         yield parser
     for action in nested:
-        for child in action.choices.values():
+        for child in dict.fromkeys(action.choices.values()):
             yield from commands(child)
 
 

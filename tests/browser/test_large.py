@@ -57,5 +57,5 @@ def test_equal_input_gives_equal_bytes(large: Path) -> None:
 
 
 def test_a_page_above_the_limit_is_rejected(large: Path) -> None:
-    with pytest.raises(fastdispatch.Error, match=r"large\.json: the page would be .* MB: raise --max-mb"):
+    with pytest.raises(fastdispatch.Error, match=r"large\.json: the page would be .* MB: raise max_mb"):
         page(fastdispatch.load(large.with_suffix(".json")), "large.json", PageOptions(most=10**5))

@@ -8,9 +8,9 @@ from fastdispatch import CallGraph
 from fastdispatch.cli import parser
 
 #: An export format is not a command.
-COMMANDS = 34
+COMMANDS = 30
 #: Options of all commands and export formats, without ``--help``.
-OPTIONS = 220
+OPTIONS = 170
 #: Arguments of CallGraph.
 ARGUMENTS = 12
 
@@ -21,7 +21,7 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
     if not below:
         yield parser
     for action in below:
-        for each in action.choices.values():
+        for each in dict.fromkeys(action.choices.values()):  # a parser may have several names
             yield from leaves(each)
 
 

@@ -42,7 +42,7 @@ report F | report F --tree --json | report F --by module | report F --by phase -
 report F --by operator --all --time | report F --callers a | report F --summary | report F --flops --peak 1e12
 report F --comm --json | report F --memory | report F --shapes | report F --rank 0 | findings F | html F -o o.html
 diff F F --all | diff measured F --json | diff F measured --markdown --html o.html --by module | diff F --ranks 0,1
-diff F --ranks outliers | top F --once --total | stacks F --all --threads | merge F -o o.json | merge F -o o.parquet
+diff F --ranks outliers | top F --once --total | stacks F --all | merge F -o o.json | merge F -o o.parquet
 svg F -o o.dot --ops | export callgraph F -o o.json | export folded F -o o | export pprof F -o o
 export sqlite F -o o | export perfetto F -o o | export chrome F -o o | sql F phases
 sql F hottest-paths | sql F slowest-rank --format json | sql F collectives | pipeline report F --svg o.svg
@@ -79,7 +79,7 @@ LINES = {
     "et_0.json et_0.json.gz own.json own.et": TRACES,
     "graph.txt graph.json": GRAPHS,
     "workerlog.0": TIMELINES + "timeline merge F --paddle -o made",
-    "weights.json weights.txt": "pipeline partition F -n 2 | pipeline partition F -n 2 --weights --json",
+    "weights.json weights.txt": "pipeline partition F -n 2 | pipeline partition F -n 2 --json",
     "gate.toml": "diff measured run --gate F | diff run run --gate F --json",
 }
 

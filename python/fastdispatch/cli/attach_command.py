@@ -1,4 +1,4 @@
-"""``fastdispatch attach`` and ``detach``: record a running process."""
+"""``fastdispatch attach``: record a running process."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 import os
 
 from fastdispatch.cli.messages import message
-from fastdispatch.cli.numbers import count, within
+from fastdispatch.cli.numbers import count
 
-_ATTACH = """Record a Python process that was started without the recorder, from now on, until it ends, detach ends the
+_ATTACH = """Record a Python process that was started without the recorder, from now on, until it ends, --stop ends the
 recording, or the given number of steps has passed. Requires Python 3.14 or later, of the same version in both
 processes. The process is not stopped."""
 
@@ -25,34 +25,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     attach.add_argument(
         "--steps", type=count, metavar="N", help="end the recording after the current step and N further steps"
     )
+    attach.add_argument("--stop", action="store_true", help="end the recording; the process continues without it")
+    attach.add_argument("pid", type=count, metavar="PID", help="id of the process")
     attach.set_defaults(function=run)
-    detach = commands.add_parser(
-        "detach",
-        help="end a recording that attach began",
-        description="End a recording that attach began; the process continues without the recorder.",
-    )
-    detach.set_defaults(function=end)
-    for parser in (attach, detach):
-        parser.add_argument("pid", type=count, metavar="PID", help="id of the process")
-        parser.add_argument(
-            "--wait",
-            type=within(0, 1e6),
-            default=10.0,
-            metavar="S",
-            help="wait at most S seconds until the main thread runs Python code (default: 10)",
-        )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from fastdispatch.record.attach import attach
-
-    path = attach(arguments.pid, arguments.out, arguments.steps, arguments.wait)
-    message(f"process {arguments.pid} is recorded in {path}. Next: fastdispatch detach {arguments.pid}")
-
-
-def end(arguments: argparse.Namespace) -> None:
     from fastdispatch.read.summary import summary_lines
-    from fastdispatch.record.attach import detach
+    from fastdispatch.record.attach import attach, detach
 
-    for line in summary_lines(detach(arguments.pid, arguments.wait)):
-        message(line)
+    if arguments.stop:
+        for line in summary_lines(detach(arguments.pid)):
+            message(line)
+        return
+    path = attach(arguments.pid, arguments.out, arguments.steps)
+    message(f"process {arguments.pid} is recorded in {path}. Next: fastdispatch attach {arguments.pid} --stop")

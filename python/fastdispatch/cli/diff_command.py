@@ -7,8 +7,7 @@ import json
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.cli.html_command import page_options
-from fastdispatch.cli.numbers import count, growth, whole, within
+from fastdispatch.cli.numbers import growth, whole
 from fastdispatch.cli.paths import Input, OutputFile
 from fastdispatch.cli.step_options import add_steps
 
@@ -46,9 +45,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_steps(parser)
     parser.add_argument(
-        "--top", type=count, default=_TOP, metavar="N", help=f"print N lines of each kind (default: {_TOP})"
+        "--all", action="store_true", help=f"print more than {_TOP} lines per kind; with --json include unchanged rows"
     )
-    parser.add_argument("--all", action="store_true", help="print all lines; with --json include unchanged rows")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
     output.add_argument("--markdown", action="store_true", help="print Markdown, for the summary of a CI job")
@@ -56,9 +54,6 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--html", type=OutputFile, metavar="FILE", help="also write an HTML report of both, coloured by change"
     )
     parser.add_argument("--source", action="store_true", help="include the source code of functions in the HTML report")
-    parser.add_argument(
-        "--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="limit the HTML report to N MB (default: 16)"
-    )
     parser.set_defaults(function=run)
 
 
@@ -100,7 +95,7 @@ def two_recordings(arguments: argparse.Namespace) -> int:
     elif arguments.markdown:
         from fastdispatch.compare.diff_markdown import markdown
 
-        print("\n".join(markdown(diff, budget, broken, top=None if arguments.all else arguments.top)))
+        print("\n".join(markdown(diff, budget, broken, top=None if arguments.all else _TOP)))
     else:
         show(diff, arguments)
         if budget is not None:
@@ -157,12 +152,13 @@ def pair_of(text: str) -> tuple[int, int]:
 def show(diff: Any, arguments: argparse.Namespace) -> None:
     from fastdispatch.compare.diff_text import lines
 
-    print("\n".join(lines(diff, top=None if arguments.all else arguments.top)))
+    print("\n".join(lines(diff, top=None if arguments.all else _TOP)))
 
 
 def save_page(diff: Any, arguments: argparse.Namespace) -> None:
     if arguments.html is not None:
         from fastdispatch.files.output import write
+        from fastdispatch.page.html import PageOptions
         from fastdispatch.page.html_diff import page
 
-        write(arguments.html, page(diff, page_options(arguments)))
+        write(arguments.html, page(diff, PageOptions(source=arguments.source)))

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastdispatch.cli.paths import Given
+from fastdispatch.cli.paths import LAST_RUN, Given, last_run
 from fastdispatch.text.formats import aligned, printable
 
 _DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
@@ -21,7 +21,14 @@ status is 1 if Python calls cannot be recorded into the output folder."""
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("doctor", help="print what works on this machine", description=_DESCRIPTION)
-    parser.add_argument("--out", type=Given, metavar="DIR", help="output folder of the recording to plan")
+    parser.add_argument(
+        "out",
+        nargs="?",
+        type=Given,
+        default=Given(last_run()),
+        metavar="DIR",
+        help=f"output folder of the recording to plan (default: $FASTDISPATCH_OUT or {LAST_RUN})",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, with costs in nanoseconds")
     parser.set_defaults(function=run)
 
@@ -29,8 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from fastdispatch.record import doctor
 
-    folder = arguments.out or os.environ.get("FASTDISPATCH_OUT") or "fastdispatch-out"
-    found = list(doctor.checks(Path(folder)))
+    found = list(doctor.checks(Path(arguments.out)))
     if arguments.json:
         document = {"format": "fastdispatch.doctor", "version": 1, "checks": [check.as_json() for check in found]}
         print(json.dumps(document))

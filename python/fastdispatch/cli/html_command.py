@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastdispatch._core import Error
-from fastdispatch.cli.numbers import within
 from fastdispatch.cli.paths import add_input, add_output
 from fastdispatch.cli.step_options import add_steps
 from fastdispatch.files.output import write
-
-if TYPE_CHECKING:
-    from fastdispatch.page.html import PageOptions
 
 _DESCRIPTION = """Write a self-contained HTML report of a recording: overview, flame graph, call graph, table, modules,
 timeline and source. The file includes all its data and needs no network."""
@@ -27,29 +22,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--source", action="store_true", help="include the source code of functions, where their files are found"
     )
-    parser.add_argument(
-        "--max-mb", type=within(1, 2000), default=16.0, metavar="N", help="limit the file to N MB (default: 16)"
-    )
     add_steps(parser)
     parser.set_defaults(function=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
-    from fastdispatch.page.html import page
+    from fastdispatch.page.html import PageOptions, page
 
-    options = page_options(arguments)
     trace = load_run(arguments.path, timeline=True, steps=arguments.steps)
-    write(arguments.output, page(trace, arguments.path, options))
+    write(arguments.output, page(trace, arguments.path, PageOptions(source=arguments.source)))
     if arguments.open:
         import webbrowser
 
         if not webbrowser.open(Path(arguments.output).resolve().as_uri()):
             raise Error(f"{arguments.output}: written, but no browser could be started: open the file by hand")
-
-
-def page_options(arguments: argparse.Namespace) -> PageOptions:
-    """Return the options of this command and of ``diff --html``."""
-    from fastdispatch.page.html import PageOptions
-
-    return PageOptions(source=arguments.source, most=int(arguments.max_mb * 1e6))

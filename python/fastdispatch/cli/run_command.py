@@ -25,7 +25,7 @@ from fastdispatch.files import run_directory
 from fastdispatch.record.callgraph import CallGraph
 from fastdispatch.record.environment import failure, run_id
 from fastdispatch.record.launchers import is_launcher, is_launcher_command
-from fastdispatch.record.options import Options, text_of
+from fastdispatch.record.options import Options, check_names, options_of, text_of
 from fastdispatch.record.timeline import Timeline
 
 _OWN_FOLDER = fastdispatch.__path__[0] + os.sep
@@ -53,30 +53,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="record operators through PyTorch's observer (record), a dispatch mode (dispatch), or not (default: auto)",
     )
     parser.add_argument(
-        "--calls",
-        default="auto",
-        choices=("auto", "frame", "monitor", "off"),
-        help="record Python calls through sys.monitoring (monitor), the evaluator (frame), or not (default: auto)",
-    )
-    parser.add_argument("--no-timing", dest="timing", action="store_false", help="count calls without timing them")
-    parser.add_argument(
         "--timeline", action="store_const", const=Timeline().what, help="also record when each call happened"
-    )
-    parser.add_argument(
-        "--timeline-events",
-        dest="timeline",
-        metavar="KINDS",
-        help="record a timeline of only these kinds of calls, e.g. ops,python>50us",
     )
     parser.add_argument(
         "--measure",
         metavar="WHAT",
         help="also measure operators: flops, memory, comm (communication), shapes, or all",
-    )
-    parser.add_argument(
-        "--detail",
-        metavar="WHAT",
-        help="also record calls of C functions (c_calls), which costs more; requires Python 3.12",
     )
     parser.add_argument(
         "--gpu",
@@ -111,18 +93,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
     parser.add_argument("--ranks", metavar="R,...", help="record only these ranks")
     parser.add_argument(
-        "--max-mb", type=int, default=64, metavar="N", help="limit each recording to N MB (default: 64)"
-    )
-    parser.add_argument(
-        "--best-effort",
-        action="store_true",
-        help="run the program even if the recording cannot be written: keep it in memory and write it at the end",
-    )
-    parser.add_argument(
-        "--no-children",
-        dest="children",
-        action="store_false",
-        help="do not record other processes: DataLoader workers, forked and spawned children",
+        "--options",
+        default="",
+        metavar="NAME=VALUE,...",
+        help="other arguments of CallGraph, as in FASTDISPATCH_OPTIONS: calls=frame, timing=0, max_mb=16, "
+        "timeline=ops+python>50us, detail=c_calls, best_effort=1, children=0",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
     parser.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
@@ -141,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     launched = _launched(arguments.program, arguments.is_module)
     if launched is not None:
         return _launch(arguments, options, launched)
-    if arguments.children:
+    if options.get("children", True):
         _set_environment(options)
         os.environ.setdefault("FASTDISPATCH_RUN_ID", run_id())
     # Report a missing program before an earlier recording is overwritten.
@@ -164,6 +139,11 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of CallGraph: options without a default on the command line are there if they are given."""
     given = {name: value for name, value in vars(arguments).items() if name in Options.__annotations__}
     given |= {"steps": _steps(arguments), "ranks": _ranks(arguments.ranks)}
+    try:
+        given |= options_of(arguments.options)
+        check_names(given)
+    except (TypeError, ValueError) as error:
+        raise Error(f"--options {arguments.options}: {error}") from None
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -187,12 +167,14 @@ def _ranks(text: str | None) -> list[int] | None:
 
 def _set_environment(options: dict[str, Any]) -> None:
     """Let processes that multiprocessing spawns, or a launcher, record too: they are often separate ranks."""
-    ranks = ",".join(map(str, options.get("ranks", ())))
-    apart = {"out": os.path.abspath(options["out"]), "steps": options.get("steps"), "ranks": ranks}
-    others = {name: value for name, value in options.items() if name not in (*apart, "best_effort")}
+    apart = ("out", "steps", "ranks", "best_effort")
     os.environ["FASTDISPATCH"] = "children"
-    os.environ["FASTDISPATCH_OPTIONS"] = text_of(others)
-    os.environ.update({f"FASTDISPATCH_{name.upper()}": text for name, text in apart.items() if text})
+    os.environ["FASTDISPATCH_OUT"] = os.path.abspath(options["out"])
+    os.environ["FASTDISPATCH_OPTIONS"] = text_of({name: of for name, of in options.items() if name not in apart})
+    if "steps" in options:
+        os.environ["FASTDISPATCH_STEPS"] = options["steps"]
+    if "ranks" in options:
+        os.environ["FASTDISPATCH_RANKS"] = ",".join(map(str, options["ranks"]))
 
 
 def _launched(program: list[str], is_module: bool) -> list[str] | None:
@@ -212,7 +194,7 @@ def _launched(program: list[str], is_module: bool) -> list[str] | None:
 
 def _launch(arguments: argparse.Namespace, options: dict[str, Any], command: list[str]) -> int:
     """Run a command whose Python processes are recorded, and print the verdict of all ranks at its end."""
-    if not arguments.best_effort:
+    if not options.get("best_effort"):
         run_directory.open_folder(arguments.out)
     _set_environment(options)
     os.environ["FASTDISPATCH"] = "1"

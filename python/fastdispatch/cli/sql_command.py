@@ -27,9 +27,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("query", nargs="?", metavar="QUERY", help="SQL text, or the name of a recipe")
     parser.add_argument(
-        "--format", choices=("table", "csv", "json"), default="table", help="format of the result (default: table)"
+        "--format",
+        choices=("table", "csv", "json", "sql"),
+        default="table",
+        help="format of the result (default: table); sql: print only the text of the recipe",
     )
-    parser.add_argument("--show", action="store_true", help="print the SQL text of the recipe and exit")
     parser.set_defaults(function=run)
 
 
@@ -41,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
         print("\n".join(aligned(known.items())))
         return
     text = query.recipe(arguments.query) if arguments.query in known else arguments.query
-    if arguments.show:
+    if arguments.format == "sql":
         print(text.rstrip())
         return
     run = query.scan(arguments.path)

@@ -14,8 +14,7 @@ largest group last. Only the recordings are read; the processes are not interrup
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("stacks", help="print the current call stacks of every rank", description=_DESCRIPTION)
     add_input(parser, "run directory, or recording of one rank")
-    parser.add_argument("--threads", action="store_true", help="include all threads, not only main threads")
-    parser.add_argument("--all", action="store_true", help="print long stacks in full")
+    parser.add_argument("--all", action="store_true", help="print all threads, and long stacks in full")
     parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
     parser.set_defaults(function=run)
 
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
         [
             each
             for each in found.stacks
-            if arguments.threads or each.thread == "main" or (each.rank, each.process) not in with_main
+            if arguments.all or each.thread == "main" or (each.rank, each.process) not in with_main
         ]
     )
     if arguments.json:

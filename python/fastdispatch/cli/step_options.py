@@ -12,11 +12,11 @@ from fastdispatch.read.trace import Steps, Trace
 _NO_END = 2**63
 
 
-def add_steps(parser: argparse.ArgumentParser) -> None:
+def add_steps(parser: argparse.ArgumentParser, default: object = "settled") -> None:
     parser.add_argument(
         "--steps",
         type=_steps,
-        default="settled",
+        default=default,
         metavar="A:B|all",
         help="use the figures of steps A to B-1, or of the nearest recorded range; all: of the whole recording "
         "(default: the steps after times have settled)",

@@ -72,7 +72,7 @@ def bounded(
 
 def _bounded(path: str, made: bytes, options: PageOptions) -> bytes:
     if len(made) > options.most:
-        raise Error(f"{path}: the page would be {len(made) / _MEGABYTE:.1f} MB: raise --max-mb")
+        raise Error(f"{path}: the page would be {len(made) / _MEGABYTE:.1f} MB: raise max_mb of Trace.html()")
     return made
 
 

@@ -113,16 +113,13 @@ def cut(
     return Partition(method, row, chosen, unit, cuts_of(_sums(chosen), count, rule), notes)
 
 
-def stage_report(done: Partition, loss: Any = None, weights: Sequence[str] | None = None) -> str:
+def stage_report(done: Partition, loss: Any = None) -> str:
     """Return the listing that DeepSpeed prints on its first rank: the method, the layers of each stage, the loss
-    (default: the layers' own). ``weights``: a text after each layer."""
+    (default: the layers' own)."""
     lines = [f"Partitioning pipeline stages with method {done.method}"]
-    width = max((len(name) for name in done.layers.shown), default=0)
     for stage, (first, last) in enumerate(zip(done.parts, done.parts[1:], strict=False)):
         lines.append(f"stage={stage} layers={last - first}")
-        for at in range(first, last):
-            name = done.layers.shown[at]
-            lines.append(f"    {at:2d}: {name}" if weights is None else f"    {at:2d}: {name:{width}}  {weights[at]}")
+        lines += [f"    {at:2d}: {done.layers.shown[at]}" for at in range(first, last)]
     loss = loss or done.layers.loss
     if loss:
         lines.append(f"  loss: {getattr(loss, '__name__', type(loss).__name__)}")

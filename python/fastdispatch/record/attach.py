@@ -51,6 +51,7 @@ request()
 del request
 """
 _POLL = 0.02
+_PATIENCE = 10.0  # seconds
 _LONGEST_RESULT = 1 << 20  # bytes; the process may belong to another user
 
 #: The graph that ``attach`` started in this process.
@@ -80,20 +81,20 @@ def end() -> dict[str, Any]:
     return {"path": graph.path}
 
 
-def attach(pid: int, out: str, steps: int | None, patience: float) -> str:
+def attach(pid: int, out: str, steps: int | None) -> str:
     """Record process ``pid`` from now on. Returns the path of the recording.
 
-    Raises :class:`fastdispatch.Error` if the process cannot be reached, or does not respond for ``patience`` seconds.
+    Raises :class:`fastdispatch.Error` if the process cannot be reached, or does not respond for some seconds.
     """
-    return _request(pid, "begin", (os.path.abspath(out), steps), patience)
+    return _request(pid, "begin", (os.path.abspath(out), steps))
 
 
-def detach(pid: int, patience: float) -> str:
+def detach(pid: int) -> str:
     """End the recording that :func:`attach` started. Returns its path; raises :class:`fastdispatch.Error`."""
-    return _request(pid, "end", (), patience)
+    return _request(pid, "end", ())
 
 
-def _request(pid: int, name: str, arguments: tuple[object, ...], patience: float) -> str:
+def _request(pid: int, name: str, arguments: tuple[object, ...]) -> str:
     _check(pid)
     folder = Path(tempfile.mkdtemp(prefix="fastdispatch-attach-"))
     try:
@@ -103,16 +104,15 @@ def _request(pid: int, name: str, arguments: tuple[object, ...], patience: float
         (folder / "waiting").touch()
         _give(folder, pid)
         _run(pid, folder / "script.py")
-        result = _result(pid, folder, patience)
+        result = _result(pid, folder)
     finally:
         withdrawn = _withdraw(folder)
     if result is None and not withdrawn:  # the script began at the last moment
-        result = _result(pid, folder, patience)
+        result = _result(pid, folder)
     if result is None and _is_alive(pid):
         # The script stays: the process prints an error if it is missing.
         raise Error(
-            f"process {pid} ran no Python code in its main thread for {patience:g} s: nothing was done; try again, or "
-            "wait longer with --wait"
+            f"process {pid} ran no Python code in its main thread for {_PATIENCE:g} s: nothing was done; try again"
         )
     shutil.rmtree(folder, ignore_errors=True)
     if result is None:
@@ -126,7 +126,7 @@ def _check(pid: int) -> None:
     if sys.version_info < (3, 14):
         version = ".".join(map(str, sys.version_info[:3]))
         raise Error(
-            f"attach and detach need Python 3.14 or later (sys.remote_exec), and this is {version}: start the program "
+            f"attach needs Python 3.14 or later (sys.remote_exec), and this is {version}: start the program "
             "with fastdispatch run"
         )
     if not _is_alive(pid):
@@ -154,9 +154,9 @@ def _run(pid: int, script: Path) -> None:
         raise Error(f"process {pid}: {reason}") from None
 
 
-def _result(pid: int, folder: Path, patience: float) -> dict[str, Any] | None:
-    """Wait for the result; None if the process ends or ``patience`` seconds pass before."""
-    deadline = time.monotonic() + patience
+def _result(pid: int, folder: Path) -> dict[str, Any] | None:
+    """Wait for the result; None if the process ends or the patience does before."""
+    deadline = time.monotonic() + _PATIENCE
     while not os.path.lexists(folder / "result"):
         if time.monotonic() > deadline or not _is_alive(pid):
             return None

@@ -290,6 +290,7 @@ class CallGraph(Recorded):
         return self._recorder._session if self._recorder is not None else None
 
     def _session_options(self) -> dict[str, Any]:
+        ready = self._options.on_trace_ready
         return self._options.of_session() | {
             "prefixes": [*cell_folders(), *environment.prefixes()],
             "notebook": shell() is not None,
@@ -297,7 +298,7 @@ class CallGraph(Recorded):
             "world": self._world,
             "schedule": self._budget or self._options.chosen,
             "on_change": self._look,
-            "on_ready": self._ready if self._options.on_trace_ready is not None else None,
+            "on_ready": None if ready is None else lambda: ready(self),
             "on_site": StepSites(),
         }
 
@@ -433,10 +434,6 @@ class CallGraph(Recorded):
 
             gather_finished(self._file, self._run_id, LIMIT if self._options.gather == 1 else self._options.gather)
         self._warn()
-
-    def _ready(self) -> None:
-        if self._options.on_trace_ready is not None:
-            self._options.on_trace_ready(self)
 
     def _note_end(self) -> None:
         """Note what is known at the end: facts of the runtime, results of pings, steps of a budget."""

@@ -41,12 +41,8 @@ def record_cell(shell: Any, line: str, cell: str) -> CallGraph:
     arguments = parser().parse_args(shlex.split(line))
     out = None if arguments.memory else arguments.output
     try:
-        options = options_of(arguments.options)
-    except ValueError as error:
-        raise _core.Error(f"%%fastdispatch --options {error}") from None
-    try:
-        graph = CallGraph(out, steps=arguments.steps, **options)
-    except TypeError as error:
+        graph = CallGraph(out, steps=arguments.steps, **options_of(arguments.options))
+    except (TypeError, ValueError) as error:
         raise _core.Error(f"%%fastdispatch --options {arguments.options}: {error}") from None
     codes = _compiled(shell, cell)
     with graph:

@@ -199,31 +199,38 @@ def check_names(given: Iterable[str]) -> None:
 
 
 def options_of(text: str) -> dict[str, Any]:
-    """Parse ``"ops=dispatch,timing=0"`` to arguments of CallGraph; 0 and 1 mean no and yes. Globs of ``keep`` are
-    separated by ``+``."""
+    """Parse ``"ops=dispatch,timing=0"`` to arguments of CallGraph; 0 and 1 mean no and yes. Globs of ``keep`` and
+    numbers of ``ranks`` are separated by ``+``. Raises ValueError."""
     options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
-        name, equals, value = part.partition("=")
+        name, equals, value = (each.strip() for each in part.partition("="))
         if not equals:
             raise ValueError(f"{part}: write name=value")
-        name, value = name.strip(), value.strip()
-        options[name] = int(value) if value.lstrip("-").isdigit() else value
-        if Options.__annotations__.get(name) == "bool" and options[name] in (0, 1):
-            options[name] = bool(options[name])
-    if "budget" in options:
-        options["budget"] = float(options["budget"])
-    if "keep" in options:
-        options["keep"] = str(options["keep"]).split("+")
+        options[name] = _value(name, value)
     return options
+
+
+def _value(name: str, text: str) -> Any:
+    kind = Options.__annotations__.get(name, "")
+    if kind.startswith("bool") and text in ("0", "1"):
+        return text == "1"
+    if kind == "bool" or name in ("schedule", "on_trace_ready"):
+        raise ValueError(f"{name}={text}: {'write 0 or 1' if kind == 'bool' else 'a function has no text'}")
+    try:
+        if name == "ranks":
+            return [int(each) for each in text.split("+")]
+        if kind == "int" or "float" in kind:
+            return int(text) if kind == "int" else float(text)
+    except ValueError:
+        raise ValueError(f"{name}={text}: expected a number") from None
+    return text.split("+") if name == "keep" else text
 
 
 def text_of(options: Mapping[str, Any]) -> str:
     """Return the text that :func:`options_of` parses."""
-
-    def value(of: Any) -> str:
-        return "+".join(of) if isinstance(of, list) else str(int(of) if isinstance(of, bool) else of).replace(",", "+")
-
-    return ",".join(f"{name}={value(of)}" for name, of in options.items())
+    plain = {name: int(value) if isinstance(value, bool) else value for name, value in options.items()}
+    texts = {name: "+".join(value) if isinstance(value, list) else str(value) for name, value in plain.items()}
+    return ",".join(f"{name}={text.replace(',', '+')}" for name, text in texts.items())
 
 
 def _check(given: Options) -> None:

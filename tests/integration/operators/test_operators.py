@@ -37,7 +37,7 @@ def oracle() -> StackRecorder:
 
 
 def test_doctor_names_the_layout_of_records(tmp_path: Path) -> None:
-    checks = {each["id"]: each for each in commands.document("doctor", "--out", tmp_path)["checks"]}
+    checks = {each["id"]: each for each in commands.document("doctor", tmp_path)["checks"]}
     assert checks["operators"]["status"] == "ok"
     assert "record (self-test passed: " in checks["operators"]["text"]
 

@@ -408,7 +408,7 @@ def test_sql_command(dataset: Path) -> None:
     assert commands.out("sql", dataset, text, "--format", "csv") == f"rank,calls\n0,{calls}\n"
     assert json.loads(commands.out("sql", dataset, text, "--format", "json")) == [{"rank": 0, "calls": calls}]
     assert commands.out("sql", dataset, text).split() == ["rank", "calls", "0", str(calls)]
-    assert commands.out("sql", dataset, "phases", "--show").startswith("-- Mean milliseconds")
+    assert commands.out("sql", dataset, "phases", "--format", "sql").startswith("-- Mean milliseconds")
 
 
 @pytest.mark.parametrize(

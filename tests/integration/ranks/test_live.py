@@ -128,7 +128,7 @@ def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
     assert heads[-1].startswith("collectives (")
     assert "calls on rank 1, " in lines[-1] and lines[-1].endswith(" calls on rank 0")
     assert any("live_ranks.py:[]:agree" in line for line in lines)
-    document = json.loads(command("stacks", ranks.run, "--json", "--threads"))
+    document = json.loads(command("stacks", ranks.run, "--json", "--all"))
     (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]
     ages = [call["ns"] for call in of_zero["stacks"][0]["stack"]]
     assert ages == sorted(ages, reverse=True)
@@ -205,11 +205,11 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
             graph.step()
             if number == 5:
                 while_running = processes.fastdispatch(
-                    "timeline", "merge", graph.path, "--last", 2, "-o", tmp_path / "running.json"
+                    "timeline", "merge", graph.path, "--steps", "last:2", "-o", tmp_path / "running.json"
                 )
     assert while_running.returncode == 0, while_running.stderr
-    command("timeline", "merge", tmp_path / "run" / "rank00000.fd", "--last", 3, "-o", tmp_path / "last.json")
-    command("timeline", "merge", tmp_path / "run", "--last", 2, "-o", tmp_path / "merged.json")
+    command("timeline", "merge", tmp_path / "run" / "rank00000.fd", "--steps", "last:3", "-o", tmp_path / "last.json")
+    command("timeline", "merge", tmp_path / "run", "--steps", "last:2", "-o", tmp_path / "merged.json")
 
     def steps_in(path: Path) -> list[str]:
         events = json.loads(path.read_text())["traceEvents"]

@@ -84,9 +84,8 @@ def written_to(stderr: str) -> Path:
 
 def test_with_best_effort_the_program_runs_and_the_recording_is_somewhere(folder: Path) -> None:
     (folder / "temporary").mkdir()
-    result = processes.fastdispatch(
-        "run", "--best-effort", "-o", "program.py/out", "program.py", folder=folder, TMPDIR=str(folder / "temporary")
-    )
+    words = ("run", "--options=best_effort=1", "-o", "program.py/out", "program.py")
+    result = processes.fastdispatch(*words, folder=folder, TMPDIR=str(folder / "temporary"))
     assert (result.returncode, result.stdout) == (0, "ran\n")
     path = written_to(result.stderr)
     assert path.is_relative_to(folder / "temporary")
@@ -125,7 +124,9 @@ def test_where_the_folder_is_writable_by_the_end_it_is_there(
 def test_a_recording_without_any_folder_is_reported_lost(folder: Path) -> None:
     text = "import tempfile; tempfile.tempdir = 'program.py'\n" + PROGRAM
     (folder / "unlucky.py").write_text(text)
-    result = processes.fastdispatch("run", "--best-effort", "-o", "program.py/out", "unlucky.py", folder=folder)
+    result = processes.fastdispatch(
+        "run", "--options=best_effort=1", "-o", "program.py/out", "unlucky.py", folder=folder
+    )
     assert (result.returncode, result.stdout) == (0, "ran\n")
     assert "the recording is lost" in result.stderr and "Traceback" not in result.stderr
 
@@ -136,7 +137,7 @@ def test_a_full_disk_at_the_start(small_disk: Path, folder: Path) -> None:
     out = small_disk / "run"
     assert "no space" in processes.refused("run", "-o", out, "program.py", folder=folder).lower()
     (folder / "unfill.py").write_text(f"import os; os.unlink({str(small_disk / 'filler')!r})\n" + PROGRAM)
-    result = processes.fastdispatch("run", "--best-effort", "-o", out, "unfill.py", folder=folder)
+    result = processes.fastdispatch("run", "--options=best_effort=1", "-o", out, "unfill.py", folder=folder)
     assert (result.returncode, result.stdout) == (0, "ran\n")
     assert written_to(result.stderr).parent == out
     assert "work" in names_of(out)

@@ -65,7 +65,7 @@ def test_other_entries_are_rejected_and_best_effort_avoids_them(name: str, kind:
     refused = run(folder)
     assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
     assert len(refused.stderr.splitlines()) == 1 and name in refused.stderr
-    ran(folder, "--best-effort")
+    ran(folder, "--options=best_effort=1")
     assert place.lstat().st_ino == was.st_ino
     assert untouched(folder)
     recordings = [path for path in folder.rglob("rank*.fd") if path.is_file() and path.lstat().st_size > 4096]
@@ -77,7 +77,7 @@ def test_a_file_other_than_a_recording_is_not_replaced(folder: Path) -> None:
     place.write_text("a diary")
     refused = run(folder)
     assert refused.returncode == 2 and "not a fastdispatch recording" in refused.stderr
-    assert ran(folder, "--best-effort", "-q") == ""
+    assert ran(folder, "--options=best_effort=1", "-q") == ""
     assert place.read_text() == "a diary"
     assert "work" in fastdispatch.load(folder / "out").nodes["name"]
 

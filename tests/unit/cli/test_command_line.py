@@ -30,7 +30,7 @@ OPERATOR = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, 
 COMMANDS = dict(golden.table("commands/files"))
 
 #: Commands that need their own programs.
-ELSEWHERE = {("run",), ("attach",), ("detach",), ("resume",), ("pause",)}
+ELSEWHERE = {("run",), ("attach",), ("resume",), ("pause",)}
 
 NONSENSE = ("nan", "inf", "-1", "1e400", "99999999999999999999", "", "x", "1.2.3", "3:1", "²", "--")
 

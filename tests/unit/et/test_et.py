@@ -96,7 +96,7 @@ def test_edges_are_chosen(trace: Path, tmp_path: Path) -> None:
     assert cli.main(["et", "convert", str(trace), "-o", str(tmp_path / "a.et"), "--edges=-order"]) == 0
     assert info(tmp_path / "a.et")[0]["dependencies"] == 0
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["et", "info", str(trace), "--edges", "order,nonsense"])
+        cli.main(["et", "convert", str(trace), "-o", "x.et", "--edges", "order,nonsense"])
     assert stopped.value.code == 2
 
 

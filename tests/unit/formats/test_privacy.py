@@ -77,7 +77,7 @@ NAMED = {
 }
 
 #: Commands that show no names of a recording, or read files that a dump does not replace.
-NO_OUTPUT = {"doctor", "run", "attach", "detach", "resume", "pause", "top", "stacks", "timeline", "et"}
+NO_OUTPUT = {"doctor", "run", "attach", "resume", "pause", "top", "stacks", "timeline", "et"}
 NO_DUMP = {("export", "chrome"), ("export", "perfetto"), ("pipeline", "report")}
 NO_DUMP |= {("pipeline", name) for name in ("convert", "optimize", "plan", "profile")}
 

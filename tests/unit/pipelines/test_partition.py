@@ -197,13 +197,13 @@ def test_command_on_weights(tmp_path: Path) -> None:
     listed.write_text("[14, 11, 20, 7]")
     lines.write_text("# a model\n14\n11  # second\n\n20\n7\n")
     for path in (listed, lines):
-        status, output, errors = command(path, "-n", 3, "--method", "bottleneck", "--weights")
+        status, output, errors = command(path, "-n", 3, "--method", "bottleneck")
         assert (status, errors) == (0, "")
         assert output == (
             "Partitioning pipeline stages with method bottleneck\n"
-            "stage=0 layers=2\n     0: 14  14\n     1: 11  11\n"
-            "stage=1 layers=1\n     2: 20  20\n"
-            "stage=2 layers=1\n     3: 7    7\n"
+            "stage=0 layers=2\n     0: 14\n     1: 11\n"
+            "stage=1 layers=1\n     2: 20\n"
+            "stage=2 layers=1\n     3: 7\n"
             "\nparts [0, 2, 3, 4]\n"
             " stage  layers  weight  of mean\n"
             "     0       2      25     1.44\n"

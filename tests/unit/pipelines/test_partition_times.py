@@ -167,7 +167,7 @@ def test_layers_in_a_list_of_a_model(tmp_path: Path) -> None:
     record(Model(), tmp_path)
     assert partition(tmp_path, 2, "profile") == [0, 3, 4]
     assert partition(tmp_path, 2, "profile", within="head") == [0, 1, 2]
-    made = commands.document("pipeline", "partition", tmp_path, "-n", 2, "--weights")
+    made = commands.document("pipeline", "partition", tmp_path, "-n", 2)
     assert made["split_points"] == ["blocks.3"]
     with pytest.raises(Error, match="no layers within 'tail' in the recording: layers exist within 'blocks', 'head'"):
         partition(tmp_path, 2, "profile", within="tail")
@@ -187,14 +187,11 @@ def test_a_model_is_found_by_the_command(
     def partition_of(*arguments: str) -> str:
         return commands.out("pipeline", "partition", *arguments, "-n", "2")
 
-    loss = ("--loss", "torch.nn:CrossEntropyLoss")
-    assert partition_of("row_of_layers:layers", "--method", "type:LINEAR", "--report", *loss) == (
+    assert partition_of("row_of_layers:layers", "--method", "type:LINEAR", "--report") == (
         "Partitioning pipeline stages with method type:LINEAR\n"
         "stage=0 layers=3\n     0: Linear\n     1: <lambda>\n     2: Linear\n"
         "stage=1 layers=1\n     3: Linear\n"
-        "  loss: CrossEntropyLoss\n"
     )
-    assert "     1: <lambda>     0\nstage=1" in partition_of("row_of_layers:layers", "--method", "uniform", "--weights")
     assert "parts [0, 1, 2]" in partition_of("row_of_layers:model")
     assert main(["pipeline", "partition", "row_of_layers:broken", "-n", "2"]) == 2
     assert capsys.readouterr().err == "fastdispatch: row_of_layers:broken: KeyError: 'no\\nmodel'\n"

@@ -31,20 +31,20 @@ def check(name: str, folder: Path) -> doctor.Check:
 
 
 def test_one_line_per_check(tmp_path: Path) -> None:
-    head, *lines = commands.out("doctor", "--out", tmp_path).splitlines()
+    head, *lines = commands.out("doctor", tmp_path).splitlines()
     assert head.split() == ["check", "status", "details"]
     assert [line.split()[0] for line in lines] == IDS
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
-    checks = {each["id"]: each for each in commands.document("doctor", "--out", tmp_path / "not yet there")["checks"]}
+    checks = {each["id"]: each for each in commands.document("doctor", tmp_path / "not yet there")["checks"]}
     assert str(tmp_path) in checks["output"]["text"]
 
 
 def test_a_folder_without_permission_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *unused: False)  # tests may run as root
-    checks = {each["id"]: each for each in commands.document("doctor", "--out", tmp_path, status=1)["checks"]}
+    checks = {each["id"]: each for each in commands.document("doctor", tmp_path, status=1)["checks"]}
     assert checks["output"]["status"] == "missing"
 
 

@@ -173,7 +173,7 @@ def test_it_costs_next_to_nothing_and_checks_all_the_same() -> None:
 def test_on_the_command_line(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import fastdispatch\nwith fastdispatch.job('load', mb=1): pass\n")
-    command = [sys.executable, "-m", "fastdispatch", "run", "-q", "--timeline-events", "jobs", "-o", tmp_path, script]
+    command = [sys.executable, "-m", "fastdispatch", "run", "-q", "--options=timeline=jobs", "-o", tmp_path, script]
     subprocess.run(command, check=True)
     assert fastdispatch.load(tmp_path).jobs()["micro_batch"] == [1]
     merged = fastdispatch.load(tmp_path)

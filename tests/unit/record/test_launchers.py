@@ -86,7 +86,7 @@ def test_run_executes_a_command_whose_processes_record(tmp_path: Path) -> None:
     """Exit status and output are those of the command; options reach the recordings."""
     program = "def work(): pass\ndef other(): pass\nwork(); other()"
     script = f"for RANK in 0 1; do export RANK; '{sys.executable}' -c '{program}'; done; echo done; exit 7"
-    options = ["--keep", "*:work", "--keep", "!*:other", "--no-timing", "-o", "out"]
+    options = ["--keep", "*:work", "--keep", "!*:other", "--options=timing=0", "-o", "out"]
     (tmp_path / "bin").mkdir()
     done = processes.fastdispatch(
         "run", *options, "sh", "-c", script, folder=tmp_path, PYTHONPATH=in_path(tmp_path / "bin")
@@ -106,7 +106,9 @@ def test_run_checks_the_directory_before_a_command_starts(tmp_path: Path) -> Non
     (tmp_path / "file").touch()
     processes.refused("run", "-o", "file/out", "touch", "started", folder=tmp_path)
     assert not (tmp_path / "started").exists()
-    done = processes.fastdispatch("run", "-q", "--best-effort", "-o", "file/out", "touch", "started", folder=tmp_path)
+    done = processes.fastdispatch(
+        "run", "-q", "--options=best_effort=1", "-o", "file/out", "touch", "started", folder=tmp_path
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "started").exists()
 

@@ -220,8 +220,7 @@ def test_the_command_line_writes_both_forms(run: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (tmp_path / f"again.{name}").read_bytes()
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     assert Counter(event["name"] for event in events)["f"] == 7
-    command("export", "chrome", run, "-o", tmp_path / "named.json", "--durations", "name")
-    named = json.loads((tmp_path / "named.json").read_text())["traceEvents"]
+    named = json.loads(fastdispatch.load(run, timeline=True).export("chrome", durations="name"))["traceEvents"]
     assert sum(event["name"].startswith("f (") for event in named) == 7
 
 
@@ -237,7 +236,7 @@ def test_bad_input_is_one_line(run: Path, tmp_path: Path) -> None:
         ):
             assert printed in commands.complaint("export", form, *words)
     assert not (tmp_path / "x").exists()
-    assert "python>50us" in commands.complaint("run", "--timeline-events", "kernels", script)
+    assert "python>50us" in commands.complaint("run", "--options", "timeline=kernels", script)
 
 
 @pytest.mark.parametrize("what", ("", "kernels", "python>50", "python>fast", "ops,,python"))

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from fastdispatch._core import et_info
-from fastdispatch.cli.et.et_files import add_edges, each, list_traces, warnings
+from fastdispatch.cli.et.et_files import each, list_traces, warnings
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input
 from fastdispatch.text.formats import printable
@@ -22,7 +22,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     info.add_argument("paths", nargs="+", type=Input, metavar="ET", help="traces, one per rank, or folders of traces")
     info.add_argument("--json", action="store_true", help="print everything as JSON")
-    add_edges(info)
     info.set_defaults(function=run)
 
 
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     def info(index: int) -> dict[str, Any]:
         path, rank = files[index]
-        return {"file": path, **et_info(path, edges=arguments.edges, rank=rank)}
+        return {"file": path, **et_info(path, rank=rank)}
 
     rows = each(info, len(files))
     if arguments.json:

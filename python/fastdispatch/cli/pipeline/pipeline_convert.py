@@ -64,11 +64,13 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--verify",
-        action="store_true",
-        help="run the stages and compare them with the whole model, even if FOLDER was edited",
+        nargs="?",
+        const="train",
+        choices=("train", "eval"),
+        help="run the stages and compare them with the whole model, in training (default) or evaluation mode, even if "
+        "FOLDER was edited",
     )
     parser.add_argument("--inputs", metavar="SHAPES", help="shapes of the inputs, e.g. 2x3x32x32,4x8:int64:100@1")
-    parser.add_argument("--eval", action="store_true", help="with --verify, run the model in evaluation mode")
     parser.add_argument("--force", action="store_true", help="overwrite files that were edited")
     parser.add_argument("--json", action="store_true", help="print the written files as JSON")
     parser.set_defaults(function=run)
@@ -90,12 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
         folder=folder,
         inputs=arguments.inputs,
     )
-    kept = save(folder, written.files, force=arguments.force, keep=arguments.verify, listed=not arguments.compat)
+    kept = save(folder, written.files, force=arguments.force, keep=bool(arguments.verify), listed=not arguments.compat)
     notes = [*written.warnings, *(f"{folder / name}: not overwritten, because it was edited" for name in kept)]
     verdict = None
     if arguments.verify:
         imports = read_imports(arguments.imports)
-        verdict = verify(folder, written, from_graph(graph), imports, arguments.inputs, train=not arguments.eval)
+        train = arguments.verify == "train"
+        verdict = verify(folder, written, from_graph(graph), imports, arguments.inputs, train=train)
     for line in notes:
         message(line)
     if arguments.json:

@@ -87,13 +87,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--memory", choices=MEMORY, help="memory model that must fit in -s")
     parser.add_argument(
-        "--optimizer-bytes",
-        type=float,
-        default=2.0,
-        metavar="X",
-        help="bytes of optimizer state per byte of parameters (default: 2)",
-    )
-    parser.add_argument(
         "--schedule", metavar="NAME", help=f"choose a short step under this schedule: {', '.join(SYNCHRONOUS)}"
     )
     parser.add_argument(
@@ -171,7 +164,6 @@ def _solve(arguments: argparse.Namespace, graph: Graph, machines: list[int]) -> 
         cut=arguments.cut,
         memory=arguments.memory or ("published" if arguments.use_memory_constraint else "none"),
         memory_size=arguments.memory_size,
-        optimizer_bytes=arguments.optimizer_bytes,
         schedule=arguments.schedule,
         micro_batches=arguments.micro_batches,
     )

@@ -49,8 +49,6 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--world-size", type=count, metavar="N", help="number of ranks, a multiple of the number of stages"
     )
-    parser.add_argument("--loss", metavar="NAME", help="print MODULE:ATTRIBUTE as the loss at the end of the list")
-    parser.add_argument("--weights", action="store_true", help="print the weight of each layer")
     parser.add_argument("--report", action="store_true", help="print only the list of layers, as DeepSpeed does")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(function=run)
@@ -68,13 +66,12 @@ def run(arguments: argparse.Namespace) -> None:
         world_size=arguments.world_size,
         within=arguments.layers_of,
     )
-    loss = attribute(arguments.loss) if arguments.loss else None
     for note in done.notes:
         message(note)
     if arguments.json:
         print(json.dumps(as_json(done)))
         return
-    print(stage_report(done, loss, weight_texts(done) if arguments.weights else None), end="")
+    print(stage_report(done), end="")
     if not arguments.report:
         print("\n".join(summary(done)))
 
@@ -154,13 +151,6 @@ def guarded(text: str, call: Any) -> Any:
     except (Exception, SystemExit) as error:
         words = " ".join(str(error).split())
         raise Error(f"{text}: {type(error).__name__}: {words}") from None
-
-
-def weight_texts(done: Partition) -> list[str]:
-    """Return the weight of each layer, or its parameters if the method uses no weights."""
-    counted = done.unit in ("layers", "matches") and any(is_module(each) or is_spec(each) for each in done.layers.items)
-    weights = done.layers.parameters if counted else done.weights
-    return list(aligned(((text_of(weight, "parameters" if counted else done.unit),) for weight in weights), ">"))
 
 
 def text_of(weight: Number, unit: str) -> str:

@@ -83,10 +83,11 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     steps = merge.add_mutually_exclusive_group()
     steps.add_argument(
-        "--steps", type=parse_steps, metavar="A:B", help="merge only events that begin in steps A to B-1, or in step N"
-    )
-    steps.add_argument(
-        "--last", type=parse_last, metavar="N", help="merge only the last N steps of recordings, finished or running"
+        "--steps",
+        type=parse_steps,
+        metavar="A:B|N|last:N",
+        help="merge only events that begin in steps A to B-1, in step N, or in the last N steps of recordings, which "
+        "may be running",
     )
     steps.add_argument(
         "--time",
@@ -140,8 +141,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise Error("timeline merge: no output given: use -o FILE")
     files = list_files(paths, output, arguments.multi_machine)
     inputs = list(with_ranks(files, arguments.devices))
-    if arguments.last is not None:
-        arguments.steps = last_steps([path for path, _ in inputs], arguments.last)
+    if isinstance(arguments.steps, int):
+        arguments.steps = last_steps([path for path, _ in inputs], arguments.steps)
     if arguments.paddle:
         rows = merge_as_paddle(arguments, inputs, Path(output))
     else:
@@ -212,11 +213,15 @@ def device_of(log: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def parse_steps(text: str) -> tuple[int, int]:
-    """``A:B``, where either may be missing, or one step ``N``, as the first and one past the last."""
+def parse_steps(text: str) -> tuple[int, int] | int:
+    """``A:B``, where either may be missing, or one step ``N``, as the first and one past the last; the number of
+    ``last:N``."""
+    match = re.fullmatch(r"last:([1-9]\d{0,8})", text, re.ASCII)
+    if match is not None:
+        return int(match[1])
     match = re.fullmatch(r"(\d{1,18})|(\d{0,18}):(\d{0,18})", text, re.ASCII)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 5:8")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 5:8 or last:10")
     first = int(match[1] or match[2] or 0)
     end = first + 1 if match[1] else int(match[3] or MOST_STEPS)
     if first >= end:
@@ -244,12 +249,6 @@ def parse_time(text: str) -> int | None:
     if not 0 <= nanoseconds < 1 << 60:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time: write e.g. 200ms (units: s, ms, us, ns)")
     return nanoseconds
-
-
-def parse_last(text: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps: write e.g. 10")
-    return int(text)
 
 
 def last_steps(recordings: Sequence[str], count: int) -> tuple[int, int]:
