@@ -320,6 +320,51 @@ uncategorized_kind(fd_span name, fd_span args)
              : 0;
 }
 
+/* Add FD_IS_COLLECTIVE to communication of all ranks. */
+static uint32_t
+grouped_kind(uint32_t kind, fd_span name)
+{
+    bool group = (kind & FD_IS_COMMUNICATION) != 0 && (kind & FD_IS_JOB) == 0
+              && !has_word(name, "send") && !has_word(name, "recv");
+    return kind | (group ? FD_IS_COLLECTIVE : 0);
+}
+
+fd_xla_thread
+fd_timeline_xla_thread(fd_span name)
+{
+    static const char *const around[] = {
+        "XLA Modules",           "Framework Ops",  "Framework Name Scope",
+        "TensorFlow Name Scope", "TensorFlow Ops", "XLA TraceMe",
+        "Source code",           "Launch Stats",   NULL};
+    return fd_span_is(name, "Steps")         ? FD_XLA_STEPS
+         : fd_span_is(name, "XLA Ops")       ? FD_XLA_OPERATORS
+         : fd_span_is(name, "Async XLA Ops") ? FD_XLA_ASYNC
+         : is_one_of(name, around)           ? FD_XLA_AROUND
+                                             : FD_XLA_NONE;
+}
+
+uint32_t
+fd_timeline_xla_kind(fd_xla_thread thread, fd_span name, uint64_t *step)
+{
+    uint32_t talks = uncategorized_kind(name, (fd_span){NULL, NULL});
+    switch (thread) {
+    case FD_XLA_STEPS:
+        return fd_span_u64(name, step)
+                    || fd_span_numbered(name, "step ", "", step)
+                 ? FD_IS_STEP
+                 : FD_IS_AROUND;
+    case FD_XLA_AROUND:
+        return FD_IS_AROUND;
+    case FD_XLA_OPERATORS:
+    case FD_XLA_ASYNC:
+        talks |= talks == 0 && thread == FD_XLA_ASYNC ? FD_IS_ASYNC : 0;
+        return grouped_kind(talks | FD_IS_OPERATOR, name);
+    case FD_XLA_NONE:
+        break;
+    }
+    return 0;
+}
+
 uint32_t
 fd_timeline_kind_of(fd_span cat, fd_span name, fd_span args, uint64_t *step)
 {
@@ -332,9 +377,7 @@ fd_timeline_kind_of(fd_span cat, fd_span name, fd_span args, uint64_t *step)
         && fd_scan_find(args, "Collective name", &value)) {
         kind |= FD_IS_COMMUNICATION;
     }
-    bool group = (kind & FD_IS_COMMUNICATION) != 0 && (kind & FD_IS_JOB) == 0
-              && !has_word(name, "send") && !has_word(name, "recv");
-    return kind | (group ? FD_IS_COLLECTIVE : 0);
+    return grouped_kind(kind, name);
 }
 
 uint32_t

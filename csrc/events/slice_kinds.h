@@ -30,8 +30,32 @@ enum {
 uint32_t fd_timeline_kind_of(fd_span cat, fd_span name, fd_span args,
                              uint64_t *step);
 
+/* Threads of XLA's profiler, whose slices have no category. */
+typedef enum fd_xla_thread {
+    FD_XLA_NONE,
+    FD_XLA_STEPS,
+    FD_XLA_OPERATORS,
+    FD_XLA_ASYNC, /* operators that run beside others */
+    FD_XLA_AROUND /* modules and names around operators */
+} fd_xla_thread;
+
+fd_xla_thread fd_timeline_xla_thread(fd_span name);
+
+/* Return the kind of a slice without a category on such a thread. `*step` is
+ * set only for steps. */
+uint32_t fd_timeline_xla_kind(fd_xla_thread thread, fd_span name,
+                              uint64_t *step);
+
 /* Return the kind of a slice, as fd_timeline_kind_of. */
 uint32_t fd_timeline_kind(const fd_timeline_event *event, uint64_t *step);
+
+/* Return whether a slice is work of a device that does not wait for others. */
+static inline bool
+fd_timeline_is_device(uint32_t kind)
+{
+    return (kind & (FD_IS_KERNEL | FD_IS_COPY)) != 0
+        && (kind & FD_IS_COMMUNICATION) == 0;
+}
 
 /* Return whether slices of this category are calls of the GPU runtime or
  * driver. */

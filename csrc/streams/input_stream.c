@@ -9,7 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 18, PACKED = 1 << 16, LONGEST_TEXT = 64 };
+enum {
+    BLOCK = 1 << 18,
+    PACKED = 1 << 16,
+    LONGEST_TEXT = 64,
+    /* Content beyond this size may be this many times as large as its file.
+     * Traces reach 100, gzip 1032. */
+    ALWAYS_UNPACKED = 1 << 28,
+    MOST_TIMES = 500
+};
 
 struct fd_unpacking {
     z_stream stream;
@@ -61,6 +69,21 @@ next_member(fd_bytes_in *in, z_stream *stream)
         && inflateReset(stream) == Z_OK;
 }
 
+/* Refuse a small file that unpacks to an endless one. */
+static bool
+is_sound_size(fd_bytes_in *in, size_t got)
+{
+    in->unpacked += got;
+    if (in->unpacked > fd_budget(ALWAYS_UNPACKED)
+        && in->unpacked / MOST_TIMES > in->read) {
+        in->status = fd_fail(in->error, FD_EFORMAT,
+                             "%s: the gzip data unpacks to more than %d times "
+                             "its size",
+                             in->path, MOST_TIMES);
+    }
+    return in->status == FD_OK;
+}
+
 static size_t
 unpack_bytes(fd_bytes_in *in, char *to, size_t capacity)
 {
@@ -92,7 +115,8 @@ unpack_bytes(fd_bytes_in *in, char *to, size_t capacity)
         }
     }
     in->ended = in->ended || stream->avail_out > 0;
-    return capacity - stream->avail_out;
+    capacity -= stream->avail_out;
+    return is_sound_size(in, capacity) ? capacity : 0;
 }
 
 /* Make space by dropping the bytes before `at`; if that is not enough, grow
@@ -172,7 +196,7 @@ fd_status
 fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error)
 {
     struct stat info;
-    *in = (fd_bytes_in){.fd = -1};
+    *in = (fd_bytes_in){.fd = -1, .path = path, .error = error};
     fd_status status = fd_open_to_read(path, &in->fd, &info, error);
     if (status != FD_OK) {
         return status;

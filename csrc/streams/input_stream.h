@@ -28,15 +28,21 @@ typedef struct fd_bytes_in {
     uint64_t before; /* content bytes before the window */
     uint64_t read;   /* bytes read from the file; compressed bytes for gzip */
     uint64_t size;   /* file size when it was opened */
+    uint64_t unpacked; /* for gzip: bytes of content so far */
     int fd;
     bool ended;
-    fd_status status;        /* FD_ENOMEM after a failed allocation */
+    fd_status status;        /* FD_ENOMEM after a failed allocation; FD_EFORMAT
+                              * if gzip data unpacks to far too much, with an
+                              * error */
     const char *trouble;     /* reason of an early end of the content; NULL:
                                 none */
     fd_unpacking *unpacking; /* owned; NULL: not compressed */
+    const char *path;        /* of the caller, as `error` */
+    fd_error *error;
 } fd_bytes_in;
 
-/* Open a file. Close it in any case, even after a failure. */
+/* Open a file. Close it in any case, even after a failure. `path` and `error`
+ * must live as long. */
 fd_status fd_bytes_in_open(fd_bytes_in *in, const char *path, fd_error *error);
 void fd_bytes_in_close(fd_bytes_in *in);
 

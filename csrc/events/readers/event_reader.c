@@ -17,6 +17,7 @@ fd_timeline_reader_open(fd_timeline_reader *reader, const char *path,
     *reader = (fd_timeline_reader){.first = true};
     fd_status status = fd_timeline_source_open(&reader->maker, &reader->in,
                                                path, &reader->source, &why);
+    reader->in.error = error;
     reader->is_trace = reader->maker.fill != NULL;
     if (status == FD_OK || status == FD_ENOMEM) {
         return status;
@@ -58,7 +59,7 @@ attempt_step(fd_timeline_reader *r, step *take)
         r->scan.at = r->in.at + ahead;
     } while (more);
     if (result == FD_SCAN_ENOMEM || r->in.status != FD_OK) {
-        r->status = FD_ENOMEM;
+        r->status = r->in.status != FD_OK ? r->in.status : FD_ENOMEM;
         return FD_SCAN_ENOMEM;
     }
     if (result == FD_SCAN_OK || result == FD_SCAN_DONE) {
@@ -106,6 +107,7 @@ lose_rest(fd_timeline_reader *r)
     do {
         r->in.at = r->in.end;
     } while (fd_bytes_in_more(&r->in));
+    fd_then(r->status, r->in.status);
     r->lost_bytes += fd_bytes_in_offset(&r->in, r->in.end) - r->damage;
     r->state = FD_TIMELINE_AT_END;
 }

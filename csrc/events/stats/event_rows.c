@@ -144,11 +144,13 @@ describe_slice(const fd_timeline_event *event, fd_event_row *row)
     bool ends =
         lasts
         && !__builtin_add_overflow(event->start, event->duration, &row->end);
-    bool step = event->phase == 'X' && fd_timeline_named(event)
-             && (fd_timeline_kind(event, &row->number) & FD_IS_STEP) != 0;
+    uint32_t kind = event->phase == 'X' && fd_timeline_named(event)
+                      ? fd_timeline_kind(event, &row->number)
+                      : 0;
     row->flags |=
         (lasts ? FD_ROW_DURATION : 0) | (ends ? FD_ROW_END : 0)
-        | (step ? FD_ROW_STEP : 0)
+        | (kind & FD_IS_STEP ? FD_ROW_STEP : 0)
+        | (fd_timeline_is_device(kind) ? FD_ROW_DEVICE : 0)
         | (cat.from != NULL && fd_timeline_is_profiled(cat) ? FD_ROW_PROFILED
                                                             : 0)
         | (event->cat.from != NULL && fd_span_is(event->cat, "\"kernel\"")

@@ -29,7 +29,8 @@ enum {
     FD_ROW_OTHER = 1 << 15,  /* another member of the file */
     FD_ROW_RANK = 1 << 16,   /* an object in the table `ranks` of a merge */
     FD_ROW_NUMBER = 1 << 17, /* `number` is known */
-    FD_ROW_IDLE = 1 << 18    /* a rank without events */
+    FD_ROW_IDLE = 1 << 18,   /* a rank without events */
+    FD_ROW_DEVICE = 1 << 19  /* work of a device that does not wait */
 };
 
 typedef struct fd_event_row {

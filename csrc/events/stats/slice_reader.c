@@ -14,6 +14,7 @@ fd_timeline_slices_clear(fd_timeline_slices *slices)
     fd_text_pool_clear(&slices->texts);
     fd_buffer_clear(&slices->scratch);
     fd_map_clear(&slices->last);
+    fd_vector_clear(&slices->xla);
     fd_vector_clear(&slices->open);
 }
 
@@ -162,6 +163,39 @@ describe_range(fd_timeline_slices *slices, fd_span name, fd_slice *slice)
     return text_number(&slices->texts, base, FD_SLICES_NAMES, &slice->type);
 }
 
+static fd_xla_thread
+xla_thread_of(const fd_timeline_slices *slices, const fd_slice *slice)
+{
+    uint32_t index = slice->thread - slices->first_thread;
+    return index < slices->xla.count ? slices->xla.list[index] : FD_XLA_NONE;
+}
+
+/* Note a thread of XLA by its name. */
+static fd_status
+note_thread(fd_timeline_slices *slices, const fd_timeline_event *event)
+{
+    fd_slice slice = {.number = 0};
+    fd_span name = fd_timeline_argument_text(event, "name");
+    fd_xla_thread xla =
+        name.from != NULL && fd_span_is(event->name, "\"thread_name\"")
+            ? fd_timeline_xla_thread(name)
+            : FD_XLA_NONE;
+    if (xla == FD_XLA_NONE) {
+        return FD_OK;
+    }
+    fd_status status =
+        fd_timeline_slices_process(slices, event->pid, &slice.process);
+    fd_then(status, find_thread(slices, event, " ", &slice));
+    uint32_t index = slice.thread - slices->first_thread;
+    while (status == FD_OK && slices->xla.count <= index) {
+        status = fd_vector_push(&slices->xla, FD_XLA_NONE);
+    }
+    if (status == FD_OK) {
+        slices->xla.list[index] = xla;
+    }
+    return status;
+}
+
 static fd_status
 describe_slice(fd_timeline_slices *slices, const fd_timeline_event *event,
                fd_slice *slice)
@@ -172,7 +206,11 @@ describe_slice(fd_timeline_slices *slices, const fd_timeline_event *event,
     fd_span cat = event->cat.from != NULL ? fd_span_inside(event->cat) : none;
     fd_span name = fd_timeline_plain_name(
         event->name.from != NULL ? fd_span_inside(event->name) : none);
-    slice->kind |= fd_timeline_kind_of(cat, name, event->args, &step);
+    fd_xla_thread xla =
+        fd_span_size(cat) == 0 ? xla_thread_of(slices, slice) : FD_XLA_NONE;
+    slice->kind |= xla != FD_XLA_NONE
+                     ? fd_timeline_xla_kind(xla, name, &step)
+                     : fd_timeline_kind_of(cat, name, event->args, &step);
     if (slice->kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
         slice->step = step <= INT64_MAX ? (int64_t)step : INT64_MAX;
     }
@@ -303,6 +341,9 @@ fd_timeline_slices_take(fd_timeline_slices *slices,
     bool async = phase == 'b' || phase == 'e';
     uint64_t index = slices->events++;
     *whole = false;
+    if (phase == 'M') {
+        return note_thread(slices, event);
+    }
     if (!async && phase != 'X' && phase != 'B' && phase != 'E') {
         return FD_OK;
     }

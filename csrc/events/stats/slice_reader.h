@@ -56,7 +56,8 @@ typedef struct fd_timeline_slices {
     uint32_t first_process; /* number of processes of earlier files */
     uint32_t first_thread;
     fd_text_pool pids;
-    fd_text_pool threads; /* a text is a process and a tid */
+    fd_text_pool threads;         /* a text is a process and a tid */
+    FD_VECTOR(fd_xla_thread) xla; /* of threads, by their names so far */
     fd_text_pool texts;
     fd_buffer scratch;
     fd_map last; /* key -> index + 1 of its innermost open slice */

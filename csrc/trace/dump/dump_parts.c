@@ -152,7 +152,7 @@ fd_dump_parts_open(fd_dump_parts *parts, const char *path, fd_error *error)
     }
     fd_scan_result result = find_parts(parts);
     if (in->status != FD_OK || result == FD_SCAN_ENOMEM) {
-        return FD_ENOMEM;
+        return in->status != FD_OK ? in->status : FD_ENOMEM;
     }
     if (in->trouble != NULL) {
         return fd_fail(error, FD_EIO, "%s: %s", path, in->trouble);

@@ -173,7 +173,7 @@ class Slices:
         self.streams: list[FigureRow] = []
         self.launches: list[FigureRow] = []
         self.steps_left_out = 0
-        #: By index of the file: number of slices far from all others; text and distance of the first.
+        #: By index of the file: number of slices far beyond all others; text and reach of the first.
         self.strays: dict[int, tuple[int, int, int]] = {}
         self._names = Tally()
         self._jobs = Tally()
@@ -215,7 +215,7 @@ class Slices:
         self._gpu = Parts("rank", "process", "thread", "start", "end", "correlation", "device", "stream", "work")
 
     def _chosen(self, rows: SliceRows, file: int) -> SliceRows:
-        """Set the rank of slices. Skip those of other ranks, and those far from all others, which are counted."""
+        """Set the rank of slices. Skip those of other ranks, and those far beyond all others, which are counted."""
         rows = rows[rows["process"] < len(self._rank_of)]  # more if the file grew meanwhile
         rows["rank"] = self._rank_of[rows["process"]]
         rows = rows[self._numbers[rows["rank"]] >= 0]
@@ -224,8 +224,9 @@ class Slices:
         inside = is_inside(rows, self._window)
         far = rows[~inside & (rows["kind"] & Is.AROUND == 0)]
         if len(far):
-            start, (begin, end) = int(far["start"][0]), self._window
-            count, *first = self.strays.get(file, (0, int(far["name"][0]), start - (begin if start < begin else end)))
+            (start, last), (begin, end) = (int(far[key][0]) for key in ("start", "end")), self._window
+            reach = start - begin if start < begin else last - end
+            count, *first = self.strays.get(file, (0, int(far["name"][0]), reach))
             self.strays[file] = count + len(far), first[0], first[1]
         chosen: SliceRows = rows[inside]
         return chosen

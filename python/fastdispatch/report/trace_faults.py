@@ -50,6 +50,7 @@ class Has(IntFlag):
     RANK = 1 << 16
     NUMBER = 1 << 17
     IDLE = 1 << 18
+    DEVICE = 1 << 19
 
 
 #: Kinds in the order of reports, a noun, its property, and the remedy. Notes are traits that profilers write by design.
@@ -67,8 +68,8 @@ text-id | note | event | with a pid or tid that is not a whole number below 2^32
 time | fault | event | with a ts that is not a number, or too large | viewers drop such events
 negative | fault | event | before time 0
     | Perfetto drops such events: shift the file with `timeline merge --align start`
-far | note | event | far from all others
-    | a time that was not set, or of another clock: `timeline stats` does not count such slices
+far | note | event | far beyond all others
+    | a time or a length that was not set, or of another clock: `timeline stats` does not count such slices
 duration | fault | slice | with a dur that is negative, too large or not a number | Perfetto drops such slices
 end-name | fault | slice end | with a name that differs from the begin | viewers leave the slice open
 end | note | slice end | without a begin | the slice began before the capture: viewers skip the end
@@ -205,8 +206,10 @@ class Events:
 
     def _take_times(self, rows: TraceRows) -> None:
         whole = (rows["phase"] == ord("X")) & (rows["flags"] & Has.END != 0)
-        self._groups.add(rows["start"], np.where(whole, rows["end"], rows["start"]))
-        self._few = np.concatenate([part[self._groups.few(part["start"])] for part in (self._few, rows)])
+        rows = rows.copy()
+        rows["end"] = np.where(whole, rows["end"], rows["start"])
+        self._groups.add(rows["start"], rows["end"], rows["flags"] & Has.DEVICE != 0)
+        self._few = np.concatenate([part[self._groups.few(part["start"], part["end"])] for part in (self._few, rows)])
 
     def _check_each(self, rows: TraceRows) -> None:
         flags, phase = rows["flags"], rows["phase"]
@@ -282,7 +285,8 @@ class Events:
     def finish(self) -> None:
         window = self._groups.window()
         if window is not None:
-            self.faults.add_rows("far", self._few[(self._few["start"] < window[0]) | (self._few["start"] > window[1])])
+            few = self._few
+            self.faults.add_rows("far", few[(few["start"] < window[0]) | (few["end"] > window[1])])
         names: set[int] = set()
         for process in sorted(self._processes.values(), key=lambda process: process.first[0]):
             if process.busy and not process.name:

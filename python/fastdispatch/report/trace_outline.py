@@ -74,7 +74,8 @@ class Outline:
         np.minimum.at(self._first, process[counted], rows["start"][counted])
         np.maximum.at(self._last, process[counted], rows["end"][counted])
         if self.window is None:
-            self.groups.add(rows["start"][counted], rows["end"][counted])
+            device = (kind & (Is.KERNEL | Is.COPY) != 0) & (kind & Is.COMMUNICATION == 0)
+            self.groups.add(rows["start"][counted], rows["end"][counted], device[counted])
         self._take_steps(rows, kind)
 
     def _grow(self, count: int) -> None:

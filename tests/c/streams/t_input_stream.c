@@ -1,8 +1,10 @@
 #include "check.h"
 #include "fixtures.h"
 
+#include "base/budget.h"
 #include "streams/input_stream.h"
 #include "streams/output_stream.h"
+#include "streams/zlib_memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +125,36 @@ damaged_gzip(void)
     }
 }
 
+/* A kilobyte that unpacks to a megabyte. */
+static void
+endless_gzip(void)
+{
+    static unsigned char text[1 << 20];
+    static unsigned char packed_text[1 << 12];
+    CLEAN(fd_bytes_in_close) fd_bytes_in in = {.fd = -1};
+    CLEAN(fd_buffer_clear) fd_buffer got = {.bytes = NULL};
+    fd_error error = {""};
+    z_stream stream = fd_zlib_stream();
+    OK(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, 0) == Z_OK
+           ? FD_OK
+           : FD_ENOMEM);
+    stream.next_in = text;
+    stream.avail_in = sizeof text;
+    stream.next_out = packed_text;
+    stream.avail_out = sizeof packed_text;
+    EQUAL(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&stream);
+    OK(fixture_write("endless.gz", packed_text, stream.total_out));
+    fd_budget_shrink(1 << 18);
+    OK(fd_bytes_in_open(&in, "endless.gz", &error));
+    fd_status status = drain(&in, &got);
+    fd_budget_shrink(0);
+    STATUS(status, FD_EFORMAT);
+    CHECK(got.size <= 1 << 19);
+    SAME(error.text,
+         "endless.gz: the gzip data unpacks to more than 500 times its size");
+}
+
 /* Programs append members; tapes are padded with zeros. */
 static void
 members_of_gzip(void)
@@ -204,5 +236,6 @@ seeks_in_plain_files(void)
 }
 
 RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_required_bytes),
-    TEST(damaged_gzip), TEST(members_of_gzip), TEST(finds_across_windows),
-    TEST(missing_files), TEST(seeks_in_plain_files))
+    TEST(damaged_gzip), TEST(endless_gzip), TEST(members_of_gzip),
+    TEST(finds_across_windows), TEST(missing_files),
+    TEST(seeks_in_plain_files))

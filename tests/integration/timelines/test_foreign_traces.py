@@ -4,6 +4,7 @@ The expected values are computed from the times in ``tests/gold/traces``."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -117,7 +118,7 @@ def test_figures(name: str) -> None:
 
 LINES = {
     "gpu_clock_behind.json": "8 of 8 launches began after their work: the clock of the GPU is at least 45 us behind",
-    "kernel_at_time_0.json": "1 slice far from all others not counted: gemm, 1 700 000 000 s before them",
+    "kernel_at_time_0.json": "1 slice far beyond all others not counted: gemm, from 1 700 000 000 s before them",
     "last_step_of_length_0.json": "1 step without an end: shown until the next one or the end of the trace",
     "negative_dur.json": "1 slice with an invalid time",
     "two_ranks_in_one_file_same_correlations.json": "correlation numbers are not unique (3 repeated)",
@@ -158,6 +159,70 @@ def test_events_of_another_time(shift: int, count: int, tmp_path: Path) -> None:
     assert (made["files"][0]["strays"], faults(path)["far"]) == (count, count)
     for key in ("gpus", "streams", "steps", "names"):
         assert made[key] == sound[key], key
+
+
+@pytest.mark.parametrize("begin", [-HOUR, 0, 500, 10**6])
+@pytest.mark.parametrize(("cat", "hours"), [("kernel", 1), ("gpu_memcpy", 1), ("cpu_op", 1), ("kernel", 10**5)])
+def test_slices_that_last_far_beyond_all_others(begin: int, cat: str, hours: int, tmp_path: Path) -> None:
+    events = events_of("kernel_at_time_0.json")[:-1]
+    sound = stats(write(tmp_path / "sound.json", events))
+    long = events[-1] | {"cat": cat, "ts": events[0]["ts"] + begin, "dur": hours * HOUR, "name": "endless"}
+    path = write(tmp_path / "long.json", [long, *events])
+    made = stats(path)
+    assert (made["files"][0]["strays"], made["files"][0]["stray"], faults(path)["far"]) == (1, "endless", 1)
+    sound["ranks"][0]["events"] += 1
+    for key in ("gpus", "streams", "steps", "names", "ranks"):
+        assert made[key] == sound[key], key
+
+
+@pytest.mark.parametrize(("cat", "name", "seconds"), [("kernel", "ncclKernel_AllReduce", 30), ("cpu_op", "save", 600)])
+def test_long_waits_are_counted(cat: str, name: str, seconds: int, tmp_path: Path) -> None:
+    """A collective waits for another rank; a call saves a checkpoint."""
+    events = events_of("kernel_at_time_0.json")[:-1]
+    events.append(events[-1] | {"cat": cat, "name": name, "ts": events[0]["ts"] + 1000, "dur": seconds * 10**6})
+    path = write(tmp_path / "a.json", events)
+    assert stats(path)["files"][0]["strays"] == 0 and "far" not in faults(path)
+
+
+@pytest.mark.parametrize(
+    "head", ['{"traceEvents": [', '{"x": "', '{"format": "fastdispatch", "nodes": ["', '{"nodes": [{"id": "']
+)
+@pytest.mark.parametrize(
+    "words", ["timeline stats", "timeline check", "timeline merge -o m.json", "et check", "report"]
+)
+def test_a_small_file_that_unpacks_to_gigabytes(head: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "small.json.gz"
+    path.write_bytes(gzip.compress(head.encode()) + gzip.compress(b" " * (1 << 20)) * 4000)
+    errors = commands.error(*words.replace("m.json", str(tmp_path / "m.json")).split(), path)
+    refused = ("unpacks to more than 500 times its size", "a Kineto trace", "neither a recording")
+    assert errors.count("\n") == 1 and any(line in errors for line in refused)
+
+
+def test_threads_of_xla(tmp_path: Path) -> None:
+    names = {1: "Steps", 2: "XLA Modules", 3: "XLA Ops", 4: "Async XLA Ops", 5: "python"}
+    events: list[Event] = [
+        {"ph": "M", "pid": 3, "tid": tid, "name": "thread_name", "args": {"name": name}} for tid, name in names.items()
+    ]
+
+    def add(tid: int, name: str, ts: int, dur: int) -> None:
+        events.append({"ph": "X", "pid": 3, "tid": tid, "name": name, "ts": ts, "dur": dur})
+
+    for step in range(3):
+        add(1, str(step + 7), step * 100, 90)
+        add(2, "jit_train_step(42)", step * 100 + 5, 80)
+        add(3, "fusion.1", step * 100 + 10, 40)
+        add(3, "all-reduce.3", step * 100 + 60, 20)
+        add(4, "copy-start.2", step * 100 + 20, 60)
+        add(5, "PjitFunction(train_step)", step * 100, 95)
+    path = write(tmp_path / "t.json", events)
+    made = stats(path)
+    assert [(row["step"], row["duration"]) for row in made["steps"]] == [(7, 90_000), (8, 90_000), (9, 90_000)]
+    (row,) = made["ranks"]
+    assert (row["basis"], row["compute"], row["communication"], row["busy"]) == ("operators", 120_000, 60_000, 180_000)
+    assert {"jit_train_step(42)", "7"}.isdisjoint(row["name"] for row in made["names"])
+    commands.out("timeline", "merge", path, "-o", tmp_path / "m.json")
+    merged = stats(tmp_path / "m.json")
+    assert [merged[key] for key in ("steps", "names")] == [made[key] for key in ("steps", "names")]
 
 
 def test_progress_of_a_file_that_is_read_three_times() -> None:

@@ -154,7 +154,7 @@ def window_of(starts: list[int], lasts: int = 0) -> tuple[int, int] | None:
     groups = TimeGroups()
     for at in range(0, len(starts), 7):
         part = np.array(starts[at : at + 7], np.int64)
-        groups.add(part, part + lasts)
+        groups.add(part, part + lasts, np.zeros(len(part), np.bool_))
     return groups.window()
 
 
@@ -199,6 +199,32 @@ def test_more_pauses_than_groups_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
 def test_few_events_may_be_far() -> None:
     groups = TimeGroups()
     times = np.array([*range(40), 9 * SECOND, np.iinfo(np.int64).max])
-    groups.add(times, times)
-    assert groups.few(times).tolist() == [False] * 40 + [True] * 2
-    assert groups.few(times[:0]).tolist() == []
+    groups.add(times, times, times < 0)
+    assert groups.few(times, times).tolist() == [False] * 40 + [True] * 2
+    assert groups.few(times[:0], times[:0]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "count", "device", "found"),
+    [
+        (3600, 1, True, True),
+        (3600, 1, False, True),
+        (20, 1, True, True),
+        (20, 1, False, False),
+        (5, 1, True, False),
+        (3600, 5, True, True),
+        (3600, 40, True, False),
+        (3600, 9, True, False),
+        (1 << 40, 1, False, True),
+    ],
+)
+def test_slices_that_last_beyond_others(seconds: int, count: int, device: bool, found: bool) -> None:
+    """Forty slices of 1 ms, and others that begin among them."""
+    groups = TimeGroups()
+    usual, others = np.arange(40) * 1_000_000, np.arange(count)
+    last = others + min(seconds * SECOND, np.iinfo(np.int64).max - count)
+    groups.add(others[::2], last[::2], np.full(len(others[::2]), device))
+    groups.add(usual, usual + 1_000_000, usual < 0)
+    groups.add(others[1::2], last[1::2], np.full(len(others[1::2]), device))
+    assert groups.few(others, last).all()
+    assert groups.window() == ((0, 40_000_000) if found else None)

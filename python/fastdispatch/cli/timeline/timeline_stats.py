@@ -79,9 +79,10 @@ def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
         if row["timeless"]:
             faults.append(f"{counted(row['timeless'], 'slice')} with an invalid time")
         if row["strays"]:
-            distance = f"{seconds(abs(row['stray_ns']))} {'before' if row['stray_ns'] < 0 else 'after'}"
+            early = row["stray_ns"] < 0
+            reach = f"{'from' if early else 'to'} {seconds(abs(row['stray_ns']))} {'before' if early else 'after'} them"
             faults.append(
-                f"{counted(row['strays'], 'slice')} far from all others not counted: {row['stray']}, {distance} them"
+                f"{counted(row['strays'], 'slice')} far beyond all others not counted: {row['stray']}, {reach}"
             )
         if faults:
             yield f"{row['file']}: {', '.join(faults)}"
