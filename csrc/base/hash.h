@@ -26,9 +26,7 @@ fd_hash_next(uint64_t seed, uint64_t x)
 /* Hash `size` bytes, eight at a time. */
 uint64_t fd_hash_bytes(const void *bytes, size_t size);
 
-/* SipHash-2-4, a keyed hash: without the key, it reveals nothing about its
- * input. For anonymized names, which must not be guessable from their
- * hashes. */
+/* SipHash-2-4, a hash with a key. */
 
 typedef struct fd_sip_key {
     uint64_t low;

@@ -130,6 +130,7 @@ fill_numbers(struct ArrowArray *array, const shown_column *shown)
     bool are_bits = shown->column->type == FD_COLUMN_BOOL;
     size_t width = fd_cell_bytes(shown->column);
     uint64_t less = shown->column->type == FD_COLUMN_INDEX
+                 || shown->column->type == FD_COLUMN_CONTEXT
                  || shown->column->type == FD_COLUMN_U64_OR_NONE;
     char *to = add_buffer(
         array, 1, are_bits ? shown->count / 8 + 1 : shown->count * width);
@@ -249,11 +250,9 @@ fill_column(struct ArrowArray *array, shown_column *shown)
     }
     fd_status status = begin_array(array, shown->count, 2, 0);
     fd_then(status, fill_validity(array, shown));
-    if (status == FD_OK) {
-        status = fd_arrow_is_dictionary(shown->column)
-                   ? fill_dictionary(array, shown)
-                   : fill_numbers(array, shown);
-    }
+    fd_then(status, fd_arrow_is_dictionary(shown->column)
+                        ? fill_dictionary(array, shown)
+                        : fill_numbers(array, shown));
     return status;
 }
 

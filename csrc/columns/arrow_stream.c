@@ -32,8 +32,8 @@ make_batch(const batch_stream *own, struct ArrowArray *array)
     fd_table_rows batch = {.list = NULL};
     uint32_t rank =
         own->table->per_rank ? own->trace->ranks.list[own->next].rank : 0;
-    fd_status status =
-        own->table->fill(&batch, own->trace, own->paths, own->next);
+    fd_status status = fd_table_rows_fill(&batch, own->table, own->trace,
+                                          own->paths, own->next);
     fd_arrow_rows rows = {batch.list, batch.count, &own->trace->texts,
                           own->table->per_rank ? &rank : NULL};
     fd_then(status, fd_arrow_array(array, own->table->table, &rows));

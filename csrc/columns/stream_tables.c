@@ -101,11 +101,6 @@ static const fd_column counter_columns[] = {
     FD_COLUMN(counter_row, "count", U64, count),
 };
 
-static const fd_column fact_columns[] = {
-    FD_COLUMN(fd_trace_meta, "key", TEXT, key),
-    FD_COLUMN(fd_trace_meta, "value", TEXT, json),
-};
-
 static const fd_column rank_columns[] = {
     FD_COLUMN(fd_trace_rank, "world", U32, world),
     FD_COLUMN(fd_trace_rank, "pid", U32, pid),
@@ -131,8 +126,6 @@ static const fd_table figures =
     FD_TABLE("figures", figure_columns, figure_row, false);
 static const fd_table counters =
     FD_TABLE("counters", counter_columns, counter_row, false);
-static const fd_table facts =
-    FD_TABLE("facts", fact_columns, fd_trace_meta, false);
 static const fd_table ranks =
     FD_TABLE("ranks", rank_columns, fd_trace_rank, false);
 
@@ -308,25 +301,6 @@ fill_counters(fd_table_rows *batch, const fd_trace *trace,
     return rows != NULL ? FD_OK : FD_ENOMEM;
 }
 
-/* Add rows that a rank has in the same form. */
-#define FILL(name, field) \
-    static fd_status fill_##name(fd_table_rows *batch, const fd_trace *trace, \
-                                 const uint64_t *paths, uint32_t rank) \
-    { \
-        (void)paths; \
-        batch->list = trace->ranks.list[rank].field.list; \
-        batch->count = trace->ranks.list[rank].field.count; \
-        return FD_OK; \
-    }
-
-FILL(steps, latest)
-FILL(threads, threads)
-FILL(jobs, jobs)
-FILL(open_calls, open)
-FILL(facts, meta)
-FILL(measures, measures)
-FILL(gpu, gpu)
-
 static fd_status
 fill_ranks(fd_table_rows *batch, const fd_trace *trace, const uint64_t *paths,
            uint32_t rank)
@@ -345,16 +319,34 @@ static const struct {
     {"modules", {&modules, fill_modules, false}},
     {"contexts", {&contexts, fill_contexts, false}},
     {"ranks", {&ranks, fill_ranks, true}},
-    {"facts", {&facts, fill_facts, true}},
+    {"facts", {&fd_facts_table, NULL, true}},
     {"counters", {&counters, fill_counters, true}},
     {"figures", {&figures, fill_figures, true}},
-    {"steps", {&fd_steps_table, fill_steps, true}},
-    {"threads", {&fd_threads_table, fill_threads, true}},
-    {"jobs", {&fd_jobs_table, fill_jobs, true}},
-    {"open_calls", {&fd_open_table, fill_open_calls, true}},
-    {"measures", {&fd_measures_table, fill_measures, true}},
-    {"gpu", {&fd_gpu_table, fill_gpu, true}},
+    {"steps", {&fd_steps_table, NULL, true}},
+    {"threads", {&fd_threads_table, NULL, true}},
+    {"jobs", {&fd_jobs_table, NULL, true}},
+    {"open_calls", {&fd_open_table, NULL, true}},
+    {"measures", {&fd_measures_table, NULL, true}},
+    {"gpu", {&fd_gpu_table, NULL, true}},
 };
+
+fd_status
+fd_table_rows_fill(fd_table_rows *batch, const fd_arrow_table *table,
+                   const fd_trace *trace, const uint64_t *paths, uint32_t rank)
+{
+    if (table->fill != NULL) {
+        return table->fill(batch, trace, paths, rank);
+    }
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        if (fd_rank_tables[i].table == table->table) {
+            const fd_rank_list *rows =
+                fd_rank_rows(&trace->ranks.list[rank], i);
+            batch->list = rows->list;
+            batch->count = rows->count;
+        }
+    }
+    return FD_OK;
+}
 
 const fd_arrow_table *
 fd_arrow_table_of(const char *name)

@@ -21,9 +21,14 @@ typedef fd_status fd_table_fill(fd_table_rows *batch, const fd_trace *trace,
 
 typedef struct fd_arrow_table {
     const fd_table *table;
-    fd_table_fill *fill;
-    bool per_rank; /* a batch per rank, with a column "rank" */
+    fd_table_fill *fill; /* NULL: the rows that a rank has in this form */
+    bool per_rank;       /* a batch per rank, with a column "rank" */
 } fd_arrow_table;
+
+/* Make the rows of one batch. Clear it also after a failure. */
+fd_status fd_table_rows_fill(fd_table_rows *batch, const fd_arrow_table *table,
+                             const fd_trace *trace, const uint64_t *paths,
+                             uint32_t rank);
 
 /* Return the table with a name, or NULL. */
 const fd_arrow_table *fd_arrow_table_of(const char *name);

@@ -28,6 +28,7 @@ cell_object(const fd_column *column, const void *row,
     double number;
     switch (column->type) {
     case FD_COLUMN_INDEX:
+    case FD_COLUMN_CONTEXT:
         return PyLong_FromLongLong((long long)value - 1);
     case FD_COLUMN_TEXT:
         return fd_text_object(texts, (uint32_t)value);

@@ -140,9 +140,8 @@ fd_recording_open(fd_recording **recording, const char *path,
     fd_status status = path != NULL
                          ? fd_folder_of(&folder, path, &name, "create", error)
                          : FD_OK;
-    if (status == FD_OK) {
-        status = fd_recording_open_in(recording, &folder, name, limits, error);
-    }
+    fd_then(status,
+            fd_recording_open_in(recording, &folder, name, limits, error));
     fd_folder_close(&folder);
     return status;
 }

@@ -99,9 +99,7 @@ open_new(fd_file *file, const fd_folder *folder, const char *name,
 {
     struct stat info;
     fd_status status = fd_folder_copy(&file->folder, folder, error);
-    if (status == FD_OK) {
-        status = set_path(file, name, error);
-    }
+    fd_then(status, set_path(file, name, error));
     if (status != FD_OK) {
         return status;
     }
@@ -143,9 +141,7 @@ fd_file_begin(fd_file *file, const fd_folder *folder, const char *name,
         .fd = -1, .capacity = whole_pages(max_bytes), .folder = {.fd = -1}};
     fd_status status =
         name != NULL ? open_new(file, folder, name, error) : FD_OK;
-    if (status == FD_OK) {
-        status = map_file(file, error);
-    }
+    fd_then(status, map_file(file, error));
     if (status != FD_OK) {
         fd_file_clear(file);
         return status;
@@ -274,9 +270,7 @@ fd_file_save(const fd_file *file, const fd_folder *folder, const char *name,
     }
     status = fd_new_file_write(&made, file->base,
                                fd_file_header(file)->file_bytes, error);
-    if (status == FD_OK) {
-        status = fd_recording_publish(folder, made.temporary, name, error);
-    }
+    fd_then(status, fd_recording_publish(folder, made.temporary, name, error));
     if (status == FD_OK) {
         fd_recording_drop_previous(folder, name);
     }

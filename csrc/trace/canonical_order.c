@@ -1,6 +1,7 @@
 #include "trace/canonical_order.h"
 
 #include "base/hash.h"
+#include "trace/trace_columns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,22 +191,19 @@ sort_rows(void *list, uint32_t count, size_t size,
 
 FD_ORDER_OF(by_first_member, uint32_t)
 
-/* Renumber and sort rows whose first member is a context. */
+/* Sort the tables whose first member is a context. */
 static void
-renumber_rows(void *list, uint32_t count, size_t size, const uint32_t *index)
+sort_tables(fd_trace_rank *rank)
 {
-    char *row = list;
-    for (uint32_t i = 0; i < count; i++, row += size) {
-        uint32_t *context = (void *)row;
-        *context = index[*context];
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        const fd_table *table = fd_rank_tables[i].table;
+        const fd_rank_list *rows = fd_rank_rows(rank, i);
+        if (fd_table_is_keyed(table) && table != &fd_measures_table) {
+            sort_rows(rows->list, rows->count, table->row_bytes,
+                      by_first_member);
+        }
     }
-    sort_rows(list, count, size, by_first_member);
 }
-
-/* As above, of a vector. */
-#define RENUMBER_ROWS(vector, index) \
-    renumber_rows((vector)->list, (vector)->count, sizeof *(vector)->list, \
-                  (index))
 
 static int
 by_measure(const void *left, const void *right, void *context)
@@ -219,45 +217,7 @@ by_measure(const void *left, const void *right, void *context)
     return order != 0 ? order : FD_ORDER(a->count, b->count);
 }
 
-/* Renumber a member of the rows of a vector, which stay in their order. */
-#define RENUMBER_MEMBERS(vector, member, index) \
-    for (uint32_t i = 0; i < (vector)->count; i++) { \
-        (vector)->list[i].member = (index)[(vector)->list[i].member]; \
-    }
-
-static void
-sort_measures(fd_trace *trace, fd_trace_rank *rank, const uint32_t *index)
-{
-    RENUMBER_MEMBERS(&rank->measures, context, index);
-    if (rank->measures.count > 0) {
-        qsort_r(rank->measures.list, rank->measures.count,
-                sizeof *rank->measures.list, by_measure, trace);
-    }
-}
-
 FD_ORDER_AS(by_rank, fd_trace_rank, FD_UP(rank), strcmp(one->id, other->id))
-
-static void
-renumber_rank(fd_trace_rank *rank, const uint32_t *index)
-{
-    RENUMBER_ROWS(&rank->spreads, index);
-    RENUMBER_ROWS(&rank->figures, index);
-    RENUMBER_ROWS(&rank->window.figures_from, index);
-    RENUMBER_ROWS(&rank->window.figures_to, index);
-    RENUMBER_ROWS(&rank->gpu, index);
-    RENUMBER_MEMBERS(&rank->gpu_events, context, index);
-    RENUMBER_MEMBERS(&rank->gpu_events, launcher, index);
-    RENUMBER_MEMBERS(&rank->threads, root, index);
-    RENUMBER_MEMBERS(&rank->open, context, index);
-    RENUMBER_MEMBERS(&rank->tops, context, index);
-    RENUMBER_MEMBERS(&rank->jobs, context, index);
-    for (uint32_t i = 0; i < rank->events.count; i++) {
-        fd_trace_event *event = &rank->events.list[i];
-        if (fd_event_has_context(event)) {
-            event->context = index[event->context];
-        }
-    }
-}
 
 /* Move element ids[i] to position i. */
 static fd_status
@@ -276,7 +236,7 @@ move_elements(void *list, uint32_t count, size_t size, const uint32_t *ids)
 }
 
 static void
-renumber_contexts(fd_trace *trace, const sorting *s, const uint32_t *index)
+renumber_contexts(fd_trace *trace, const sorting *s, uint32_t *index)
 {
     for (uint32_t i = 0; i < trace->contexts.count; i++) {
         fd_trace_context *context = &trace->contexts.list[i];
@@ -286,8 +246,13 @@ renumber_contexts(fd_trace *trace, const sorting *s, const uint32_t *index)
         context->module = s->module_order[context->module];
     }
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        renumber_rank(&trace->ranks.list[i], index);
-        sort_measures(trace, &trace->ranks.list[i], index);
+        fd_trace_rank *rank = &trace->ranks.list[i];
+        fd_rank_visit(rank, FD_COLUMN_CONTEXT, fd_visit_renumber, index);
+        sort_tables(rank);
+        if (rank->measures.count > 0) {
+            qsort_r(rank->measures.list, rank->measures.count,
+                    sizeof *rank->measures.list, by_measure, trace);
+        }
     }
 }
 

@@ -5,49 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef void visit(uint32_t *text, void *context);
-
-static void
-each_in(const fd_table *table, void *rows, uint32_t count, visit *see,
-        void *context)
-{
-    for (size_t c = 0; c < table->count; c++) {
-        const fd_column *column = &table->columns[c];
-        if (column->type != FD_COLUMN_TEXT) {
-            continue;
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            char *row = (char *)rows + i * table->row_bytes;
-            uint32_t text = (uint32_t)fd_cell(column, row);
-            see(&text, context);
-            fd_cell_set(column, row, text);
-        }
-    }
-}
-
 /* Call `see` for every reference to a text in a trace. */
 static void
-each_text(fd_trace *trace, visit *see, void *context)
+each_text(fd_trace *trace, fd_visit *see, void *context)
 {
-    each_in(&fd_nodes_table, trace->nodes.list, trace->nodes.count, see,
-            context);
-    each_in(&fd_modules_table, trace->modules.list, trace->modules.count, see,
-            context);
+    fd_table_visit(&fd_nodes_table, trace->nodes.list, trace->nodes.count,
+                   FD_COLUMN_TEXT, see, context);
+    fd_table_visit(&fd_modules_table, trace->modules.list,
+                   trace->modules.count, FD_COLUMN_TEXT, see, context);
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        fd_trace_rank *rank = &trace->ranks.list[i];
-        each_in(&fd_threads_table, rank->threads.list, rank->threads.count,
-                see, context);
-        each_in(&fd_measures_table, rank->measures.list, rank->measures.count,
-                see, context);
-        each_in(&fd_jobs_table, rank->jobs.list, rank->jobs.count, see,
-                context);
-        for (uint32_t k = 0; k < rank->meta.count; k++) {
-            see(&rank->meta.list[k].key, context);
-            see(&rank->meta.list[k].json, context);
-        }
-        for (uint32_t k = 0; k < rank->notes.count; k++) {
-            see(&rank->notes.list[k], context);
-        }
+        fd_rank_visit(&trace->ranks.list[i], FD_COLUMN_TEXT, see, context);
     }
 }
 
@@ -55,12 +22,6 @@ static void
 mark_text(uint32_t *text, void *used)
 {
     ((bool *)used)[*text] = true;
-}
-
-static void
-renumber_text(uint32_t *text, void *renumbered)
-{
-    *text = ((const uint32_t *)renumbered)[*text];
 }
 
 static int
@@ -111,7 +72,7 @@ fd_sort_texts(fd_trace *trace)
             fd_text_pool_size(&trace->texts, ids[i]), &index[ids[i]]);
     }
     if (status == FD_OK) {
-        each_text(trace, renumber_text, index);
+        each_text(trace, fd_visit_renumber, index);
         fd_text_pool_clear(&trace->texts);
         trace->texts = sorted;
         sorted = (fd_text_pool){.bytes = {.bytes = NULL}};

@@ -61,11 +61,10 @@ fd_manifest_read(fd_manifest *manifest, const char *path, fd_error *error)
         return FD_OK;
     }
     fd_status status = fd_buffer_load(&text, path, LARGEST_MANIFEST, error);
-    if (status == FD_OK) {
-        status = is_json(fd_span_of(&text))
-                   ? add_files(manifest, fd_span_of(&text))
-                   : fd_fail(error, FD_EFORMAT, "%s: not valid JSON", path);
-    }
+    fd_then(status,
+            is_json(fd_span_of(&text))
+                ? add_files(manifest, fd_span_of(&text))
+                : fd_fail(error, FD_EFORMAT, "%s: not valid JSON", path));
     fd_buffer_clear(&text);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "trace/step_window.h"
 
 #include "trace/canonical_order.h"
+#include "trace/trace_columns.h"
 #include "trace/trace_merge.h"
 
 #include <stdlib.h>
@@ -132,32 +133,12 @@ select_rank(const fd_trace *trace, fd_trace_rank *rank)
     return FD_OK;
 }
 
-/* Mark the contexts of a vector. */
-#define MARK_MEMBERS(vector, member, wanted) \
-    for (uint32_t i = 0; i < (vector)->count; i++) { \
-        (wanted)[(vector)->list[i].member] = true; \
-    }
-
 /* Mark contexts that ran in the selected steps, or to which other parts
  * refer. */
 static void
-mark_wanted(const fd_trace_rank *rank, bool *wanted)
+mark_wanted(uint32_t *context, void *wanted)
 {
-    MARK_MEMBERS(&rank->figures, context, wanted);
-    MARK_MEMBERS(&rank->gpu, context, wanted);
-    MARK_MEMBERS(&rank->measures, context, wanted);
-    MARK_MEMBERS(&rank->open, context, wanted);
-    MARK_MEMBERS(&rank->tops, context, wanted);
-    MARK_MEMBERS(&rank->threads, root, wanted);
-    MARK_MEMBERS(&rank->jobs, context, wanted);
-    MARK_MEMBERS(&rank->gpu_events, context, wanted);
-    MARK_MEMBERS(&rank->gpu_events, launcher, wanted);
-    for (uint32_t i = 0; i < rank->events.count; i++) {
-        const fd_trace_event *event = &rank->events.list[i];
-        if (fd_event_has_context(event)) {
-            wanted[event->context] = true;
-        }
-    }
+    ((bool *)wanted)[*context] = true;
 }
 
 /* Make a sorted copy with the selected contexts and their dependencies. */
@@ -168,12 +149,8 @@ copy_contexts(fd_trace **to, const fd_trace *from, const bool *wanted)
     fd_merge_ids ids = {.wanted = wanted};
     fd_status status =
         made != NULL ? fd_merge_shared(made, from, &ids) : FD_ENOMEM;
-    if (status == FD_OK) {
-        status = fd_merge_ranks(made, from, &ids);
-    }
-    if (status == FD_OK) {
-        status = fd_trace_sort(made);
-    }
+    fd_then(status, fd_merge_ranks(made, from, &ids));
+    fd_then(status, fd_trace_sort(made));
     fd_merge_ids_clear(&ids);
     if (status != FD_OK) {
         fd_trace_free(made);
@@ -192,7 +169,8 @@ reduce_trace(fd_trace **trace)
         return FD_ENOMEM;
     }
     for (uint32_t i = 0; i < (*trace)->ranks.count; i++) {
-        mark_wanted(&(*trace)->ranks.list[i], wanted);
+        fd_rank_visit(&(*trace)->ranks.list[i], FD_COLUMN_CONTEXT, mark_wanted,
+                      wanted);
     }
     fd_trace *made;
     fd_status status = copy_contexts(&made, *trace, wanted);
@@ -224,9 +202,7 @@ fd_status
 fd_window_settled(fd_trace **made, const fd_trace *trace)
 {
     fd_status status = copy_contexts(made, trace, NULL);
-    if (status == FD_OK) {
-        status = fd_window_apply(made);
-    }
+    fd_then(status, fd_window_apply(made));
     if (status != FD_OK) {
         fd_trace_free(*made);
         *made = NULL;

@@ -60,7 +60,7 @@ static const fd_column contexts[] = {
 };
 
 static const fd_column figures[] = {
-    FD_COLUMN(fd_figure, "context", INDEX, context),
+    FD_COLUMN(fd_figure, "context", CONTEXT, context),
     FD_COLUMN(fd_figure, "calls", U64, calls),
     FD_COLUMN(fd_figure, "resumes", U64, resumes),
     FD_COLUMN_IN("ns", fd_figure, "self", U64, self),
@@ -76,7 +76,7 @@ static const fd_column figures[] = {
 };
 
 static const fd_column gpu[] = {
-    FD_COLUMN(fd_gpu_figure, "context", INDEX, context),
+    FD_COLUMN(fd_gpu_figure, "context", CONTEXT, context),
     FD_COLUMN(fd_gpu_figure, "calls", U64, calls),
     FD_COLUMN_IN("ns", fd_gpu_figure, "total", U64, total),
     FD_COLUMN_IN("ns", fd_gpu_figure, "self", U64, self),
@@ -89,7 +89,7 @@ static const fd_column gpu[] = {
 };
 
 static const fd_column measures[] = {
-    FD_COLUMN(fd_trace_measure, "context", INDEX, context),
+    FD_COLUMN(fd_trace_measure, "context", CONTEXT, context),
     FD_COLUMN_OF_NAMES(fd_trace_measure, "kind", U32, kind, measure_names),
     FD_COLUMN(fd_trace_measure, "flags", U32, flags),
     FD_COLUMN(fd_trace_measure, "detail", TEXT, detail),
@@ -107,7 +107,7 @@ static const fd_column measures[] = {
 static const fd_column threads[] = {
     FD_COLUMN(fd_trace_thread, "role", TEXT, role),
     FD_COLUMN(fd_trace_thread, "system_id", U32, system_id),
-    FD_COLUMN(fd_trace_thread, "root", INDEX, root),
+    FD_COLUMN(fd_trace_thread, "root", CONTEXT, root),
     FD_COLUMN(fd_trace_thread, "running", BOOL, running),
     FD_COLUMN(fd_trace_thread, "served", U64, served),
     FD_COLUMN_IN("ns", fd_trace_thread, "covered", U64, covered),
@@ -150,7 +150,7 @@ static const fd_column marks[] = {
 };
 
 static const fd_column mark_figures[] = {
-    FD_COLUMN(fd_mark_figure, "context", INDEX, context),
+    FD_COLUMN(fd_mark_figure, "context", CONTEXT, context),
     FD_COLUMN(fd_mark_figure, "calls", U64, calls),
     FD_COLUMN(fd_mark_figure, "resumes", U64, resumes),
     FD_COLUMN_IN("ns", fd_mark_figure, "self", U64, self),
@@ -162,7 +162,7 @@ static const fd_column mark_figures[] = {
 
 static const fd_column open_calls[] = {
     FD_COLUMN(fd_open_call, "thread", U32, thread),
-    FD_COLUMN(fd_open_call, "context", INDEX, context),
+    FD_COLUMN(fd_open_call, "context", CONTEXT, context),
     FD_COLUMN_IN("ns", fd_open_call, "age", U64, age),
 };
 
@@ -185,7 +185,7 @@ static const fd_column steps[] = {
 
 static const fd_column jobs[] = {
     FD_COLUMN(fd_trace_job, "kind", TEXT, kind),
-    FD_COLUMN(fd_trace_job, "context", INDEX, context),
+    FD_COLUMN(fd_trace_job, "context", CONTEXT, context),
     FD_COLUMN(fd_trace_job, "thread", U32, thread),
     FD_COLUMN(fd_trace_job, "step", U64, step),
     FD_COLUMN(fd_trace_job, "iteration", INDEX, iteration),
@@ -206,7 +206,7 @@ static const fd_column jobs[] = {
 
 static const fd_column tops[] = {
     FD_COLUMN(fd_trace_top, "step", U64, step),
-    FD_COLUMN(fd_trace_top, "context", INDEX, context),
+    FD_COLUMN(fd_trace_top, "context", CONTEXT, context),
     FD_COLUMN_IN("ns", fd_trace_top, "self", U64, self),
 };
 
@@ -217,7 +217,7 @@ static const fd_column tops[] = {
         FD_COLUMN(fd_rank_spread, #field "_max_rank", U32, field.max_rank)
 
 static const fd_column spreads[] = {
-    FD_COLUMN(fd_rank_spread, "context", INDEX, context),
+    FD_COLUMN(fd_rank_spread, "context", CONTEXT, context),
     FD_COLUMN(fd_rank_spread, "ranks", U32, ranks),
     SPREAD_OF(calls, NULL),
     SPREAD_OF(self, "ns"),
@@ -231,6 +231,49 @@ static const fd_column spreads[] = {
     FD_COLUMN_IN("ns^2", fd_rank_spread, "late_squares", DOUBLE, late_squares),
 };
 
+static const fd_column gpu_events[] = {
+    FD_COLUMN(fd_trace_gpu_event, "context", CONTEXT, context),
+    FD_COLUMN(fd_trace_gpu_event, "launcher", CONTEXT, launcher),
+    FD_COLUMN(fd_trace_gpu_event, "host", U64, host),
+    FD_COLUMN(fd_trace_gpu_event, "start", U64, start),
+    FD_COLUMN(fd_trace_gpu_event, "duration", U64, duration),
+    FD_COLUMN(fd_trace_gpu_event, "thread", U16, thread),
+    FD_COLUMN(fd_trace_gpu_event, "device", U16, device),
+    FD_COLUMN(fd_trace_gpu_event, "stream", U32, stream),
+};
+
+static const fd_column iterations[] = {
+    FD_COLUMN(fd_trace_iteration, "job", U32, job),
+    FD_COLUMN(fd_trace_iteration, "flags", U32, flags),
+    FD_COLUMN(fd_trace_iteration, "micro_batches", INDEX, micro_batches),
+    FD_COLUMN(fd_trace_iteration, "stages", INDEX, stages),
+    FD_COLUMN(fd_trace_iteration, "processes", INDEX, processes),
+    FD_COLUMN(fd_trace_iteration, "position", INDEX, position),
+    FD_COLUMN(fd_trace_iteration, "schedule", CHARS, schedule),
+};
+
+static const fd_column facts[] = {
+    FD_COLUMN(fd_trace_meta, "key", TEXT, key),
+    FD_COLUMN(fd_trace_meta, "value", TEXT, json),
+};
+
+static const fd_column notes[] = {{"note", FD_COLUMN_TEXT, 0, NULL, NULL}};
+
+/* Tables of which no column is shown. */
+static const fd_table events_table = {"events", NULL, 0,
+                                      sizeof(fd_trace_event), false};
+static const fd_table record_ids_table = {"record_ids", NULL, 0,
+                                          sizeof(fd_trace_record), false};
+static const fd_table flows_table = {"flows", NULL, 0, sizeof(fd_trace_flow),
+                                     false};
+
+static const fd_table gpu_events_table =
+    FD_TABLE("gpu_events", gpu_events, fd_trace_gpu_event, false);
+static const fd_table iterations_table =
+    FD_TABLE("iterations", iterations, fd_trace_iteration, false);
+static const fd_table notes_table = FD_TABLE("notes", notes, uint32_t, false);
+
+const fd_table fd_facts_table = FD_TABLE("facts", facts, fd_trace_meta, false);
 const fd_table fd_nodes_table = FD_TABLE("nodes", nodes, fd_trace_node, true);
 const fd_table fd_modules_table =
     FD_TABLE("modules", modules, fd_trace_module, true);
@@ -260,6 +303,32 @@ const fd_table fd_tops_table =
 const fd_table fd_spreads_table =
     FD_TABLE("spreads", spreads, fd_rank_spread, false);
 
+#define RANK_TABLE(table, field) \
+    { \
+        table, offsetof(fd_trace_rank, field) \
+    }
+const fd_rank_table fd_rank_tables[FD_RANK_TABLES] = {
+    RANK_TABLE(&fd_figures_table, figures),
+    RANK_TABLE(&fd_gpu_table, gpu),
+    RANK_TABLE(&fd_measures_table, measures),
+    RANK_TABLE(&fd_threads_table, threads),
+    RANK_TABLE(&fd_open_table, open),
+    RANK_TABLE(&fd_steps_table, latest),
+    RANK_TABLE(&fd_tops_table, tops),
+    RANK_TABLE(&fd_marks_table, marks),
+    RANK_TABLE(&fd_settled_from_table, window.figures_from),
+    RANK_TABLE(&fd_settled_to_table, window.figures_to),
+    RANK_TABLE(&events_table, events),
+    RANK_TABLE(&record_ids_table, record_ids),
+    RANK_TABLE(&gpu_events_table, gpu_events),
+    RANK_TABLE(&fd_jobs_table, jobs),
+    RANK_TABLE(&iterations_table, iterations),
+    RANK_TABLE(&flows_table, flows),
+    RANK_TABLE(&fd_facts_table, meta),
+    RANK_TABLE(&notes_table, notes),
+    RANK_TABLE(&fd_spreads_table, spreads),
+};
+
 static_assert(sizeof measure_names / sizeof *measure_names
                   == FD_MEASURE_KINDS + 1,
               "every kind of measure has a name");
@@ -270,6 +339,7 @@ static_assert(sizeof fd_counter_names / sizeof *fd_counter_names
 /* The size of a number in a row; 0: not a number. */
 static const uint8_t number_bytes[] = {
     [FD_COLUMN_INDEX] = sizeof(uint32_t),
+    [FD_COLUMN_CONTEXT] = sizeof(uint32_t),
     [FD_COLUMN_TEXT] = sizeof(uint32_t),
     [FD_COLUMN_U8] = sizeof(uint8_t),
     [FD_COLUMN_BOOL] = sizeof(bool),
@@ -286,6 +356,16 @@ static const uint8_t number_bytes[] = {
     [FD_COLUMN_TEXT_OR_NONE] = sizeof(uint32_t),
     [FD_COLUMN_I64_OR_NONE] = sizeof(int64_t),
 };
+
+const fd_column *
+fd_column_named(const fd_table *table, const char *name)
+{
+    size_t i = 0;
+    while (i < table->count && strcmp(table->columns[i].name, name) != 0) {
+        i++;
+    }
+    return i < table->count ? &table->columns[i] : NULL;
+}
 
 size_t
 fd_cell_bytes(const fd_column *column)
@@ -330,4 +410,42 @@ fd_cell_set(const fd_column *column, void *row, uint64_t value)
 {
     copy_number((char *)row + column->offset, &value,
                 number_bytes[column->type]);
+}
+
+void
+fd_table_visit(const fd_table *table, void *rows, uint32_t count,
+               fd_column_type type, fd_visit *see, void *context)
+{
+    for (size_t c = 0; c < table->count; c++) {
+        if (table->columns[c].type != type || count == 0) {
+            continue;
+        }
+        char *cell = (char *)rows + table->columns[c].offset;
+        for (uint32_t i = 0; i < count; i++, cell += table->row_bytes) {
+            see((void *)cell, context);
+        }
+    }
+}
+
+void
+fd_rank_visit(fd_trace_rank *rank, fd_column_type type, fd_visit *see,
+              void *context)
+{
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        const fd_rank_list *rows = fd_rank_rows(rank, i);
+        fd_table_visit(fd_rank_tables[i].table, rows->list, rows->count, type,
+                       see, context);
+    }
+    for (uint32_t i = 0; type == FD_COLUMN_CONTEXT && i < rank->events.count;
+         i++) {
+        if (fd_event_has_context(&rank->events.list[i])) {
+            see(&rank->events.list[i].context, context);
+        }
+    }
+}
+
+void
+fd_visit_renumber(uint32_t *id, void *ids)
+{
+    *id = ((const uint32_t *)ids)[*id];
 }

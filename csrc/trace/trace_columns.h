@@ -7,9 +7,10 @@
 #include "trace/trace.h"
 
 typedef enum fd_column_type {
-    FD_COLUMN_INDEX, /* uint32_t; one less in files and Python: -1 for
+    FD_COLUMN_INDEX,   /* uint32_t; one less in files and Python: -1 for
                       * "none" */
-    FD_COLUMN_TEXT,  /* uint32_t id of a text */
+    FD_COLUMN_CONTEXT, /* the same, of a context */
+    FD_COLUMN_TEXT,    /* uint32_t id of a text */
     FD_COLUMN_U8,
     FD_COLUMN_BOOL,
     FD_COLUMN_U32,
@@ -85,7 +86,54 @@ extern const fd_table fd_open_table;
 extern const fd_table fd_steps_table;
 extern const fd_table fd_tops_table;
 extern const fd_table fd_spreads_table; /* of a sum of ranks */
-extern const fd_table fd_jobs_table;    /* not in dumps */
+extern const fd_table fd_jobs_table;    /* not in dumps, like the next */
+extern const fd_table fd_facts_table;
+
+/* Return whether each row is of one context, its first member. */
+static inline bool
+fd_table_is_keyed(const fd_table *table)
+{
+    return table->count > 0 && table->columns[0].type == FD_COLUMN_CONTEXT
+        && table->columns[0].offset == 0;
+}
+
+/* A table of a rank. */
+typedef struct fd_rank_table {
+    const fd_table *table;
+    size_t offset; /* of its vector in fd_trace_rank */
+} fd_rank_table;
+
+/* Every vector of fd_trace_rank. */
+enum { FD_RANK_TABLES = 19 };
+extern const fd_rank_table fd_rank_tables[FD_RANK_TABLES];
+
+/* Any vector of fd_trace_rank. */
+typedef struct __attribute__((may_alias)) fd_rank_list {
+    void *list;
+    uint32_t count;
+    uint32_t capacity;
+} fd_rank_list;
+
+static inline fd_rank_list *
+fd_rank_rows(const fd_trace_rank *rank, int table)
+{
+    return (fd_rank_list *)(uintptr_t)((const char *)rank
+                                       + fd_rank_tables[table].offset);
+}
+
+/* Call `see` for each id of a type (FD_COLUMN_CONTEXT, FD_COLUMN_TEXT) in rows,
+ * or in all tables of a rank, also in its events. */
+typedef void fd_visit(uint32_t *id, void *context);
+void fd_table_visit(const fd_table *table, void *rows, uint32_t count,
+                    fd_column_type type, fd_visit *see, void *context);
+void fd_rank_visit(fd_trace_rank *rank, fd_column_type type, fd_visit *see,
+                   void *context);
+
+/* Replace an id by that in a list of new ids. */
+void fd_visit_renumber(uint32_t *id, void *ids);
+
+/* Return the column with this name, or NULL. */
+const fd_column *fd_column_named(const fd_table *table, const char *name);
 
 /* Return the size of a number in the struct; 0 for FD_COLUMN_CHARS and
  * FD_COLUMN_STRING. */

@@ -1,6 +1,7 @@
 #include "trace/trace_merge.h"
 
 #include "trace/canonical_order.h"
+#include "trace/trace_columns.h"
 
 #include <string.h>
 
@@ -140,130 +141,37 @@ fd_merge_ids_clear(fd_merge_ids *ids)
     *ids = (fd_merge_ids){.texts = NULL};
 }
 
-#define COPY(to, from, field) \
-    copy_list((void **)&(to)->field.list, &(to)->field.count, \
-              &(to)->field.capacity, (from)->field.list, (from)->field.count, \
-              sizeof *(from)->field.list)
-
-static fd_status
-copy_list(void **list, uint32_t *count, uint32_t *capacity, const void *from,
-          uint32_t from_count, size_t size)
-{
-    *list = NULL;
-    *count = 0;
-    *capacity = 0;
-    if (from_count == 0) {
-        return FD_OK;
-    }
-    *list = fd_malloc(from_count * size);
-    if (*list == NULL) {
-        return FD_ENOMEM;
-    }
-    memcpy(*list, from, from_count * size);
-    *count = from_count;
-    *capacity = from_count;
-    return FD_OK;
-}
-
 static fd_status
 copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
 {
-    fd_status status = COPY(to, from, figures);
-    status |= COPY(to, from, gpu);
-    status |= COPY(to, from, measures);
-    status |= COPY(to, from, threads);
-    status |= COPY(to, from, open);
-    status |= COPY(to, from, latest);
-    status |= COPY(to, from, tops);
-    status |= COPY(to, from, marks);
-    status |= COPY(to, from, window.figures_from);
-    status |= COPY(to, from, window.figures_to);
-    status |= COPY(to, from, events);
-    status |= COPY(to, from, record_ids);
-    status |= COPY(to, from, jobs);
-    status |= COPY(to, from, iterations);
-    status |= COPY(to, from, flows);
-    status |= COPY(to, from, gpu_events);
-    status |= COPY(to, from, meta);
-    status |= COPY(to, from, notes);
-    status |= COPY(to, from, spreads);
-    return status == FD_OK ? FD_OK : FD_ENOMEM;
-}
-
-static void
-renumber_window(fd_step_window *window, const uint32_t *contexts)
-{
-    for (uint32_t i = 0; i < window->figures_from.count; i++) {
-        fd_mark_figure *figure = &window->figures_from.list[i];
-        figure->context = contexts[figure->context];
+    fd_status status = FD_OK;
+    *to = *from;
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        const fd_rank_list *rows = fd_rank_rows(from, i);
+        size_t size = rows->count * fd_rank_tables[i].table->row_bytes;
+        void *copy = size > 0 && status == FD_OK ? fd_malloc(size) : NULL;
+        uint32_t count = copy != NULL ? rows->count : 0;
+        if (count > 0) {
+            memcpy(copy, rows->list, size);
+        }
+        status = count < rows->count ? FD_ENOMEM : status;
+        *fd_rank_rows(to, i) = (fd_rank_list){copy, count, count};
     }
-    for (uint32_t i = 0; i < window->figures_to.count; i++) {
-        fd_mark_figure *figure = &window->figures_to.list[i];
-        figure->context = contexts[figure->context];
-    }
+    return status;
 }
 
 static void
 renumber_rank(fd_trace_rank *rank, const maps *m)
 {
-    for (uint32_t i = 0; i < rank->figures.count; i++) {
-        fd_figure *figure = &rank->figures.list[i];
-        figure->context = m->contexts[figure->context];
-    }
-    renumber_window(&rank->window, m->contexts);
-    for (uint32_t i = 0; i < rank->gpu.count; i++) {
-        rank->gpu.list[i].context = m->contexts[rank->gpu.list[i].context];
-    }
-    for (uint32_t i = 0; i < rank->measures.count; i++) {
-        fd_trace_measure *measure = &rank->measures.list[i];
-        measure->context = m->contexts[measure->context];
-        measure->detail = m->texts[measure->detail];
-    }
-    for (uint32_t i = 0; i < rank->gpu_events.count; i++) {
-        fd_trace_gpu_event *event = &rank->gpu_events.list[i];
-        event->context = m->contexts[event->context];
-        event->launcher = m->contexts[event->launcher];
-    }
-    for (uint32_t i = 0; i < rank->threads.count; i++) {
-        fd_trace_thread *thread = &rank->threads.list[i];
-        thread->role = m->texts[thread->role];
-        thread->root = m->contexts[thread->root];
-    }
-    for (uint32_t i = 0; i < rank->open.count; i++) {
-        rank->open.list[i].context = m->contexts[rank->open.list[i].context];
-    }
-    for (uint32_t i = 0; i < rank->tops.count; i++) {
-        rank->tops.list[i].context = m->contexts[rank->tops.list[i].context];
-    }
-    for (uint32_t i = 0; i < rank->events.count; i++) {
-        fd_trace_event *event = &rank->events.list[i];
-        if (fd_event_has_context(event)) {
-            event->context = m->contexts[event->context];
-        }
-    }
-    for (uint32_t i = 0; i < rank->jobs.count; i++) {
-        fd_trace_job *job = &rank->jobs.list[i];
-        job->kind = m->texts[job->kind];
-        job->context = m->contexts[job->context];
-    }
-    for (uint32_t i = 0; i < rank->meta.count; i++) {
-        rank->meta.list[i].key = m->texts[rank->meta.list[i].key];
-        rank->meta.list[i].json = m->texts[rank->meta.list[i].json];
-    }
-    for (uint32_t i = 0; i < rank->notes.count; i++) {
-        rank->notes.list[i] = m->texts[rank->notes.list[i]];
-    }
-    for (uint32_t i = 0; i < rank->spreads.count; i++) {
-        fd_rank_spread *spread = &rank->spreads.list[i];
-        spread->context = m->contexts[spread->context];
-    }
+    fd_rank_visit(rank, FD_COLUMN_CONTEXT, fd_visit_renumber, m->contexts);
+    fd_rank_visit(rank, FD_COLUMN_TEXT, fd_visit_renumber, m->texts);
 }
 
 fd_status
 fd_merge_ranks(fd_trace *into, const fd_trace *from, const fd_merge_ids *m)
 {
     for (uint32_t i = 0; i < from->ranks.count; i++) {
-        fd_trace_rank rank = from->ranks.list[i];
+        fd_trace_rank rank;
         fd_status status = copy_rank(&rank, &from->ranks.list[i]);
         if (status == FD_OK) {
             renumber_rank(&rank, m);

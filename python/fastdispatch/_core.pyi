@@ -461,17 +461,23 @@ class Trace:
     def dump(self, path: _Path, /) -> None:
         """Write as JSON, atomically. :class:`Error` if it cannot be written, or if it is reduced to some steps."""
 
-    def anonymize(self, salt: str, /) -> None:
-        """Replace the user's names by salted hashes (csrc/trace/anonymize.h). Call this before any other method."""
+    def columns(self, table: str, rank: SupportsIndex = -1, /) -> _Columns:
+        """Return a table of the rank at an index, or for -1 one that all ranks share.
 
-    def strip_prefix(self, prefix: str, /) -> None:
-        """Remove ``prefix`` from the files of functions, facts and notes."""
+        ``nodes``: kind, from (names), file, class, name, qualified, package (texts), line, key (text). ``modules``:
+        parent (row), name, class, path (texts), parameters, parameter_bytes (with those of modules below). Of a rank:
+        ``figures``, ``threads``, ``live``, ``open``, ``latest_steps``, ``marks``, ``gpu``, ``measures``, ``spreads``
+        and ``step_tops`` as in a dump (docs/formats/dump.md); ``jobs`` as :meth:`fastdispatch.Trace.jobs`;
+        ``iterations`` of a pipeline whose jobs were not compared with a plan: job (row), flags, micro_batches, stages,
+        processes, position (-1: unknown), schedule; ``gpu_events``: context, launcher, host (the launch), start,
+        duration (ns), thread, device, stream; ``facts`` (key, value: JSON), ``notes``, ``ids`` (boot_id) and
+        ``open_lines`` (line of each open call, 0: unknown). ``ArgumentError`` for another name.
+        """
 
-    def nodes(self) -> _Columns:
-        """kind, from (names), file, class, name, qualified, package (texts), line, key (text)."""
-
-    def modules(self) -> _Columns:
-        """parent (row), name, class, path (texts), parameters, parameter_bytes (with those of modules below)."""
+    def replace(self, changes: Sequence[tuple[str, int, dict[str, list[Any]]]], /) -> None:
+        """Replace columns of texts and flags: table and rank as in :meth:`columns`, and a value for each row. Facts,
+        notes and iterations can get another number of rows. Afterwards the rows of other tables have another order.
+        ``ArgumentError`` for other columns."""
 
     def contexts(self, rank: SupportsIndex = -1, steady: bool = False, /) -> _Columns:
         """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, gpu_calls,
@@ -487,34 +493,15 @@ class Trace:
         total_squares (ns^2, sums over steps), communicated and allocated (bytes)."""
 
     def ranks(self) -> list[dict[str, Any]]:
-        """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes`` and the
-        tables ``threads``, ``open``, ``latest_steps``, ``step_tops``, ``gpu``, ``measures`` and ``spreads``
-        (of a sum of ranks)."""
-
-    def figures(self, rank: SupportsIndex, /) -> _Columns:
-        """Return the figures of one rank per context, as in a dump. ``ArgumentError`` for -1."""
-
-    def jobs(self, rank: SupportsIndex, /) -> _Columns:
-        """kind (text), context (row), thread, step, iteration, micro_batch, stage, chunk, peer, buffer (-1: none),
-        bytes, flags (``FD_JOB_*``, see docs/formats/recording.md), start, duration, open, device (-1: none), gpu_start,
-        gpu_duration (0: none) of one rank. ``ArgumentError`` for -1."""
-
-    def unsettled(self) -> list[tuple[int, str | None, dict[str, list[Any]]]]:
-        """Return the index of each rank with facts or iterations of a pipeline, the JSON of its fact ``pipeline``, and
-        the iterations whose jobs were not compared with a plan: job (row), flags (docs/formats/recording.md),
-        micro_batches, stages, processes, position (-1: unknown), schedule."""
-
-    def settle(self, ranks: list[tuple[int, list[int], dict[str, str]]], /) -> None:
-        """Store the results of the comparison of iterations: for an index of a rank the rows of its jobs that get flag
-        128, and new texts in its fact ``pipeline``. These ranks have no iterations afterwards."""
+        """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes``, and
+        the settled and the selected steps."""
 
     def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
         """Return the ``most`` longest calls of the timeline of one rank. ``ArgumentError`` for rank -1.
 
-        ``calls``: thread (row of the rank's threads), depth, context (row), job (row of :meth:`jobs`, -1: none),
+        ``calls``: thread (row of the rank's threads), depth, context (row), job (row of ``jobs``, -1: none),
         start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of calls).
-        ``gpu``: intervals, context, host (its launch), start, duration, thread, device, stream. ``left_out`` and
-        ``flows_left_out``: numbers of omitted calls and flows.
+        ``left_out`` and ``flows_left_out``: numbers of omitted calls and flows.
         """
 
     def stream(self, table: str, /) -> object:

@@ -1,4 +1,4 @@
-/* Trace.ranks, .figures, .settled and .shared: the tables of ranks. */
+/* Trace.ranks, .settled and .shared. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
@@ -63,30 +63,6 @@ notes_of(const fd_trace *trace, const fd_trace_rank *rank)
     return notes;
 }
 
-/* Return the table of threads with the columns of unfinished recordings. */
-static PyObject *
-threads_of(const fd_trace_rank *rank, const fd_text_pool *texts)
-{
-    PyObject *threads = fd_columns(&fd_threads_table, rank->threads.list,
-                                   rank->threads.count, texts);
-    return fd_columns_join(threads,
-                           fd_columns(&fd_live_table, rank->threads.list,
-                                      rank->threads.count, texts));
-}
-
-/* Return the table of open calls as in dumps, with their lines. */
-static PyObject *
-open_calls_of(const fd_trace_rank *rank, const fd_text_pool *texts)
-{
-    static const fd_column line[] = {
-        FD_COLUMN(fd_open_call, "line", U32, line)};
-    static const fd_table lines = FD_TABLE("open", line, fd_open_call, false);
-    PyObject *open =
-        fd_columns(&fd_open_table, rank->open.list, rank->open.count, texts);
-    return fd_columns_join(
-        open, fd_columns(&lines, rank->open.list, rank->open.count, texts));
-}
-
 /* Return a window as step numbers, or None if there is no window. */
 static PyObject *
 window_of(const fd_trace_rank *rank, uint32_t from, uint32_t to)
@@ -122,26 +98,21 @@ settled_of(const fd_trace_rank *rank)
 }
 
 static PyObject *
-with_steps(PyObject *made, const fd_trace_rank *rank,
-           const fd_text_pool *texts)
+with_steps(PyObject *made, const fd_trace_rank *rank)
 {
     const fd_step_window *window = &rank->window;
     uint64_t whole = window->applied ? rank->whole : rank->recorded;
     made = fd_columns_with(made, "whole", PyLong_FromUnsignedLongLong(whole));
     made = fd_columns_with(made, "settled", settled_of(rank));
-    made = fd_columns_with(
+    return fd_columns_with(
         made, "window",
         window_of(rank, window->from, window->applied ? window->to : 0));
-    return fd_columns_with(made, "marks",
-                           fd_columns(&fd_marks_table, rank->marks.list,
-                                      rank->marks.count, texts));
 }
 
 static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
-    const fd_text_pool *texts = &trace->texts;
-    PyObject *made = fd_record(&rank_table, rank, texts);
+    PyObject *made = fd_record(&rank_table, rank, &trace->texts);
     made = fd_columns_with(made, "timing", PyBool_FromLong(rank->timing != 0));
     made =
         fd_columns_with(made, "complete", PyBool_FromLong(!rank->incomplete));
@@ -150,24 +121,7 @@ rank_of(const fd_trace *trace, const fd_trace_rank *rank)
         fd_named_counts(counter_name, rank->counters, FD_COUNT_USED, true));
     made = fd_columns_with(made, "meta", meta_of(trace, rank));
     made = fd_columns_with(made, "notes", notes_of(trace, rank));
-    made = fd_columns_with(made, "threads", threads_of(rank, texts));
-    made = fd_columns_with(made, "open", open_calls_of(rank, texts));
-    made = fd_columns_with(made, "latest_steps",
-                           fd_columns(&fd_steps_table, rank->latest.list,
-                                      rank->latest.count, texts));
-    made = with_steps(made, rank, texts);
-    made = fd_columns_with(
-        made, "gpu",
-        fd_columns(&fd_gpu_table, rank->gpu.list, rank->gpu.count, texts));
-    made = fd_columns_with(made, "measures",
-                           fd_columns(&fd_measures_table, rank->measures.list,
-                                      rank->measures.count, texts));
-    made = fd_columns_with(made, "spreads",
-                           fd_columns(&fd_spreads_table, rank->spreads.list,
-                                      rank->spreads.count, texts));
-    return fd_columns_with(
-        made, "step_tops",
-        fd_columns(&fd_tops_table, rank->tops.list, rank->tops.count, texts));
+    return with_steps(made, rank);
 }
 
 PyObject *
@@ -180,42 +134,6 @@ fd_trace_ranks(PyObject *self, PyObject *unused)
         list = fd_list_with(list, rank_of(trace, &trace->ranks.list[i]));
     }
     return list;
-}
-
-/* Return the rank given by the arguments, or NULL with an exception. */
-static const fd_trace_rank *
-rank_in(PyObject *self, PyObject *args, const char *format)
-{
-    int rank;
-    if (!PyArg_ParseTuple(args, format, &rank)
-        || !fd_trace_rank_fits(self, rank)) {
-        return NULL;
-    }
-    if (rank == FD_ALL_RANKS) {
-        PyErr_SetString(fd_value_error(), "this table is per rank");
-        return NULL;
-    }
-    return &fd_trace_of(self)->ranks.list[rank];
-}
-
-PyObject *
-fd_trace_figures(PyObject *self, PyObject *args)
-{
-    const fd_trace_rank *rank = rank_in(self, args, "i:figures");
-    return rank == NULL
-             ? NULL
-             : fd_columns(&fd_figures_table, rank->figures.list,
-                          rank->figures.count, &fd_trace_of(self)->texts);
-}
-
-PyObject *
-fd_trace_jobs(PyObject *self, PyObject *args)
-{
-    const fd_trace_rank *rank = rank_in(self, args, "i:jobs");
-    return rank == NULL
-             ? NULL
-             : fd_columns(&fd_jobs_table, rank->jobs.list, rank->jobs.count,
-                          &fd_trace_of(self)->texts);
 }
 
 /* Return a new trace, made without the GIL. FD_ENOMEM is the only failure. */
@@ -249,7 +167,7 @@ copy_shared(fd_trace **to, const fd_trace *from)
         *to != NULL ? fd_merge_shared(*to, from, &ids) : FD_ENOMEM;
     fd_merge_ids_clear(&ids);
     fd_then(status, fd_trace_sort(*to));
-    if (status != FD_OK && *to != NULL) {
+    if (status != FD_OK) {
         fd_trace_free(*to);
     }
     return status;

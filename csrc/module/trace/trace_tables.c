@@ -1,33 +1,89 @@
-/* Trace.nodes, .modules and .contexts: the tables shared by all ranks, and
- * sums per context. */
+/* Trace.columns: every table of a trace by its name; Trace.contexts and
+ * .totals: sums per context. */
+#include "module/errors.h"
 #include "module/trace/trace_type.h"
 
 #include "module/field_tables.h"
 #include "profile/totals.h"
-#include "trace/trace_columns.h"
 
-PyObject *
-fd_trace_nodes(PyObject *self, PyObject *unused)
+#include <string.h>
+
+static const fd_column id_columns[] = {
+    FD_COLUMN(fd_trace_rank, "boot_id", CHARS, boot_id)};
+static const fd_column line_columns[] = {
+    FD_COLUMN(fd_open_call, "line", U32, line)};
+static const fd_table ids_table =
+    FD_TABLE("ids", id_columns, fd_trace_rank, false);
+static const fd_table lines_table =
+    FD_TABLE("open_lines", line_columns, fd_open_call, false);
+
+static bool
+find_rows(const fd_table *table, const void *vector, const char *name,
+          fd_trace_rows *rows)
 {
-    (void)unused;
-    const fd_trace *trace = fd_trace_of(self);
-    PyObject *columns = fd_columns(&fd_nodes_table, trace->nodes.list,
-                                   trace->nodes.count, &trace->texts);
-    return fd_columns_with(
-        columns, "key",
-        fd_trace_texts(trace, trace->nodes.count, fd_trace_node_key));
+    rows->table = table;
+    rows->rows = (fd_rank_list *)(uintptr_t)vector;
+    return table->count > 0 && strcmp(table->name, name) == 0;
+}
+
+/* Find a table of a rank, or further columns of it, its threads and its open
+ * calls. */
+static bool
+find_of_rank(const fd_trace_rank *rank, const char *name, fd_trace_rows *rows)
+{
+    rows->own = (fd_rank_list){(void *)(uintptr_t)rank, 1, 1};
+    bool found = find_rows(&fd_live_table, &rank->threads, name, rows)
+              || find_rows(&lines_table, &rank->open, name, rows)
+              || find_rows(&ids_table, &rows->own, name, rows);
+    for (int i = 0; i < FD_RANK_TABLES && !found; i++) {
+        found = find_rows(fd_rank_tables[i].table, fd_rank_rows(rank, i), name,
+                          rows);
+    }
+    return found;
+}
+
+bool
+fd_trace_rows_of(PyObject *self, const char *name, int rank,
+                 fd_trace_rows *rows)
+{
+    fd_trace *trace = fd_trace_of(self);
+    if (!fd_trace_rank_fits(self, rank)) {
+        return false;
+    }
+    if (rank == FD_ALL_RANKS
+            ? find_rows(&fd_nodes_table, &trace->nodes, name, rows)
+                  || find_rows(&fd_modules_table, &trace->modules, name, rows)
+            : find_of_rank(&trace->ranks.list[rank], name, rows)) {
+        return true;
+    }
+    PyErr_Format(fd_value_error(), "%s: no such table%s", name,
+                 rank == FD_ALL_RANKS ? " of all ranks" : " of a rank");
+    return false;
 }
 
 PyObject *
-fd_trace_modules(PyObject *self, PyObject *unused)
+fd_trace_columns(PyObject *self, PyObject *args)
 {
-    (void)unused;
+    const char *name;
+    int rank = FD_ALL_RANKS;
+    fd_trace_rows rows;
     const fd_trace *trace = fd_trace_of(self);
-    PyObject *columns = fd_columns(&fd_modules_table, trace->modules.list,
-                                   trace->modules.count, &trace->texts);
-    return fd_columns_with(
-        columns, "path",
-        fd_trace_texts(trace, trace->modules.count, fd_trace_module_name));
+    if (!PyArg_ParseTuple(args, "s|i:columns", &name, &rank)
+        || !fd_trace_rows_of(self, name, rank, &rows)) {
+        return NULL;
+    }
+    PyObject *columns = fd_columns(rows.table, rows.rows->list,
+                                   rows.rows->count, &trace->texts);
+    if (rows.table == &fd_nodes_table) {
+        return fd_columns_with(
+            columns, "key",
+            fd_trace_texts(trace, trace->nodes.count, fd_trace_node_key));
+    }
+    return rows.table == &fd_modules_table
+             ? fd_columns_with(columns, "path",
+                               fd_trace_texts(trace, trace->modules.count,
+                                              fd_trace_module_name))
+             : columns;
 }
 
 static const fd_column total_columns[] = {

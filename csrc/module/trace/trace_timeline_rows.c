@@ -29,21 +29,8 @@ static const fd_column flow_columns[] = {
 static const fd_table flows_table =
     FD_TABLE("flows", flow_columns, fd_timeline_flow, false);
 
-static const fd_column stream_columns[] = {
-    FD_COLUMN(fd_trace_gpu_event, "context", INDEX, context),
-    FD_COLUMN(fd_trace_gpu_event, "host", U64, host),
-    FD_COLUMN(fd_trace_gpu_event, "start", U64, start),
-    FD_COLUMN(fd_trace_gpu_event, "duration", U64, duration),
-    FD_COLUMN(fd_trace_gpu_event, "thread", U16, thread),
-    FD_COLUMN(fd_trace_gpu_event, "device", U16, device),
-    FD_COLUMN(fd_trace_gpu_event, "stream", U32, stream),
-};
-static const fd_table streams_table =
-    FD_TABLE("gpu", stream_columns, fd_trace_gpu_event, false);
-
 static PyObject *
-rows_object(const fd_trace *trace, const fd_trace_rank *rank,
-            const fd_timeline_rows *rows)
+rows_object(const fd_trace *trace, const fd_timeline_rows *rows)
 {
     PyObject *made = Py_BuildValue(
         "{s:K,s:K}", "left_out", (unsigned long long)rows->left_out,
@@ -51,12 +38,9 @@ rows_object(const fd_trace *trace, const fd_trace_rank *rank,
     made = fd_columns_with(made, "calls",
                            fd_columns(&calls_table, rows->list.list,
                                       rows->list.count, &trace->texts));
-    made = fd_columns_with(made, "flows",
+    return fd_columns_with(made, "flows",
                            fd_columns(&flows_table, rows->flows.list,
                                       rows->flows.count, &trace->texts));
-    return fd_columns_with(made, "gpu",
-                           fd_columns(&streams_table, rank->gpu_events.list,
-                                      rank->gpu_events.count, &trace->texts));
 }
 
 PyObject *
@@ -79,8 +63,8 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
         status = fd_timeline_rows_make(&rows, selected, most);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? rows_object(trace, selected, &rows)
-                                     : PyErr_NoMemory();
+    PyObject *made =
+        status == FD_OK ? rows_object(trace, &rows) : PyErr_NoMemory();
     fd_timeline_rows_clear(&rows);
     return made;
 }

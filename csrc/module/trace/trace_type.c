@@ -4,7 +4,6 @@
 
 #include "module/errors.h"
 #include "profile/totals.h"
-#include "trace/anonymize.h"
 #include "trace/dump/dump_writer.h"
 #include "trace/trace_source.h"
 
@@ -216,47 +215,15 @@ trace_dump(PyObject *self, PyObject *path)
     return fd_none_or_raise(fd_module_of(self), status, &error);
 }
 
-typedef fd_status change(fd_trace *, const char *, size_t);
-
-static PyObject *
-trace_change(PyObject *self, PyObject *argument, change *apply)
-{
-    Py_ssize_t size;
-    const char *text = PyUnicode_AsUTF8AndSize(argument, &size);
-    if (text == NULL) {
-        return NULL;
-    }
-    if (apply(fd_trace_of(self), text, (size_t)size) != FD_OK) {
-        return PyErr_NoMemory();
-    }
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-trace_anonymize(PyObject *self, PyObject *salt)
-{
-    return trace_change(self, salt, fd_trace_anonymize);
-}
-
-static PyObject *
-trace_strip_prefix(PyObject *self, PyObject *prefix)
-{
-    return trace_change(self, prefix, fd_trace_strip_prefix);
-}
-
 static PyMethodDef methods[] = {
-    {"anonymize", trace_anonymize, METH_O,
-     PyDoc_STR("anonymize($self, salt, /)\n--\n\n"
-               "Hide the names of the user's code.")},
-    {"strip_prefix", trace_strip_prefix, METH_O,
-     PyDoc_STR("strip_prefix($self, prefix, /)\n--\n\n"
-               "Cut a prefix off files.")},
     {"dump", trace_dump, METH_O,
      PyDoc_STR("dump($self, path, /)\n--\n\nWrite as JSON.")},
-    {"nodes", fd_trace_nodes, METH_NOARGS,
-     PyDoc_STR("nodes($self, /)\n--\n\nColumns, one row per node.")},
-    {"modules", fd_trace_modules, METH_NOARGS,
-     PyDoc_STR("modules($self, /)\n--\n\nColumns, one row per instance.")},
+    {"columns", fd_trace_columns, METH_VARARGS,
+     PyDoc_STR("columns($self, table, rank=-1, /)\n--\n\n"
+               "A table; -1: one that all ranks share.")},
+    {"replace", fd_trace_replace, METH_O,
+     PyDoc_STR("replace($self, changes, /)\n--\n\n"
+               "Replace columns of tables.")},
     {"contexts", fd_trace_contexts, METH_VARARGS,
      PyDoc_STR("contexts($self, rank=-1, steady=False, /)\n--\n\n"
                "Columns, one row per call path; -1 sums over ranks.")},
@@ -265,8 +232,6 @@ static PyMethodDef methods[] = {
                "The figures of contexts() as arrays, with their spreads.")},
     {"ranks", fd_trace_ranks, METH_NOARGS,
      PyDoc_STR("ranks($self, /)\n--\n\nOne dict per rank.")},
-    {"figures", fd_trace_figures, METH_VARARGS,
-     PyDoc_STR("figures($self, rank, /)\n--\n\nColumns of one rank.")},
     {"table", fd_trace_table, METH_VARARGS,
      PyDoc_STR("table($self, by='function', rank=-1, /)\n--\n\n"
                "Columns, one row per group.")},
@@ -276,15 +241,6 @@ static PyMethodDef methods[] = {
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and its attributed part.")},
-    {"jobs", fd_trace_jobs, METH_VARARGS,
-     PyDoc_STR("jobs($self, rank, /)\n--\n\n"
-               "Columns, one row per job of one rank.")},
-    {"unsettled", fd_trace_unsettled, METH_NOARGS,
-     PyDoc_STR("unsettled($self, /)\n--\n\n"
-               "The iterations of pipelines that were not compared.")},
-    {"settle", fd_trace_settle, METH_O,
-     PyDoc_STR("settle($self, ranks, /)\n--\n\n"
-               "Store the results of the comparison.")},
     {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
      PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
                "The timeline of one rank, its longest calls.")},

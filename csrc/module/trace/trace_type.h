@@ -4,6 +4,7 @@
 
 #include "module/state.h"
 #include "profile/call_groups.h"
+#include "trace/trace_columns.h"
 
 /* Return a Trace object. It owns the trace; after a failure the trace is
  * freed. */
@@ -16,16 +17,24 @@ fd_trace *fd_trace_of(PyObject *self);
  * IndexError. */
 bool fd_trace_rank_fits(PyObject *self, int rank);
 
+/* The rows of a table, borrowed. */
+typedef struct fd_trace_rows {
+    const fd_table *table;
+    fd_rank_list *rows;
+    fd_rank_list own; /* `rows` of a table that is the rank itself */
+} fd_trace_rows;
+
+/* Find a table by its name: of a rank, or for FD_ALL_RANKS one that all ranks
+ * share. Return false with an exception if it does not exist. */
+bool fd_trace_rows_of(PyObject *self, const char *name, int rank,
+                      fd_trace_rows *rows);
+
 /* Methods; their signatures are in module/trace/trace_type.c. */
-PyObject *fd_trace_nodes(PyObject *self, PyObject *unused);
-PyObject *fd_trace_modules(PyObject *self, PyObject *unused);
+PyObject *fd_trace_columns(PyObject *self, PyObject *args);
+PyObject *fd_trace_replace(PyObject *self, PyObject *changes);
 PyObject *fd_trace_contexts(PyObject *self, PyObject *args);
 PyObject *fd_trace_totals(PyObject *self, PyObject *args);
 PyObject *fd_trace_ranks(PyObject *self, PyObject *unused);
-PyObject *fd_trace_figures(PyObject *self, PyObject *args);
-PyObject *fd_trace_jobs(PyObject *self, PyObject *args);
-PyObject *fd_trace_unsettled(PyObject *self, PyObject *unused);
-PyObject *fd_trace_settle(PyObject *self, PyObject *ranks);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_groups(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);

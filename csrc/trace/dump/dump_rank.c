@@ -52,52 +52,59 @@ static const char *const MEMBER_NAMES[MEMBERS] = {
     "measures",   "marks",    "settled_from", "settled_to", "reduced",
     "spreads",    "live"};
 
-/* Replace the context ids of the document in one column by ids of the
- * trace. */
-static fd_status
-map_contexts(const fd_loading *l, const fd_table *table, const char *name,
-             fd_loading_rows *of)
+typedef struct context_map {
+    const fd_loading *l;
+    bool wrong;
+} context_map;
+
+/* Replace the context id of the document by that of the trace. */
+static void
+map_context(uint32_t *id, void *map)
 {
-    for (size_t c = 0; c < table->count; c++) {
-        const fd_column *column = &table->columns[c];
-        if (strcmp(column->name, name) != 0) {
-            continue;
-        }
-        for (uint32_t i = 0; i < of->count; i++) {
-            char *row = (char *)of->list + i * table->row_bytes;
-            uint64_t id = fd_cell(column, row);
-            if (id >= l->context_count) {
-                return fd_loading_wrong(l, table->name, "no such context");
-            }
-            fd_cell_set(column, row, l->contexts[id]);
+    context_map *m = map;
+    m->wrong = m->wrong || *id >= m->l->context_count;
+    *id = m->wrong ? 0 : m->l->contexts[*id];
+}
+
+static fd_status
+map_contexts(const fd_loading *l, const fd_table *table,
+             const fd_rank_list *rows)
+{
+    context_map map = {.l = l};
+    const char *row = rows->list;
+    fd_table_visit(table, rows->list, rows->count, FD_COLUMN_CONTEXT,
+                   map_context, &map);
+    for (uint32_t i = 0; fd_table_is_keyed(table) && i < rows->count; i++) {
+        map.wrong = map.wrong || *(const uint32_t *)(const void *)row == 0;
+        row += table->row_bytes;
+    }
+    return map.wrong ? fd_loading_wrong(l, table->name, "no such context")
+                     : FD_OK;
+}
+
+/* Read a table of the rank from the member of its name. `needed`: it must be
+ * there. */
+static fd_status
+load_rank_table(const fd_loading *l, const fd_span *of, int member,
+                const fd_table *table, fd_trace_rank *rank, bool needed)
+{
+    fd_rank_list rows;
+    if (of[member].from == NULL && !needed) {
+        return FD_OK;
+    }
+    fd_status status = fd_loading_table(l, of[member], table, &rows);
+    fd_then(status, map_contexts(l, table, &rows));
+    if (status != FD_OK) {
+        fd_free(rows.list);
+        return status;
+    }
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        if (fd_rank_tables[i].table == table) {
+            *fd_rank_rows(rank, i) = rows;
         }
     }
     return FD_OK;
 }
-
-static fd_status
-load_rank_table(const fd_loading *l, fd_span json, const fd_table *table,
-                const char *context_column, fd_loading_rows *to)
-{
-    fd_status status = fd_loading_table(l, json, table, to);
-    return status == FD_OK ? map_contexts(l, table, context_column, to)
-                           : status;
-}
-
-#define LOAD_INTO(vector, json, table, context_column) \
-    do { \
-        fd_loading_rows from; \
-        status = load_rank_table(l, json, table, context_column, &from); \
-        if (status == FD_OK) { \
-            (vector)->list = from.list; \
-            (vector)->count = from.count; \
-            (vector)->capacity = from.count; \
-        } \
-        else { \
-            fd_free(from.list); \
-            return status; \
-        } \
-    } while (0)
 
 /* Read a sum of ranks. */
 static fd_status
@@ -109,25 +116,22 @@ load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
     fd_scan_members(of[REDUCED], names, 3, values);
     fd_status status =
         fd_loading_number(l, values[0], names[0], UINT32_MAX, &ranks);
-    if (status == FD_OK) {
-        status = fd_loading_number(l, values[1], names[1], UINT64_MAX,
-                                   &rank->whole);
-    }
+    fd_then(status, fd_loading_number(l, values[1], names[1], UINT64_MAX,
+                                      &rank->whole));
     if (status != FD_OK) {
         return status;
     }
     rank->reduced = (uint32_t)ranks;
     rank->window.applied = fd_span_is(values[2], "true");
-    LOAD_INTO(&rank->spreads, of[SPREADS], &fd_spreads_table, "context");
-    return FD_OK;
+    return load_rank_table(l, of, SPREADS, &fd_spreads_table, rank, true);
 }
 
 /* Read what is known of the threads of a recording that had not ended. */
 static fd_status
 load_live(const fd_loading *l, fd_span json, fd_trace_rank *rank)
 {
-    fd_loading_rows from;
-    fd_status status = load_rank_table(l, json, &fd_live_table, "", &from);
+    fd_rank_list from;
+    fd_status status = fd_loading_table(l, json, &fd_live_table, &from);
     const fd_trace_thread *rows = from.list;
     if (status == FD_OK && from.count != rank->threads.count) {
         status = fd_loading_wrong(l, "live", "one row per thread expected");
@@ -146,54 +150,41 @@ load_live(const fd_loading *l, fd_span json, fd_trace_rank *rank)
 static fd_status
 load_rank_tables(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
-    fd_status status;
-    LOAD_INTO(&rank->figures, of[FIGURES], &fd_figures_table, "context");
-    LOAD_INTO(&rank->threads, of[THREADS], &fd_threads_table, "root");
-    if (of[LIVE].from != NULL) {
+    bool marked = of[MARKS].from != NULL;
+    const struct {
+        const fd_table *table;
+        int member;
+        bool needed;
+    } tables[] = {
+        {&fd_figures_table, FIGURES, true},
+        {&fd_threads_table, THREADS, true},
+        {&fd_open_table, OPEN, true},
+        {&fd_steps_table, LATEST, true},
+        {&fd_tops_table, TOPS, true},
+        {&fd_gpu_table, GPU, false},
+        {&fd_measures_table, MEASURES, false},
+        {&fd_marks_table, MARKS, false},
+        {&fd_settled_from_table, SETTLED_FROM, marked},
+        {&fd_settled_to_table, SETTLED_TO, marked},
+    };
+    fd_status status = FD_OK;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        fd_then(status,
+                load_rank_table(l, of, tables[i].member, tables[i].table, rank,
+                                tables[i].needed));
+    }
+    if (status == FD_OK && of[LIVE].from != NULL) {
         status = load_live(l, of[LIVE], rank);
-        if (status != FD_OK) {
-            return status;
-        }
     }
-    LOAD_INTO(&rank->open, of[OPEN], &fd_open_table, "context");
-    LOAD_INTO(&rank->latest, of[LATEST], &fd_steps_table, "");
-    LOAD_INTO(&rank->tops, of[TOPS], &fd_tops_table, "context");
-    if (of[GPU].from != NULL) {
-        LOAD_INTO(&rank->gpu, of[GPU], &fd_gpu_table, "context");
-    }
-    if (of[MEASURES].from != NULL) {
-        LOAD_INTO(&rank->measures, of[MEASURES], &fd_measures_table,
-                  "context");
-    }
-    if (of[MARKS].from != NULL) {
-        LOAD_INTO(&rank->marks, of[MARKS], &fd_marks_table, "");
-        LOAD_INTO(&rank->window.figures_from, of[SETTLED_FROM],
-                  &fd_settled_from_table, "context");
-        LOAD_INTO(&rank->window.figures_to, of[SETTLED_TO],
-                  &fd_settled_to_table, "context");
+    if (status == FD_OK && marked) {
         fd_steps_choose(rank, NULL);
     }
-    for (uint32_t i = 0; i < rank->figures.count; i++) {
-        if (rank->figures.list[i].context == 0) {
-            return fd_loading_wrong(l, "figures.context", "no such context");
-        }
-    }
-    for (uint32_t i = 0; i < rank->gpu.count; i++) {
-        if (rank->gpu.list[i].context == 0) {
-            return fd_loading_wrong(l, "gpu.context", "no such context");
-        }
-    }
-    for (uint32_t i = 0; i < rank->measures.count; i++) {
-        if (rank->measures.list[i].context == 0) {
-            return fd_loading_wrong(l, "measures.context", "no such context");
-        }
-    }
-    for (uint32_t i = 0; i < rank->open.count; i++) {
+    for (uint32_t i = 0; i < rank->open.count && status == FD_OK; i++) {
         if (rank->open.list[i].thread >= rank->threads.count) {
             return fd_loading_wrong(l, "open.thread", "no such thread");
         }
     }
-    return FD_OK;
+    return status;
 }
 
 static fd_status
@@ -273,13 +264,10 @@ static fd_status
 load_names(fd_loading *l, const fd_span *of, fd_trace_rank *rank)
 {
     fd_status status = load_hexadecimal(l, of[ID], "id", rank->id);
-    if (status == FD_OK) {
-        status = load_hexadecimal(l, of[BOOT_ID], "boot_id", rank->boot_id);
-    }
-    if (status == FD_OK) {
-        status =
-            load_name(l, of[STATE], "state", fd_state_names, &rank->state);
-    }
+    fd_then(status,
+            load_hexadecimal(l, of[BOOT_ID], "boot_id", rank->boot_id));
+    fd_then(status,
+            load_name(l, of[STATE], "state", fd_state_names, &rank->state));
     return status == FD_OK
              ? load_name(l, of[STEPS_SOURCE], "steps_source",
                          fd_steps_source_names, &rank->steps_source)
@@ -314,10 +302,8 @@ add_json(fd_loading *l, fd_span json, uint32_t *id)
     }
     fd_status status =
         l->text.status != FD_OK ? l->text.status : spelled.status;
-    if (status == FD_OK) {
-        status = fd_text_pool_add_clean(&l->trace->texts, spelled.bytes,
-                                        spelled.size, id);
-    }
+    fd_then(status, fd_text_pool_add_clean(&l->trace->texts, spelled.bytes,
+                                           spelled.size, id));
     fd_buffer_clear(&spelled);
     return status;
 }
@@ -343,9 +329,7 @@ load_meta(fd_loading *l, fd_span json, fd_trace_rank *rank)
             status = fd_loading_add_text(
                 l, (fd_span){name.from - 1, name.to + 1}, "meta", &made.key);
         }
-        if (status == FD_OK) {
-            status = fd_vector_push(&rank->meta, made);
-        }
+        fd_then(status, fd_vector_push(&rank->meta, made));
     }
     return status;
 }
@@ -359,9 +343,7 @@ load_notes(fd_loading *l, fd_span json, fd_trace_rank *rank)
     while (status == FD_OK && fd_loading_next(&scan, json, &item)) {
         uint32_t id = 0;
         status = fd_loading_add_text(l, item, "notes", &id);
-        if (status == FD_OK) {
-            status = fd_vector_push(&rank->notes, id);
-        }
+        fd_then(status, fd_vector_push(&rank->notes, id));
     }
     return status;
 }
@@ -376,24 +358,12 @@ fd_load_rank(fd_loading *l, fd_span json)
     }
     fd_scan_members(json, MEMBER_NAMES, MEMBERS, of);
     fd_status status = load_scalars(l, of, rank);
-    if (status == FD_OK) {
-        status = load_names(l, of, rank);
-    }
-    if (status == FD_OK) {
-        status = load_start(l, of[START], &rank->start);
-    }
-    if (status == FD_OK) {
-        status = load_counters(l, of[COUNTERS], rank);
-    }
-    if (status == FD_OK) {
-        status = load_meta(l, of[META], rank);
-    }
-    if (status == FD_OK) {
-        status = load_notes(l, of[NOTES], rank);
-    }
-    if (status == FD_OK) {
-        status = load_rank_tables(l, of, rank);
-    }
+    fd_then(status, load_names(l, of, rank));
+    fd_then(status, load_start(l, of[START], &rank->start));
+    fd_then(status, load_counters(l, of[COUNTERS], rank));
+    fd_then(status, load_meta(l, of[META], rank));
+    fd_then(status, load_notes(l, of[NOTES], rank));
+    fd_then(status, load_rank_tables(l, of, rank));
     return status == FD_OK && of[REDUCED].from != NULL
              ? load_reduced(l, of, rank)
              : status;

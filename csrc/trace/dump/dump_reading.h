@@ -18,11 +18,6 @@ typedef struct fd_loading {
     uint32_t context_count;
 } fd_loading;
 
-typedef struct fd_loading_rows {
-    void *list; /* owned */
-    uint32_t count;
-} fd_loading_rows;
-
 /* Fail with FD_EFORMAT and a message with the file, the position and the
  * fault. */
 fd_status fd_loading_wrong(const fd_loading *l, const char *where,
@@ -48,7 +43,7 @@ bool fd_loading_next(fd_scan *scan, fd_span array, fd_span *value);
 /* Read the rows of a table. Context ids remain those of the document. The
  * caller frees the list, also after a failure. */
 fd_status fd_loading_table(const fd_loading *l, fd_span json,
-                           const fd_table *table, fd_loading_rows *to);
+                           const fd_table *table, fd_rank_list *to);
 
 /* Readers of the parts, in the order of the file. */
 fd_status fd_load_strings(fd_loading *l, fd_span json);

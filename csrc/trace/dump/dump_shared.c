@@ -14,9 +14,7 @@ fd_load_strings(fd_loading *l, fd_span json)
     while (status == FD_OK && fd_loading_next(&scan, json, &item)) {
         uint32_t id = 0;
         status = fd_loading_add_text(l, item, "strings", &id);
-        if (status == FD_OK) {
-            status = fd_vector_push(&l->texts, id);
-        }
+        fd_then(status, fd_vector_push(&l->texts, id));
     }
     return status;
 }
@@ -24,7 +22,7 @@ fd_load_strings(fd_loading *l, fd_span json)
 fd_status
 fd_load_nodes(fd_loading *l, fd_span json)
 {
-    fd_loading_rows from;
+    fd_rank_list from;
     fd_status status = fd_loading_table(l, json, &fd_nodes_table, &from);
     const fd_trace_node *nodes = from.list;
     for (uint32_t i = 0; i < from.count && status == FD_OK; i++) {
@@ -35,9 +33,7 @@ fd_load_nodes(fd_loading *l, fd_span json)
         else if (i > 0) {
             status = fd_trace_add_node(l->trace, &nodes[i], &id);
         }
-        if (status == FD_OK) {
-            status = fd_vector_push(&l->nodes, id);
-        }
+        fd_then(status, fd_vector_push(&l->nodes, id));
     }
     fd_free(from.list);
     return status;
@@ -46,7 +42,7 @@ fd_load_nodes(fd_loading *l, fd_span json)
 fd_status
 fd_load_modules(fd_loading *l, fd_span json)
 {
-    fd_loading_rows from;
+    fd_rank_list from;
     fd_status status = fd_loading_table(l, json, &fd_modules_table, &from);
     fd_trace_module *modules = from.list;
     for (uint32_t i = 0; i < from.count && status == FD_OK; i++) {
@@ -59,9 +55,7 @@ fd_load_modules(fd_loading *l, fd_span json)
             modules[i].parent = l->modules.list[modules[i].parent];
             status = fd_trace_add_module(l->trace, &modules[i], &id);
         }
-        if (status == FD_OK) {
-            status = fd_vector_push(&l->modules, id);
-        }
+        fd_then(status, fd_vector_push(&l->modules, id));
     }
     fd_free(from.list);
     return status;
@@ -88,7 +82,7 @@ check_context(const fd_loading *l, fd_trace_context *context, uint32_t count)
 fd_status
 fd_load_contexts(fd_loading *l, fd_span json)
 {
-    fd_loading_rows from;
+    fd_rank_list from;
     fd_status status = fd_loading_table(l, json, &fd_contexts_table, &from);
     fd_trace_context *contexts = from.list;
     for (uint32_t i = 1; i < from.count && status == FD_OK; i++) {

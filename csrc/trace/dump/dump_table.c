@@ -66,6 +66,7 @@ cell_value(const fd_loading *l, fd_column_type type, fd_span json,
     double number;
     switch (type) {
     case FD_COLUMN_INDEX:
+    case FD_COLUMN_CONTEXT:
         return row_index(json, value);
     case FD_COLUMN_TEXT:
         if (!whole_number(json, value) || *value >= l->texts.count) {
@@ -203,7 +204,7 @@ fd_loading_next(fd_scan *scan, fd_span array, fd_span *value)
 
 static fd_status
 load_column(const fd_loading *l, const fd_table *table,
-            const fd_column *column, fd_span values, fd_loading_rows *to)
+            const fd_column *column, fd_span values, fd_rank_list *to)
 {
     char where[64];
     fd_scan scan = {.at = NULL};
@@ -236,7 +237,7 @@ load_column(const fd_loading *l, const fd_table *table,
 }
 
 static fd_status
-make_rows(const fd_table *table, fd_span first, fd_loading_rows *to)
+make_rows(const fd_table *table, fd_span first, fd_rank_list *to)
 {
     fd_scan scan = {.at = NULL};
     fd_span item;
@@ -245,17 +246,17 @@ make_rows(const fd_table *table, fd_span first, fd_loading_rows *to)
         count++;
     }
     to->list = count <= UINT32_MAX ? fd_calloc(count, table->row_bytes) : NULL;
-    to->count = (uint32_t)count;
+    to->count = to->capacity = (uint32_t)count;
     return to->list != NULL ? FD_OK : FD_ENOMEM;
 }
 
 fd_status
 fd_loading_table(const fd_loading *l, fd_span json, const fd_table *table,
-                 fd_loading_rows *to)
+                 fd_rank_list *to)
 {
     const char *names[MOST_COLUMNS];
     fd_span columns[MOST_COLUMNS];
-    *to = (fd_loading_rows){NULL, 0};
+    *to = (fd_rank_list){NULL, 0, 0};
     for (size_t i = 0; i < table->count; i++) {
         names[i] = table->columns[i].name;
     }

@@ -41,6 +41,7 @@ write_cell(fd_json_writer *w, const fd_column *column, const void *row)
     double number;
     switch (column->type) {
     case FD_COLUMN_INDEX:
+    case FD_COLUMN_CONTEXT:
         fd_json_put_i64(w, NULL, (int64_t)value - 1);
         break;
     case FD_COLUMN_U64_OR_NONE:

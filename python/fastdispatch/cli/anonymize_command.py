@@ -12,6 +12,7 @@ from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.files import run_directory
 from fastdispatch.files.output import check_place, make_folder
+from fastdispatch.read.anonymous_names import anonymize
 
 _DESCRIPTION = """Replace the names of your code by hashes: functions, classes, files, modules, ranges and the host. The
 output is read by all commands. Times of single calls (timelines, jobs) are not in it."""
@@ -54,6 +55,5 @@ def run(arguments: argparse.Namespace) -> None:
 
 def write(path: str, output: str | Path, salt: str, prefix: str) -> None:
     core = load(path).core
-    core.strip_prefix(prefix)
-    core.anonymize(salt)
+    anonymize(core, salt, prefix)
     core.dump(output)

@@ -33,7 +33,7 @@ def same_stage(steps: MeasuredSteps, figures: list[RankFigures]) -> list[list[Ra
     for index, rank in enumerate(steps.trace.ranks):
         known = rank["meta"].get("coordinates")
         place = known.get("pipe") if isinstance(known, dict) else None
-        marked = [stage for stage in steps.trace.core.jobs(index)["stage"] if stage >= 0]
+        marked = [stage for stage in steps.trace.core.columns("jobs", index)["stage"] if stage >= 0]
         stages[rank["rank"]] = place if isinstance(place, int) else min(marked, default=-1)
     groups: dict[int, list[RankFigures]] = {}
     for one in figures:

@@ -93,7 +93,7 @@ def ranks_with(steps: MeasuredSteps, paths: Iterable[int]) -> list[int]:
 
 def _shortest(steps: MeasuredSteps, index: int, count: int) -> dict[int, float]:
     """Return the shortest own time of the paths that ran in every step of a rank."""
-    figures = steps.trace.core.figures(index)
+    figures = steps.trace.core.columns("figures", index)
     columns = (figures[name] for name in ("context", "steps", "self_min"))
     every = limits.EVERY * (count - 1)
     return {path: float(least) for path, active, least in zip(*columns, strict=True) if active >= every}

@@ -69,7 +69,7 @@ def _times(steps: MeasuredSteps, paths: set[int]) -> tuple[int, int, float]:
     active, last, time = 0, 0, 0.0
     columns = ("context", "steps", "last_step", "total_max")
     for index in range(len(steps.trace.ranks)):
-        figures = steps.trace.core.figures(index)
+        figures = steps.trace.core.columns("figures", index)
         totals = steps.trace.core.contexts(index)["total"]
         for path, count, number, longest in zip(*(figures[name] for name in columns), strict=True):
             if path in paths:

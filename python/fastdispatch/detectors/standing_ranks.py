@@ -119,7 +119,7 @@ def moment_of(rank: dict[str, Any]) -> int:
 def _earlier(trace: Trace, index: int, path: int) -> float:
     """Return how long earlier ones of an open call took, 0 without any. Its own time is in no total yet, and it may be
     outside of recorded steps."""
-    figures, paths = trace.core.figures(index), trace.core.contexts(index)
+    figures, paths = trace.core.columns("figures", index), trace.core.contexts(index)
     longest = dict(zip(figures["context"], figures["total_max"], strict=True))
     calls = paths["calls"][path]
     return float(max(longest.get(path, 0), paths["total"][path] / (calls - 1) if calls > 1 else 0))

@@ -62,7 +62,7 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
         found = trace.core.timeline_rows(index, most // len(trace.ranks))
         _add_jobs(lanes, jobs, trace, index, clock)
         _add_threads(lanes, index, rank, found["calls"], clock)
-        _add_streams(lanes, index, found["gpu"], clock)
+        _add_streams(lanes, index, trace.core.columns("gpu_events", index), clock)
         for flow in zip(found["flows"]["from"], found["flows"]["to"], strict=True):
             for title, end in zip(("from", "to"), flow, strict=True):
                 flows[title].append(lanes.place[index, end])
@@ -90,7 +90,7 @@ def findings_of(trace: Trace) -> dict[str, list[str]]:
     limits."""
     from fastdispatch.pipeline import report
 
-    if not any(trace.core.jobs(index)["kind"] for index in range(len(trace.ranks))):
+    if not any(trace.core.columns("jobs", index)["kind"] for index in range(len(trace.ranks))):
         return {"findings": [], "notes": []}
     try:
         made = report(trace)
@@ -105,7 +105,7 @@ def _rows(table: Columns) -> list[dict[str, Any]]:
 
 def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: ClockMap) -> None:
     """Return a lane per stage: the Gantt chart of a pipeline."""
-    table = trace.core.jobs(index)
+    table = trace.core.columns("jobs", index)
     rows = _rows(table)
     by_stage: dict[int, list[dict[str, Any]]] = {}
     for row in rows:

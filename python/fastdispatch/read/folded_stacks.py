@@ -15,7 +15,7 @@ _REPLACED = {**dict.fromkeys(chain(range(32), (127,)), " "), ord(";"): ":"}
 
 def default_weight(core: _core.Trace, rank: int) -> Literal["time", "gpu"]:
     """Return the weight of call paths: ``gpu`` if kernels of the rank with this index were recorded, else ``time``."""
-    contexts, kinds = core.contexts(rank), core.nodes()["kind"]
+    contexts, kinds = core.contexts(rank), core.columns("nodes")["kind"]
     launched = zip(contexts["gpu_self"], contexts["node"], strict=True)
     return "gpu" if any(time and kinds[node] == "kernel" for time, node in launched) else "time"
 
@@ -29,7 +29,7 @@ def folded_stacks(core: _core.Trace, rank: int, weight: str | None) -> str:
     own = contexts[_FIGURES[weight]]
     if not any(own):
         own = contexts["calls"]
-    keys = [key.translate(_REPLACED) for key in core.nodes()["key"]]
+    keys = [key.translate(_REPLACED) for key in core.columns("nodes")["key"]]
     return "".join(_lines(contexts["parent"], [keys[node] for node in contexts["node"]], own))
 
 

@@ -30,7 +30,7 @@ _CLASSES = {
     "forward_backward_pipelining_with_interleaving": "interleaved",
 }
 _KINDS = {name: kind for kind, name in enumerate(KINDS)}
-_EVAL, _EXCEPTION, _LOCAL, _ATTACHED, _WAIT = 2, 4, 32, 64, 256  # of jobs (docs/formats/recording.md)
+_EVAL, _EXCEPTION, _LOCAL, _ATTACHED, _UNPLANNED, _WAIT = 2, 4, 32, 64, 128, 256  # of jobs (docs/formats/recording.md)
 _ENDED, _OWN_ORDER, _CUT = 2, 4, 8  # of iterations
 #: Jobs of one iteration that are compared.
 _MOST = 1 << 18
@@ -51,14 +51,21 @@ def settle(core: _core.Trace) -> None:
     """Compare every iteration of every rank with its plan. Jobs that the plan does not contain get flag 128; the fact
     ``pipeline`` gets the schedule, the first difference, or the reason for a missing plan. Recordings of versions that
     compared while recording stay unchanged."""
-    settled = []
-    for rank, facts, iterations in core.unsettled():
-        found = _ComparedIterations(core.jobs(rank) if iterations["job"] else {}, iterations)
-        changes = _changes(facts, found)
-        if changes or iterations["job"]:
-            settled.append((rank, found.unplanned, changes))
-    if settled:
-        core.settle(settled)
+    changes: list[tuple[str, int, dict[str, list[Any]]]] = []
+    for index, rank in enumerate(core.ranks()):
+        iterations = core.columns("iterations", index)
+        jobs = core.columns("jobs", index) if iterations["job"] else {}
+        found = _ComparedIterations(jobs, iterations)
+        if iterations["job"]:
+            for row in found.unplanned:
+                jobs["flags"][row] |= _UNPLANNED
+            changes += [("jobs", index, {"flags": jobs["flags"]}), ("iterations", index, {"job": []})]
+        facts = rank["meta"]
+        if found_out := _changes(facts.get("pipeline"), found):
+            facts["pipeline"] = json.dumps(json.loads(facts["pipeline"]) | found_out)
+            changes.append(("facts", index, {"key": list(facts), "value": list(facts.values())}))
+    if changes:
+        core.replace(changes)
 
 
 def _changes(text: str | None, found: _ComparedIterations) -> dict[str, str]:

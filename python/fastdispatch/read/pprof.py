@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from fastdispatch import _core
 
@@ -26,8 +25,8 @@ def pprof(core: _core.Trace, rank: int) -> bytes:
         return number(field, texts.setdefault(value, len(texts)))
 
     parts = [message(1, text(1, name), text(2, unit)) for _, name, unit in _VALUES]
-    parts += [text(14, "cpu"), *times(core.ranks() if rank < 0 else [core.ranks()[rank]]), *samples(core, rank)]
-    nodes = core.nodes()
+    parts += [text(14, "cpu"), *times(core, rank), *samples(core, rank)]
+    nodes = core.columns("nodes")
     columns = zip(*(nodes[name] for name in ("key", "qualified", "file", "line")), strict=True)
     for node, (key, qualified, file, line) in enumerate(columns, 1):
         parts.append(message(4, number(1, node), message(4, number(1, node), number(2, line))))
@@ -36,14 +35,17 @@ def pprof(core: _core.Trace, rank: int) -> bytes:
     return b"".join([*parts, *(message(6, value.encode()) for value in texts)])
 
 
-def times(ranks: list[dict[str, Any]]) -> Iterator[bytes]:
+def times(core: _core.Trace, rank: int) -> Iterator[bytes]:
     """Yield the start of the first rank, or of its selected steps, and the longest recorded duration."""
-    starts = []
-    for each in ranks:
-        before = each["window"]["from"] if each["window"] else 0
-        starts.append(each["start_realtime"] + (each["marks"]["end"][before - 1] if before else 0))
+    starts: list[int] = []
+    recorded = [0]
+    for index, each in enumerate(core.ranks()):
+        if rank in (-1, index):
+            before = each["window"]["from"] if each["window"] else 0
+            starts.append(each["start_realtime"] + (core.columns("marks", index)["end"][before - 1] if before else 0))
+            recorded.append(each["recorded"])
     yield number(9, min(starts, default=0))
-    yield number(10, max((each["recorded"] for each in ranks), default=0))
+    yield number(10, max(recorded))
 
 
 def samples(core: _core.Trace, rank: int) -> Iterator[bytes]:

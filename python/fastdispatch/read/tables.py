@@ -101,7 +101,7 @@ def figures(trace: Trace) -> Columns:
     """Return the figures of each rank in each context."""
     below: Columns = {"rank": []}
     for index, rank in enumerate(trace.ranks):
-        columns = trace.core.figures(index)
+        columns = trace.core.columns("figures", index)
         for column, values in columns.items():
             below.setdefault(column, []).extend(values)
         below["rank"].extend([rank["rank"]] * len(next(iter(columns.values()))))

@@ -27,6 +27,9 @@ PathLike = str | os.PathLike[str]
 
 Group = Literal["node", "function", "operator", "module", "package", "kernel"]
 
+#: Tables inside the dict of a rank.
+_OF_RANK = ("threads", "open", "latest_steps", "marks", "gpu", "measures", "spreads", "step_tops")
+
 Steps = Literal["settled"] | tuple[int, int] | None
 
 
@@ -67,14 +70,14 @@ class Trace:
     def nodes(self) -> Columns:
         """One row per function, operator, range, ...: kind, from (names), file, class, name, qualified, package, key
         (texts; the key of a Python function is ``file:[class]:name``, of others the name), line (0: none)."""
-        return self.core.nodes()
+        return self.core.columns("nodes")
 
     @cached_property
     def modules(self) -> Columns:
         """One row per ``nn.Module`` instance: path (``blocks.3.attn``), class, parent (row, -1: none), name,
         parameters (elements, with those of modules below, each once; the most of any rank; 0: none, or unknown) and
         parameter_bytes."""
-        return self.core.modules()
+        return self.core.columns("modules")
 
     @cached_property
     def contexts(self) -> Columns:
@@ -112,7 +115,10 @@ class Trace:
         marks, a table: number, steps, end, recorded and time of phases up to ends of steps, and memory in bytes then
         (0: unknown)."""
         ranks = self.core.ranks()
-        for rank in ranks:
+        for index, rank in enumerate(ranks):
+            rank |= {name: self.core.columns(name, index) for name in _OF_RANK}
+            rank["threads"] |= self.core.columns("live", index)
+            rank["open"] |= self.core.columns("open_lines", index)
             rank["meta"] = {key: json.loads(value) for key, value in rank["meta"].items()}
         about = steps_of_ranks.reduced_of(ranks)
         if about is not None:
@@ -196,7 +202,7 @@ class Trace:
         """
         if rank is None and len(self.ranks) != 1:
             raise _core.Error(f"the trace has {len(self.ranks)} ranks: select one with jobs(rank)")
-        return self.core.jobs(0 if rank is None else self.index(rank))
+        return self.core.columns("jobs", 0 if rank is None else self.index(rank))
 
     def dump(self, path: PathLike) -> None:
         """Write as JSON (docs/formats/dump.md); ``load`` returns an equal trace. Raises Error if it cannot be

@@ -39,7 +39,7 @@ all_tables(void)
         const fd_arrow_table *table =
             fd_arrow_table_of(fd_arrow_table_name(i));
         CHECK(table != NULL && table->table->count > 1);
-        OK(table->fill(&rows, trace, paths, 0));
+        OK(fd_table_rows_fill(&rows, table, trace, paths, 0));
         CHECK(rows.count == 0 || rows.list != NULL);
     }
     CHECK(fd_arrow_table_of("unknown") == NULL);
@@ -55,7 +55,7 @@ figures_of_a_rank(void)
     const fd_arrow_table *table = fd_arrow_table_of("figures");
     paths = fd_path_ids(trace);
     OK(paths != NULL ? FD_OK : FD_ENOMEM);
-    OK(table->fill(&rows, trace, paths, 0));
+    OK(fd_table_rows_fill(&rows, table, trace, paths, 0));
     EQUAL(rows.count, trace->contexts.count - 1);
     uint32_t train = fixture_find(trace, "train");
     for (uint32_t i = 0; i < rows.count; i++) {

@@ -8,7 +8,6 @@
 #include "pipeline/recorded/recorded_jobs.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
-#include "trace/anonymize.h"
 
 static void
 use_analysis(const fd_trace *trace)
@@ -69,14 +68,6 @@ use_pipeline(const fd_trace *trace)
     free(known);
 }
 
-/* Runs last: it changes the trace. */
-static void
-use_anonymize(fd_trace *trace)
-{
-    must(fd_trace_anonymize(trace, "salt", 4) == FD_OK);
-    must(fixture_sound(trace));
-}
-
 void
 fuzz_shrink(const uint8_t *data, size_t size)
 {
@@ -99,7 +90,6 @@ fuzz_use(const fd_trace *trace)
     must(fixture_dump(trace, &text) == FD_OK);
     must(fixture_load(&again, text.bytes, text.size, NULL) == FD_OK);
     must(fixture_same(trace, again, &same) == FD_OK && same);
-    use_anonymize(again);
     fd_trace_free(again);
     fd_buffer_clear(&text);
 }

@@ -60,7 +60,7 @@ def test_columns_equal_the_tables_of_the_trace(trace: fastdispatch.Trace) -> Non
     for name in ("calls", "resumes", "self", "total", "backward", "ops"):
         by_context = dict(zip(figures["context"], figures[name], strict=True))
         assert [by_context.get(row, 0) for row in range(len(trace.contexts[name]))] == trace.contexts[name]
-    spread = trace.core.figures(0)
+    spread = trace.core.columns("figures", 0)
     by_context = dict(zip(figures["context"], figures["total_max"], strict=True))
     assert [by_context[row] for row in spread["context"]] == spread["total_max"]
     ranks = pyarrow.table(trace.columns("ranks")).to_pylist()

@@ -78,7 +78,7 @@ def test_the_killed_process_has_open_calls(killed: Path) -> None:
     calls = {thread: calls for _, thread, calls, _, _ in stacks(core)}
     assert [call.rpartition(":")[2] for call in calls["main"]].count("nested") == 6
     assert any(":wait" in call for thread, found in calls.items() if thread != "main" for call in found)
-    keys = core.nodes()["key"]
+    keys = core.columns("nodes")["key"]
     assert not any(key.endswith(":work") for key in keys), "a call that has ended"
 
 
@@ -87,7 +87,7 @@ def test_totals(recording: Path) -> None:
     assert totals.table("node") == whole.table("node")
     names = ("node", "parent", "calls", "self", "total")
     assert [totals.contexts()[name] for name in names] == [whole.contexts()[name] for name in names]
-    assert totals.ranks()[0]["threads"] == whole.ranks()[0]["threads"]
+    assert totals.columns("threads", 0) == whole.columns("threads", 0)
     assert totals.ranks()[0]["notes"] == whole.ranks()[0]["notes"]
 
 
@@ -96,9 +96,9 @@ def test_totals_of_many_ranks_are_sums(recording: Path, tmp_path: Path) -> None:
     paths = many_ranks.write(recording, tmp_path / "ranks", 40)
     whole, totals = _core.Trace(paths), _core.Trace(paths, only="totals")
     assert totals.table("node") == whole.table("node")
-    assert [rank["threads"] for rank in totals.ranks()] == [rank["threads"] for rank in whole.ranks()]
-    calls = sum(sum(whole.figures(rank)["calls"]) for rank in range(40))
-    with_figures = [sum(totals.figures(rank)["calls"]) for rank in range(40)]
+    assert [totals.columns("threads", at) for at in range(40)] == [whole.columns("threads", at) for at in range(40)]
+    calls = sum(sum(whole.columns("figures", rank)["calls"]) for rank in range(40))
+    with_figures = [sum(totals.columns("figures", rank)["calls"]) for rank in range(40)]
     assert sum(with_figures) == calls
     assert sum(count > 0 for count in with_figures) == (2 if calls else 0)
 

@@ -109,7 +109,7 @@ def test_the_spread_over_steps_is_that_of_the_steps(tmp_path: Path) -> None:
             graph.step()
     trace = fastdispatch.load(tmp_path)
     names = [trace.nodes["name"][node] for node in trace.contexts["node"]]
-    figures = trace.core.figures(0)
+    figures = trace.core.columns("figures", 0)
     row = next(i for i, context in enumerate(figures["context"]) if names[context] == "burn")
     assert figures["steps"][row] == 4
     assert figures["total_min"][row] < figures["total_max"][row] / 50

@@ -17,9 +17,13 @@ SOURCE = re.sub(
 SCHEMA = schemas.schema("dump")
 
 COLUMN = re.compile(r'FD_COLUMN(?:_IN\(\s*"([^"]+)",|_OF_NAMES\(|\()\s*\w+,\s*"(\w+)",\s*(\w+),')
+#: Tables that are not in dumps.
+NO_DUMP = {"jobs", "gpu_events", "iterations", "facts", "notes"}
+
 #: Accepted definitions of the schema, by type and unit of a column.
 DEFINITIONS = {
     ("INDEX", ""): {"row", "index"},
+    ("CONTEXT", ""): {"row", "index"},
     ("TEXT", ""): {"text"},
     ("U32", ""): {"u32"},
     ("U64", ""): {"u64"},
@@ -40,7 +44,7 @@ def tables() -> dict[str, list[tuple[str, str, str]]]:
         for name, body in re.findall(r"static const fd_column (\w+)\[\] = \{(.*?)\n\};", SOURCE, re.DOTALL)
     }
     names = re.findall(r'FD_TABLE\("(\w+)", (\w+),', SOURCE)
-    return {table: columns[name] for table, name in names if table != "jobs"}
+    return {table: columns[name] for table, name in names if table not in NO_DUMP}
 
 
 @pytest.mark.parametrize("table", tables())

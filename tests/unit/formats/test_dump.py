@@ -120,7 +120,7 @@ def test_whole_numbers_are_exact_on_both_sides_of_two_to_the_53(tmp_path: Path) 
     document["ranks"][0]["figures"]["self"] = values
     path.write_text(json.dumps(document))
     trace = fastdispatch.load(path)
-    assert trace.core.figures(0)["self"] == [2**53 - 1, 2**53, 2**53 + 1]
+    assert trace.core.columns("figures", 0)["self"] == [2**53 - 1, 2**53, 2**53 + 1]
     assert dumped(trace, tmp_path / "dump.json")["ranks"][0]["figures"]["self"] == values
 
 

@@ -185,7 +185,7 @@ def agree(path: Path) -> pyreader.Recording:
     paths = Paths()
     ours, theirs = paths.of_recording(found), paths.of_trace(trace)
     rank = trace.ranks[0]
-    figures = trace.core.figures(0)
+    figures = trace.core.columns("figures", 0)
     columns = [figures[name] for name in ("calls", "resumes", "self")]
     expected = {row: values for row, *values in zip(figures["context"], *columns, strict=True)}
     assert summed(ours, found.figures) == {theirs[row]: tuple(values) for row, values in expected.items()}
@@ -232,7 +232,7 @@ def agree_on_marks(found: pyreader.Recording, rank: dict[str, Any], path: Path) 
             ours, theirs = paths.of_recording(found), paths.of_trace(trace)
             before = summed(ours, found.states[start]) if start >= 0 else {}
             after = summed(ours, found.states[end])
-            columns = trace.core.figures(0)
+            columns = trace.core.columns("figures", 0)
             rows = zip(*(columns[name] for name in ("context", "calls", "resumes", "self")), strict=True)
             expected = {theirs[row]: tuple(values) for row, *values in rows}
             changes = {

@@ -15,6 +15,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.cli import main, parser
+from fastdispatch.read import anonymous_names
 from tests import commands, golden, processes
 
 torch = pytest.importorskip("torch")
@@ -183,6 +184,26 @@ def test_figures_stay(zebra_run: Path, hidden: Path) -> None:
     assert {"torch/nn/modules/linear.py:[Linear]:forward", "aten::addmm", "AddmmBackward0"} <= set(after.nodes["key"])
     rows = after.table("module")["instances"]
     assert sorted(rows) == sorted(before.table("module")["instances"])
+
+
+def test_facts_without_names_stay(zebra_run: Path, tmp_path: Path) -> None:
+    """Numbers about clocks stay, but not the text of a failure, and no fact of the user."""
+    path, output = tmp_path / "run.json", tmp_path / "hidden.json"
+    assert main(["merge", str(zebra_run), "-o", str(path)]) == 0
+    document = json.loads(path.read_text())
+    for clock, stays in (({"pings": [[0, 1, 2]]}, True), ({"trouble": "zebra"}, False)):
+        document["ranks"][0]["meta"] = {"command": ["zebra.py"], "torch": "2.13", "clock": clock}
+        path.write_text(json.dumps(document))
+        assert main(["anonymize", str(path), "-o", str(output)]) == 0
+        left = {"torch": "2.13", "anonymous": True} | ({"clock": clock} if stays else {})
+        assert fastdispatch.load(output).meta == left
+
+
+def test_hash_of_names() -> None:
+    """The vectors of SipHash's reference."""
+    key = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
+    assert anonymous_names.siphash(*key, bytes(range(15))) == 0xA129CA6149BE45E5
+    assert anonymous_names.siphash(*key, b"") == 0x726FDB47DD0E0E31
 
 
 def test_prefixes_are_cut(zebra_run: Path, tmp_path: Path) -> None:

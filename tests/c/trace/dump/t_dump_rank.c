@@ -50,7 +50,7 @@ wrong_facts(void)
         {"\"context\":[2]", "\"context\":[3]", "open: no such context"},
         {"\"context\":[1]", "\"context\":[77]", "step_tops: no such"},
         {"\"context\":[0,1]", "\"context\":[0,3]", "figures: no such"},
-        {"\"context\":[0,1]", "\"context\":[0,-1]", "figures.context: no"},
+        {"\"context\":[0,1]", "\"context\":[0,-1]", "figures: no such"},
         {"\"self_squares\":[0,2.5]", "\"self_squares\":[0,-2.5]",
          "figures.self_squares: a value"},
         {"\"thread\":[0]", "\"thread\":[1]", "open.thread: no such thread"},
