@@ -183,13 +183,25 @@ def _launched(program: list[str], is_module: bool) -> list[str] | None:
     if is_module:
         return [sys.executable, "-m", *program] if is_launcher(["-m", *program]) else None
     if os.path.exists(program[0]):
-        if not is_launcher_command(program[0]):
+        if not is_launcher_command(program[0]) and not _is_command(program[0]):
             return None
-        return [*([] if os.access(program[0], os.X_OK) else [sys.executable]), *program]
+        path = program[0] if os.sep in program[0] else os.path.join(os.curdir, program[0])
+        return [*([] if os.access(path, os.X_OK) else [sys.executable]), path, *program[1:]]
     from shutil import which  # only if needed: it imports much
 
     found = which(program[0])
     return None if found is None else [found, *program[1:]]
+
+
+def _is_command(path: str) -> bool:
+    """Return whether a file is a binary, such as an interpreter, or a script of another one than Python."""
+    try:
+        with open(path, "rb") as file:
+            line = file.readline(256)
+    except OSError:
+        return False
+    binary = line.startswith(b"\x7fELF") or (line.startswith(b"#!") and b"python" not in line)
+    return binary and os.access(path, os.X_OK)
 
 
 def _launch(arguments: argparse.Namespace, options: dict[str, Any], command: list[str]) -> int:

@@ -74,7 +74,12 @@ def head(diff: Diff) -> Iterator[str]:
     if not diff.by_step:
         yield "one recording has no steps: whole runs are compared, without spread"
     if diff.machine_differs:
-        yield f"speed of the machine: all times are {diff.speed:.2f} times as long; changes below exclude this"
+        times = f"{diff.speed:.2f} times as long; changes below exclude this"
+        yield (
+            f"equal work, with the time without a core, takes {times}"
+            if any(diff.queue)
+            else f"speed of the machine: all times are {times}"
+        )
 
 
 def sign(change: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -99,12 +99,14 @@ def verdict(diff: Diff) -> DiffVerdict:
     (work, waits), now = (mean_work(times, side.rank) for times, side in zip(of.rank_work, of.sides, strict=True))
     machine, communication = (of.cpu[0] or work) * (of.cpu_speed - 1), now[1] - waits
     queue = of.queue[1] - of.queue[0]
-    cause = _cause(of, now[0] - work - machine - queue) if changed else None
-    part = cause.part if cause is not None else 0.0
-    if cause is not None and not cause.backward and cause.row.work.after >= _ALL * now[0]:
-        part -= queue
     means = (diff.sides[0].mean, diff.sides[1].mean)
-    mean = abs(means[1] - means[0] - (after - before)) > abs(part) / 2 > 0
+    cause = _cause(of, now[0] - work - machine - queue) if changed else None
+    part = _part_of(cause, now[0], queue)
+    if changed and abs(part) < _NAMED * abs(means[1] - means[0]):
+        cause = _cause_by_calls(of, means[1] - means[0], now[0])
+        part = _part_of(cause, now[0], queue)
+    largest = max(map(abs, (part, machine, queue, communication))) if changed else 0.0
+    mean = abs(means[1] - means[0] - (after - before)) > _NAMED * largest > 0
     before, after = means if mean else (before, after)
     made = DiffVerdict(
         changed=changed,
@@ -240,8 +242,28 @@ def _cause(diff: Diff, change: float) -> _Cause | None:
     if diff.by != "node" or abs(change) < _LEAST * step:
         return None
     row = _innermost(diff, "work", change, abs(change) / 2)
-    if row is None:
-        return None
+    return None if row is None else _explained(diff, row)
+
+
+def _part_of(cause: _Cause | None, step: float, queue: float) -> float:
+    """Return the part of the change that a cause explains: without the time without a core if it contains the step."""
+    if cause is None:
+        return 0.0
+    return cause.part - (queue if not cause.backward and cause.row.work.after >= _ALL * step else 0.0)
+
+
+def _cause_by_calls(diff: Diff, change: float, step: float) -> _Cause | None:
+    """Return the innermost function with more or fewer calls and a part of the change that is named: numbers of calls
+    are exact where times without a core hide the rest. Functions that contain the step are not considered."""
+
+    def has_calls(row: DiffRow) -> bool:
+        return max(row.work.before, row.work.after) < _ALL * step and bool(_reasons(diff, row, change))
+
+    row = _innermost(diff, "work", change, _NAMED * abs(change), has_calls) if diff.by == "node" else None
+    return None if row is None else _explained(diff, row)
+
+
+def _explained(diff: Diff, row: DiffRow) -> _Cause:
     part = _growth_of(diff, row.work)
     origin = _origin(diff, row, part)
     if origin is not None:
@@ -256,11 +278,14 @@ def _origin(diff: Diff, row: DiffRow, part: float) -> DiffRow | None:
     return _innermost(diff, "backward", part, _MOST * abs(part)) if abs(row.backward.change) > 0 else None
 
 
-def _innermost(diff: Diff, figure: str, change: float, minimum: float) -> DiffRow | None:
+def _innermost(
+    diff: Diff, figure: str, change: float, minimum: float, wanted: Callable[[DiffRow], bool] | None = None
+) -> DiffRow | None:
     """Return the function of the program with the shortest time among those with most of the largest change of
     ``figure`` in the direction of ``change``; None if the largest change is below ``minimum``."""
     own = diff.own_keys()
     rows = [row for row in diff.rows if row.kind == "python" and row.key in own and not _is_part(row)]
+    rows = [row for row in rows if wanted is None or wanted(row)]
     growth = [(row, _growth_of(diff, getattr(row, figure))) for row in rows]
     same = [(row, time) for row, time in growth if (time > 0) == (change > 0)]
     largest = max((abs(time) for _, time in same), default=0.0)

@@ -8,7 +8,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import PAGEABLE
 from fastdispatch.detectors.measured_steps import FORWARD, OTHER, MeasuredSteps, counted, number
 from fastdispatch.detectors.model import Finding
-from fastdispatch.detectors.weight_copy import weight_copies
+from fastdispatch.detectors.weight_copy import rare_saves, weight_copies
 from fastdispatch.text.formats import percent, seconds
 
 ID = "device-copy"
@@ -38,6 +38,7 @@ ADVICE_CASTS = "keep the cache of torch.autocast on, and enter it once per step,
 
 def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from weight_copies(steps, ID)
+    yield from rare_saves(steps, ID)
     yield from _pageable(steps)
     yield from _copies(steps)
     yield from _casts(steps)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.detectors.rank_figures import rank_figures, ranks_with
+from fastdispatch.detectors.rank_figures import blocked, rank_figures, ranks_with
 from fastdispatch.read.source_calls import called, inside
 from fastdispatch.read.waiting import is_communication
 from fastdispatch.text.formats import percent, seconds
@@ -90,16 +90,10 @@ def _findings(
         rows = [row for path in paths for row in _rows(steps, path, times, reported)]
         queued = max(steps.queued.values(), default=0.0)
         spent = sum(times[row] for row in rows if row in times)
-        if queued and spent - queued < minimum and _blocked(steps) < spent / 2:
+        if queued and spent - queued < minimum and blocked(steps) < spent / 2:
             yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
             continue
         yield _finding(steps, paths, rows, times, which)
-
-
-def _blocked(steps: MeasuredSteps) -> float:
-    """Return the time of a step in which a main thread neither ran, nor had no core, nor waited for other ranks, ns."""
-    times = (rank.work - steps.cpu.get(rank.rank, rank.work) - steps.queued[rank.rank] for rank in rank_figures(steps))
-    return max(times, default=0.0)
 
 
 def _shortest(steps: MeasuredSteps) -> dict[int, float]:

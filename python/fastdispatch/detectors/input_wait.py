@@ -18,8 +18,8 @@ from fastdispatch.detectors.measured_steps import (
     counted,
     kept,
 )
-from fastdispatch.detectors.model import Finding, Where
-from fastdispatch.detectors.rank_figures import ranks_with
+from fastdispatch.detectors.model import Finding, NotDecided, Where
+from fastdispatch.detectors.rank_figures import blocked, ranks_with
 from fastdispatch.text.formats import percent, seconds, spans
 
 ID = "input-wait"
@@ -46,7 +46,7 @@ ADVICE_STARTS = "call iter() once before the loop, or loop over the DataLoader; 
 ADVICE_EPOCHS = "use persistent_workers=True, or one endless sampler, so that workers are not started for each epoch"
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding]:
+def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     roots = list(steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA))
     yield from _starts(steps)
     yield from _every_step(steps, roots)
@@ -95,7 +95,7 @@ def _starts(steps: MeasuredSteps) -> Iterator[Finding]:
     )
 
 
-def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding]:
+def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | NotDecided]:
     loaders = [path for path in roots if steps.activity(path) >= 0.5]
     for paths in (loaders, *([path] for path in _own_input(steps))):
         time = steps.unclaimed(paths)
@@ -107,6 +107,11 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding]:
         of_worker = _in_workers(steps) if waits else None
         if of_worker is not None and steps.overloaded and of_worker.time < limits.INPUT_SHARE * steps.step:
             continue  # the workers are quick enough, but have no core
+        if waits and steps.overloaded:  # the loop may wait because the workers have no core
+            time, queued = min(time, blocked(steps)), max(steps.queued.values())
+            if time < queued:
+                yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
+                continue
         blamed = _blamed(steps, max(paths, key=steps.total))
         ranks = ranks_with(steps, paths)
         if ranks == steps.numbers:  # else slow-rank may name the rank that others wait for

@@ -40,4 +40,5 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         f"more than {count} micro-batches per step, or transfers that overlap with computation: fastdispatch pipeline "
         f"report {steps.trace.name} estimates both",
         evidence={"idle_share": round(made.bubble_of_total, 4), "micro_batches": count, "ns_per_step": round(gain)},
+        share=round(gain / made.step, 4),
     )

@@ -91,6 +91,12 @@ def ranks_with(steps: MeasuredSteps, paths: Iterable[int]) -> list[int]:
     return [number for number, time in times.items() if time >= max(times.values()) / 2]
 
 
+def blocked(steps: MeasuredSteps) -> float:
+    """Return the time of a step in which a main thread neither ran, nor had no core, nor waited for other ranks, ns."""
+    times = (rank.work - steps.cpu.get(rank.rank, rank.work) - steps.queued[rank.rank] for rank in rank_figures(steps))
+    return max(times, default=0.0)
+
+
 def _shortest(steps: MeasuredSteps, index: int, count: int) -> dict[int, float]:
     """Return the shortest own time of the paths that ran in every step of a rank."""
     figures = steps.trace.core.columns("figures", index)

@@ -9,7 +9,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.pipeline_stages import same_stage
-from fastdispatch.detectors.rank_figures import extra_path, rank_figures, waiting
+from fastdispatch.detectors.rank_figures import RankFigures, extra_path, rank_figures, waiting
 from fastdispatch.measures.collective_waits import waits as collective_waits
 from fastdispatch.read.gpu_health import gpu_health
 from fastdispatch.text.formats import grouped, percent, seconds
@@ -38,8 +38,9 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             continue
         working = [row for row, main in enumerate(steps.main) if main and not waits[row]]
         shortest = one.least(working) - median(other.least(working) for other in others)
-        if shortest < limits.SLOW_SHORTEST * extra:
-            continue  # the machine was busy in some steps
+        if shortest < limits.SLOW_SHORTEST * extra and not _needs_more_cpu(steps, one, others):
+            yield NotDecided(ID, f"rank {one.rank} works longer in some steps only")
+            continue
         queued = steps.queued[one.rank] - median(steps.queued[other.rank] for other in others)
         if extra - queued < max(limits.SLOW_SHARE * usual, limits.SLOW_MS * 1e6):
             yield NotDecided(ID, f"rank {one.rank} had no core for {seconds(queued)} of a step more than the others")
@@ -72,6 +73,15 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
                 **({"gpu_clock_mhz": clocks} if (clocks := clocks_of_ranks(steps)) else {}),
             },
         )
+
+
+def _needs_more_cpu(steps: MeasuredSteps, one: RankFigures, others: list[RankFigures]) -> bool:
+    """Return whether a rank needs that much more CPU time, which a busy machine hardly changes. On a GPU, threads that
+    wait also need it."""
+    if steps.uses_gpu or not {each.rank for each in (one, *others)} <= steps.cpu.keys():
+        return False
+    usual = median(steps.cpu[other.rank] for other in others)
+    return steps.cpu[one.rank] - usual >= max(limits.SLOW_SHARE * usual, limits.SLOW_MS * 1e6)
 
 
 def _waited(steps: MeasuredSteps, rank: int) -> tuple[str, dict[str, int]]:

@@ -102,6 +102,15 @@ def test_run_executes_a_command_whose_processes_record(tmp_path: Path) -> None:
         assert not trace.meta["options"]["timing"]
 
 
+def test_an_interpreter_by_its_path_is_a_command(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    done = processes.fastdispatch(
+        "run", "-o", "out", sys.executable, "-c", "print('ran')", folder=tmp_path, PYTHONPATH=in_path(tmp_path / "bin")
+    )
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert len([*(tmp_path / "out").glob("*.fd")]) == 1
+
+
 def test_run_checks_the_directory_before_a_command_starts(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     processes.refused("run", "-o", "file/out", "touch", "started", folder=tmp_path)

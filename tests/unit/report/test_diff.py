@@ -448,6 +448,19 @@ def test_the_part_of_a_function_that_contains_the_step_is_without_that_of_no_cor
     assert (found.below, found.part, found.without_core, found.rest) == ("train.py:[]:step", 1000 * MS, 200 * MS, 0)
 
 
+def test_calls_name_the_function_where_times_without_a_core_hide_it(tmp_path: Path) -> None:
+    """The function that contains the step differs by less than the uncertainty of the time without a core."""
+    traces = []
+    for calls, queued in ((0, 0), (500, 800)):
+        pad = ("train.py:[]:pad_batch", 3, 10, [("train.py:[]:of_word", calls, calls / 5)] * (calls > 0))
+        tree = [("train.py:[]:main", 3, 50 + queued * 0.95, [("op:aten::mm", 3, 400), pad])]
+        traces.append(without_core(tmp_path / f"{calls}.json", [tree], queued))
+    diff = Diff(*traces)
+    found = diff.verdict
+    assert (found.below, found.part) == ("train.py:[]:pad_batch", 100 * MS)
+    assert found.because == ["of_word (train.py) is new"]
+
+
 def test_all_ranks_alike_name_no_rank(tmp_path: Path) -> None:
     trees = [[[("train.py:[]:augment", 3, own), ("train.py:[]:step", 3, 200)]] * 2 for own in (1, 300)]
     traces = [fastdispatch.load(Dump(*tree).write(tmp_path / f"{at}.json")) for at, tree in enumerate(trees)]

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 import fastdispatch
+from fastdispatch.detectors import input_wait, slow_rank
 from fastdispatch.detectors.measured_steps import MeasuredSteps
+from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.text import sentence
+from fastdispatch.detectors.weight_copy import rare_saves
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.waiting import PhaseSplit, busy_time, queued_share
 from fastdispatch.report.report_lines import overload
@@ -121,3 +124,54 @@ def test_a_gain_is_at_most_a_step_and_other_time_is_of_the_run(tmp_path: Path) -
     found = steps.finding("recompile", "slow", steps.where(0), 1e12, "", "", **steps.extent(65_000 * MS))
     assert sentence(found).endswith("[recompile, 65 s of a run of 73 s]")
     assert found.share == round(65 / 73, 4)
+
+
+def figures(path: Path, *trees: list[Any], cpu: list[int], queued: int = 0, data: int = 0) -> MeasuredSteps:
+    """Ranks of 10 steps, of ``data`` ms of input each; paths with fewer calls ran in as many steps. No path has a
+    shortest time. ``cpu``: of all steps per rank, ms."""
+    document = dumped(path, *trees, queued=queued)
+    for rank, time in zip(document["ranks"], cpu, strict=True):
+        rank |= {"steps": 10, "steps_source": "explicit"}
+        rank["threads"]["cpu"] = [time * MS]
+        rank["figures"]["steps"] = [min(calls, 10) or 10 for calls in rank["figures"]["calls"]]
+        latest = {"number": list(range(10)), "end": [1] * 10, "data": [data * MS] * 10}
+        rank["latest_steps"] = {name: [0] * 10 for name in STEP_COLUMNS} | latest
+        if not queued:
+            del rank["marks"], rank["settled_from"], rank["settled_to"]
+    path.write_text(json.dumps(document))
+    return MeasuredSteps(fastdispatch.load(path))
+
+
+@pytest.mark.parametrize(("cpu", "decided"), [(900, True), (420, False)])
+def test_cpu_time_decides_whether_a_rank_is_slow_on_a_busy_machine(tmp_path: Path, cpu: int, decided: bool) -> None:
+    trees = [
+        [("train.py:[]:augment", 10, own), ("train.py:[]:step", 10, 300), ("op:c10d::allreduce_", 10, 1200 - own)]
+        for own in (20, 1000)
+    ]
+    (found,) = slow_rank.find(figures(tmp_path / "run.json", *trees, cpu=[400, cpu]))
+    assert isinstance(found, Finding) == decided
+    if isinstance(found, Finding):
+        assert (found.ranks, found.where.key) == ([1], "train.py:[]:augment")
+    else:
+        assert found.reason == "rank 1 works longer in some steps only"
+
+
+@pytest.mark.parametrize(("queued", "share"), [(600, None), (200, 0.6)])
+def test_waits_for_workers_without_a_core_are_not_decided(tmp_path: Path, queued: int, share: float | None) -> None:
+    """The loop waits for its input for 900 of 1000 ms, at most for those in which it could not run."""
+    flags = {"flags": PHASES.index("data")}
+    file = "torch/utils/data/dataloader.py"
+    wait = (f"{file}:[_MultiProcessingDataLoaderIter]:_get_data", 10, 900, [], "", flags)
+    tree = [("train.py:[]:step", 10, 100), (f"{file}:[_BaseDataLoaderIter]:__next__", 10, 0, [wait], "", flags)]
+    (found,) = input_wait.find(figures(tmp_path / "run.json", tree, cpu=[200], queued=queued, data=90))
+    assert (found.share if isinstance(found, Finding) else None) == share
+
+
+def test_a_checkpoint_of_some_steps_counts_with_all_that_it_does(tmp_path: Path) -> None:
+    saves = ("train.py:[]:checkpoint", 2, 380, [("torch/serialization.py:[]:save", 2, 20)])
+    model = ("model.py:[Net]:forward", 10, 600, [], "", {"flags": PHASES.index("forward")})
+    tree = [("train.py:[]:main", 0, 0, [model, saves])]
+    (found,) = rare_saves(figures(tmp_path / "run.json", tree, cpu=[900]), "device-copy")
+    assert found.title == "checkpoint saves tensors in 2 of 10 steps"
+    assert (found.share, found.severity, found.gain_ns) == (0.4, "critical", 40 * MS)
+    assert found.proof.endswith("200 ms each")
