@@ -9,13 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing import connection, get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from tests import warm
 
 ROOT = Path(__file__).parent.parent
 ISOLATED = ROOT / "tests" / "isolated"
+#: Imports of most programs, and of those that compile.
+TORCH, COMPILER = ("torch.distributed",), ("torch._dynamo", "fastdispatch")
 #: How much longer programs may take than on a processor that is not emulated: set by tests/matrix.
 SLOWNESS = int(os.environ.get("TESTS_SLOWNESS", "1"))
 
@@ -60,16 +63,24 @@ def _rank(rank: int, function: Callable[..., None], arguments: tuple[object, ...
     os._exit(0)  # a gloo thread alive at the end of the interpreter can abort the process
 
 
+def rank_process(rank: int, function: Callable[..., None], *arguments: object) -> ForkServerProcess:
+    """Return the process of one rank, not started: a fork of a process that has imported PyTorch."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([*TORCH])
+    return context.Process(target=_rank, args=(rank, function, arguments))
+
+
 def spawn_ranks(function: Callable[..., None], *arguments: object, ranks: int = 2) -> None:
     """Call ``function(rank, *arguments)`` in a process for each rank, all of which must succeed."""
-    import torch.multiprocessing
-
-    torch.multiprocessing.spawn(_rank, (function, arguments), nprocs=ranks)
-
-
-def rank_process(context: SpawnContext, rank: int, function: Callable[..., None], *arguments: object) -> SpawnProcess:
-    """Return the process of one rank, not started."""
-    return context.Process(target=_rank, args=(rank, function, arguments))
+    running = [rank_process(rank, function, *arguments) for rank in range(ranks)]
+    for process in running:
+        process.start()
+    while any(process.exitcode is None for process in running) and not any(process.exitcode for process in running):
+        connection.wait([process.sentinel for process in running if process.exitcode is None])
+    for process in running:
+        process.kill()  # those that wait for a rank that failed
+        process.join()
+    assert [process.exitcode for process in running] == [0] * ranks
 
 
 def wait_for(condition: Callable[[], object]) -> None:
@@ -97,6 +108,11 @@ def start_warm(imports: tuple[str, ...], program: str, *arguments: object, **cha
     return warm.start(imports, [str(ISOLATED / program), *map(str, arguments)], environment(**changes))
 
 
+def run_warm(program: str, *arguments: object, imports: tuple[str, ...] = TORCH) -> str:
+    """The output of a program of tests/isolated, which must succeed, in a process that has imported PyTorch."""
+    return outputs([start_warm(imports, program, *arguments)])[0]
+
+
 def run(program: str, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
     """Run a program of tests/isolated, which must succeed."""
     process = start(program, *arguments, **changes)
@@ -107,7 +123,7 @@ def run(program: str, *arguments: object, **changes: str) -> subprocess.Complete
 
 def run_ranks(program: str, count: int, folder: Path) -> None:
     """Run a program of tests/isolated on ranks 0, 1, ... in parallel, with arguments FOLDER RANK."""
-    ranks = [start_warm(("torch", "torch.distributed"), program, folder, rank) for rank in range(count)]
+    ranks = [start_warm(TORCH, program, folder, rank) for rank in range(count)]
     outputs(ranks, 120)
 
 

@@ -16,7 +16,7 @@ from tests import processes
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A read-only folder with traces of torch.profiler of four ranks of a real training."""
     folder = tmp_path_factory.mktemp("profiles") / "in"
-    processes.run("profiled_ranks.py", folder)
+    processes.run_warm("profiled_ranks.py", folder)
     return folder
 
 

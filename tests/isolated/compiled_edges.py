@@ -15,6 +15,8 @@ from typing import Any
 import torch
 
 import fastdispatch
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests import standin
 
 folder, ops, edge = Path(sys.argv[1]), *sys.argv[2:]

@@ -68,7 +68,7 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 1250,
-    "tests/integration": 17900,
+    "tests/integration": 17800,
     "tests/isolated": 4650,
     "tests/lint": 900,
     "tests/matrix": 500,
@@ -76,7 +76,7 @@ BUDGET: dict[str, int] = {
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 1850,
-    "tests/unit": 16150,
+    "tests/unit": 16100,
     "tests/wheels": 200,
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -55,8 +54,8 @@ def test_the_other_evaluator_sees_its_frames(printed: dict[str, Any]) -> None:
 
 def compiled(folder: Path, ops: str, edge: str) -> dict[str, Any]:
     folder.mkdir(exist_ok=True)
-    done = processes.run("compiled_edges.py", folder, ops, edge, PYTHONPATH=os.pathsep.join(sys.path))
-    result: dict[str, Any] = json.loads(done.stdout)
+    printed = processes.run_warm("compiled_edges.py", folder, ops, edge, imports=processes.COMPILER)
+    result: dict[str, Any] = json.loads(printed)
     return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from tests import processes, schemas
+from tests import commands, processes, schemas
 
 torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
@@ -222,8 +221,7 @@ def test_volumes_of_trainings(runs: Path, rank: int) -> None:
 
 
 def report(runs: Path, scene: str) -> dict[tuple[str, str, bool], dict[str, Any]]:
-    lines = processes.fastdispatch("report", runs / scene, "--comm", "--json").stdout
-    document = json.loads(lines)
+    document = commands.document("report", runs / scene, "--comm")
     schemas.valid(document, "comm")
     return {(row["operator"], row["group"], row["asynchronous"]): row for row in document["rows"]}
 
@@ -246,7 +244,7 @@ def test_report_sums_ranks_and_computes_bandwidth(runs: Path) -> None:
 
 
 def test_report_as_text_names_the_callers(runs: Path) -> None:
-    text = processes.fastdispatch("report", runs / "plain", "--comm").stdout
+    text = commands.out("report", runs / "plain", "--comm")
     lines = [line for line in text.splitlines() if "allreduce_ of group 0 (2 ranks), float32" in line]
     assert len(lines) == 2 and all("test_comm.py:[]:plain" in line for line in lines)
     assert sum(", async" in line for line in lines) == 1
@@ -254,13 +252,13 @@ def test_report_as_text_names_the_callers(runs: Path) -> None:
 
 def test_no_bandwidth_if_the_host_does_not_wait(runs: Path, tmp_path: Path) -> None:
     """A stand-in for NCCL, which needs a GPU: a recording of gloo in which the back end has its name."""
-    processes.fastdispatch("merge", runs / "plain", "-o", tmp_path / "gloo.json")
+    commands.out("merge", runs / "plain", "-o", tmp_path / "gloo.json")
     dump = (tmp_path / "gloo.json").read_text()
     assert '"gloo:all_reduce"' in dump
     (tmp_path / "nccl.json").write_text(dump.replace('"gloo:', '"nccl:'))
     found = {}
     for name in ("gloo", "nccl"):
-        printed = processes.fastdispatch("report", tmp_path / f"{name}.json", "--comm", "--json").stdout
-        rows = [row for row in json.loads(printed)["rows"] if row["operator"] == "allgather_"]
+        rows = commands.document("report", tmp_path / f"{name}.json", "--comm")["rows"]
+        rows = [row for row in rows if row["operator"] == "allgather_"]
         found[name] = [(row["time_ns"] is None, row["algorithm_bandwidth"] is None) for row in rows]
     assert found == {"gloo": [(False, False)], "nccl": [(True, True)]}

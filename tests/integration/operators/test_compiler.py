@@ -12,7 +12,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.text.fused_operators import fused_operators
-from tests import processes
+from tests import commands, processes
 
 pytestmark = pytest.mark.torch
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.torch
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("compiled")
-    processes.run("compiling.py", made)
+    processes.run_warm("compiling.py", made, imports=processes.COMPILER)
     return made
 
 
@@ -63,23 +63,20 @@ def test_graph_breaks_name_the_line_of_the_program(folder: Path) -> None:
 
 
 def test_the_report_shows_them(folder: Path) -> None:
-    text = processes.fastdispatch("report", folder / "during").stdout
-    flat = " ".join(text.split())
+    flat = " ".join(commands.out("report", folder / "during").split())
     assert "torch.compile on rank 0: " in flat and " recompilations, " in flat
     assert f"inner (compiling.py:{line_of('graph_break()')})" in flat
-    document = json.loads(processes.fastdispatch("report", folder / "during", "--json").stdout)
-    assert document["compiler"] == [{"rank": 0} | fact(folder, "during")]
-    assert json.loads(processes.fastdispatch("report", folder / "after", "--json").stdout)["compiler"] == []
+    assert commands.document("report", folder / "during")["compiler"] == [{"rank": 0} | fact(folder, "during")]
+    assert commands.document("report", folder / "after")["compiler"] == []
 
 
-@pytest.mark.parametrize("value", [[], {}, {"ns": 1}, {"functions": 3}, "text"])
-def test_a_malformed_fact_is_ignored(value: object, folder: Path, tmp_path: Path) -> None:
+def test_a_malformed_fact_is_ignored(folder: Path, tmp_path: Path) -> None:
     fastdispatch.load(folder / "during").dump(tmp_path / "dump.json")
     document = json.loads((tmp_path / "dump.json").read_text())
-    document["ranks"][0]["meta"]["compile"] = value
-    (tmp_path / "dump.json").write_text(json.dumps(document))
-    done = processes.fastdispatch("report", tmp_path / "dump.json", "--json")
-    assert json.loads(done.stdout)["compiler"] == [], done.stderr
+    for value in ([], {}, {"ns": 1}, {"functions": 3}, "text"):
+        document["ranks"][0]["meta"]["compile"] = value
+        (tmp_path / "dump.json").write_text(json.dumps(document))
+        assert commands.document("report", tmp_path / "dump.json")["compiler"] == []
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="Inductor needs a C++ compiler")
@@ -99,5 +96,7 @@ def test_kernels_of_inductor_have_lines_of_the_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("calls", ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"])
 def test_dynamo_traces_no_callback_of_the_recorder(calls: str) -> None:
-    plain, recorded = (processes.run("compiled_callbacks.py", each).stdout for each in ("plain", calls))
+    plain, recorded = (
+        processes.run_warm("compiled_callbacks.py", each, imports=processes.COMPILER) for each in ("plain", calls)
+    )
     assert recorded == plain

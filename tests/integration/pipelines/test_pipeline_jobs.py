@@ -11,7 +11,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch import pipeline
-from tests import pipelines
+from fastdispatch.page.html import PageOptions, page
+from tests import commands, pipelines, traces
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 pytestmark = pytest.mark.torch
@@ -283,10 +284,7 @@ def test_layers_and_shared_weights_of_stages(torch_runs: dict[str, Run], megatro
 
 def calls_on(trace: fastdispatch.Trace, rank: int) -> set[tuple[str, str]]:
     """Callers and callees of a rank, by the names of their functions."""
-    names = [where.rpartition(":")[2] for where in trace.table("function", rank)["where"]]
-    graph = trace.graph("function", rank)
-    ends = zip(graph["caller"], graph["callee"], graph["calls"], strict=True)
-    return {(names[caller], names[callee]) for caller, callee, calls in ends if caller >= 0 and calls}
+    return {(caller.rpartition(":")[2], callee.rpartition(":")[2]) for caller, callee in edges_of(trace, rank)}
 
 
 def test_the_call_graph_has_the_flow_of_each_stage(deepspeed: Run) -> None:
@@ -411,8 +409,56 @@ def test_an_evaluation_has_no_backward_passes(torch_runs: dict[str, Run]) -> Non
             assert "B" not in kinds
 
 
-def test_facts_are_json_in_a_merge(deepspeed: Run, tmp_path: Path) -> None:
-    fastdispatch.merge([deepspeed.path], tmp_path / "merged.json")
+def edges_of(trace: fastdispatch.Trace, rank: int | None = None) -> set[tuple[str, str]]:
+    where = trace.table("function", rank)["where"]
+    graph = trace.graph("function", rank)
+    ends = zip(graph["caller"], graph["callee"], graph["calls"], strict=True)
+    return {(where[caller], where[callee]) for caller, callee, calls in ends if caller >= 0 and calls}
+
+
+def test_a_merge_has_the_facts_and_edges_of_each_rank(deepspeed: Run, tmp_path: Path) -> None:
+    paths = [deepspeed.path / f"rank{rank:05d}.fd" for rank in (1, 0)]
+    fastdispatch.merge(paths, tmp_path / "merged.json")
     merged = fastdispatch.load(tmp_path / "merged.json")
     assert [rank["meta"]["pipeline"]["held"] for rank in merged.ranks] == [[0], [1]]
     json.dumps(merged.ranks[0]["meta"]["pipeline"])
+    for rank, path in zip((1, 0), paths, strict=True):
+        alone = edges_of(fastdispatch.load(path))
+        assert alone == edges_of(merged, rank)
+        assert alone < edges_of(merged)
+    coverage = merged.coverage()
+    assert coverage["attributed"] >= 0.99 * (coverage["autograd"] - coverage["accumulate"])
+
+
+def test_calls_of_both_stages(deepspeed: Run) -> None:
+    for rank in deepspeed.trace.ranks:
+        assert (rank["state"], rank["steps"], rank["steps_source"], rank["notes"]) == ("stopped", 2, "engine", [])
+    calls = traces.column(deepspeed.trace)
+    expected = {"train_batch": 2 * 2, "_exec_backward_pass": 2 * 2 * MICRO_BATCHES}
+    expected["_exec_forward_pass"] = 2 * 3 * MICRO_BATCHES  # and an evaluation
+    expected["_exec_send_activations"] = 3 * MICRO_BATCHES  # only stage 0
+    engine = "deepspeed/runtime/pipe/engine.py:[PipelineEngine]"
+    assert {name: calls[f"{engine}:{name}"] for name in expected} == expected
+
+
+def test_the_stages_are_reported_drawn_and_shown(deepspeed: Run, tmp_path: Path) -> None:
+    from tests.browser.opened import launched, look, opened
+
+    assert "train_batch" in commands.out("report", deepspeed.path)
+    for style in ("classic", "default"):
+        picture = tmp_path / f"{style}.svg"
+        commands.out("svg", deepspeed.path, "-o", picture, "--style", style)
+        assert "train_batch" in picture.read_text()
+    commands.out("export", "callgraph", deepspeed.path, "-o", tmp_path)
+    graph = json.loads((tmp_path / "call_graph_0.json").read_text())
+    assert graph["nodes"] == sorted(graph["nodes"])
+    assert any("PipelineEngine" in edge and "train_batch->" in edge for edge in graph["edges"])
+    file = tmp_path / "page.html"
+    file.write_bytes(page(fastdispatch.load(deepspeed.path, timeline=True), "pipeline", PageOptions()))
+    with launched() as browser, opened(browser, file, "query=train_batch") as shown:
+        assert shown.locator("#found").inner_text().split(" ")[0] != "0"
+        for view in ("graph", "table", "modules", "source", "overview"):
+            look(shown, view=view)
+            assert shown.locator(f"#view-{view}").is_visible()
+        text = shown.locator("#view-overview").inner_text()
+        assert "0 of 2" in text and "1 of 2" in text

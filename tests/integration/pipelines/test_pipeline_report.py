@@ -34,7 +34,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         place = processes.meeting(STAGES)
         for rank in range(STAGES):
             arguments = (made[name], STAGES, BATCHES, *planted)
-            started.append(processes.start_warm(("torch",), "pipeline_ranks.py", *arguments, RANK=str(rank), **place))
+            started.append(
+                processes.start_warm(processes.TORCH, "pipeline_ranks.py", *arguments, RANK=str(rank), **place)
+            )
     for at, process in enumerate(started):
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0 or at >= STAGES, errors

@@ -219,7 +219,7 @@ def test_one_host_is_exact(tmp_path: Path) -> None:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four ranks with different host ids."""
     folder = tmp_path_factory.mktemp("run")
-    processes.run("clocked_ranks.py", folder, processes.free_port(), RANKS)
+    processes.run_warm("clocked_ranks.py", folder, processes.free_port(), RANKS)
     return folder
 
 

@@ -19,7 +19,7 @@ from fastdispatch.measures.collective_waits import ASYNC, PARTIAL, Waits, waits
 from fastdispatch.read import live
 from fastdispatch.read.collectives import group_calls
 from fastdispatch.report.comm_report import comm_rows
-from tests import processes, schemas
+from tests import commands, processes, schemas
 from tests.processes import wait_for
 
 torch = pytest.importorskip("torch")
@@ -86,8 +86,7 @@ def each(rank: int, folder: Path, scene: Callable[[Path, int], None], options: d
 def started(folder: Path, scene: Callable[[Path, int], None], **options: Any) -> Iterator[list[int]]:
     """Start the ranks; kill those that are left at the end."""
     options = options or {"measure": "comm"}
-    context = torch.multiprocessing.get_context("spawn")
-    ranks = [processes.rank_process(context, rank, each, folder, scene, options) for rank in range(RANKS)]
+    ranks = [processes.rank_process(rank, each, folder, scene, options) for rank in range(RANKS)]
     for process in ranks:
         process.start()
     try:
@@ -123,10 +122,10 @@ def test_the_missing_rank_is_named(tmp_path: Path) -> None:
         (sentence,) = live.position(str(tmp_path / "run")).collectives
         start = "rank 3 has not called allreduce_ (float32, 24 B) no. 6 of group 0, in which ranks 0-2 wait, the first"
         assert sentence.startswith(start)
-        document = json.loads(processes.fastdispatch("stacks", tmp_path / "run", "--json").stdout)
+        document = commands.document("stacks", tmp_path / "run")
         schemas.valid(document, "stacks")
         assert document["collectives"][0].startswith(start)
-        text = processes.fastdispatch("stacks", tmp_path / "run").stdout
+        text = commands.out("stacks", tmp_path / "run")
         assert start in text.splitlines()[-1]
         (tmp_path / "release").touch()
         for process in ranks:
@@ -184,10 +183,10 @@ def test_wait_and_transfer_of_a_slow_rank(tmp_path: Path) -> None:
     inside = sum(end - begin for calls in stamps for begin, end in calls)
     assert row.exposed == pytest.approx(inside / sum(rank["recorded"] for rank in trace.ranks), rel=0.05)
     assert row.calls == 10 * RANKS
-    lines = processes.fastdispatch("report", tmp_path / "run", "--comm").stdout.splitlines()
+    lines = commands.out("report", tmp_path / "run", "--comm").splitlines()
     assert any(line.endswith("all_reduce of 16 MB of group 0, rank 3, last in 10") for line in lines)
     assert sum(line.endswith(": not split") for line in lines) == 2
-    document = json.loads(processes.fastdispatch("report", tmp_path / "run", "--comm", "--json").stdout)
+    document = commands.document("report", tmp_path / "run", "--comm")
     schemas.valid(document, "comm")
     (row,) = [row for row in document["back_ends"] if row["name"] == "gloo:all_reduce"]
     assert row["calls"] == 11 * RANKS and row["bytes"] == 11 * RANKS * 16_000_000 and row["time_ns"] > 0
@@ -196,8 +195,8 @@ def test_wait_and_transfer_of_a_slow_rank(tmp_path: Path) -> None:
 
 def check_report(run: Path, reduced: Waits) -> None:
     """The first collective is the planted one, with its cause; barriers are rows, too."""
-    text = processes.fastdispatch("report", run).stdout
-    document = json.loads(processes.fastdispatch("report", run, "--json").stdout)
+    text = commands.out("report", run)
+    document = commands.document("report", run)
     schemas.valid(document, "report")
     first, *others = document["collectives"]
     assert [first[name] for name in ("operator", "bytes", "collectives", "last_rank", "last")] == [
@@ -212,5 +211,5 @@ def check_report(run: Path, reduced: Waits) -> None:
     (finding,) = [each for each in fastdispatch.findings(run) if each.id == "slow-rank"]
     assert finding.ranks == [3] and finding.evidence["waited_ns"] >= reduced.wait_ns
     assert finding.evidence["last"] >= 10 and "collectives last, the others waited" in finding.proof
-    one = json.loads(processes.fastdispatch("report", run, "--rank", "3", "--json").stdout)
+    one = commands.document("report", run, "--rank", "3")
     assert one["collectives"] == []

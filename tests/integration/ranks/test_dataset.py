@@ -156,7 +156,7 @@ def test_one_by_one_gives_the_same(dataset: Path, ranks: list[Path], tmp_path: P
     assert len(run_manifest.load(folder).groups) == RANKS
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(RANKS)), size=st.integers(1, RANKS))
 def test_any_order_and_grouping_gives_the_same(
     dataset: Path, ranks: list[Path], tmp_path_factory: pytest.TempPathFactory, order: list[int], size: int
@@ -262,18 +262,17 @@ def test_another_run(ranks: list[Path], tmp_path: Path) -> None:
     assert "belongs to run another" in manifest.refused[str(other)]
 
 
-def test_nothing_readable(tmp_path: Path) -> None:
-    (tmp_path / "rank00000.fd").write_bytes(b"")
-    commands.complaint("merge", tmp_path, "-o", tmp_path / "run.parquet")
-
-
-@pytest.mark.parametrize(
-    ("inputs", "message"),
-    [("missing", "missing: No such file or directory"), (".", "no recording (rank*.fd) in this directory")],
-)
-def test_invalid_inputs(inputs: str, message: str, tmp_path: Path) -> None:
-    assert message in commands.complaint("merge", tmp_path / inputs, "-o", tmp_path / "run.parquet")
-    assert not (tmp_path / "run.parquet").exists()
+def test_invalid_inputs(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "unreadable").mkdir()
+    (tmp_path / "unreadable" / "rank00000.fd").write_bytes(b"")
+    for inputs, message in (
+        ("missing", "missing: No such file or directory"),
+        ("empty", "no recording (rank*.fd) in this directory"),
+        ("unreadable", ""),
+    ):
+        assert message in commands.complaint("merge", tmp_path / inputs, "-o", tmp_path / "run.parquet")
+        assert inputs == "unreadable" or not (tmp_path / "run.parquet").exists()
 
 
 def test_a_folder_of_something_else_stays(ranks: list[Path], tmp_path: Path) -> None:

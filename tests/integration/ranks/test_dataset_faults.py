@@ -83,22 +83,25 @@ DAMAGES: list[tuple[Callable[[Path], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("damage", "reason"), DAMAGES)
-def test_an_unreadable_input_is_skipped_and_listed(
-    damage: Callable[[Path], object], reason: str, run: Path, group_size: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bad, target = run / f"rank0000{BAD}.fd", run.parent / "run.parquet"
-    damage(bad)
-    assert main(["merge", str(run), "-o", str(target)]) == 1
-    output = capsys.readouterr()
-    skipped, missing = output.err.splitlines()
-    assert skipped.startswith(f"fastdispatch: skipped: {bad}") and reason in skipped
-    assert missing == f"fastdispatch: rank {BAD} of {RANKS} is missing"
-    assert output.out == f"5 ranks in {-(-RANKS // group_size)} groups: {target}\n"
+def test_unreadable_inputs_are_skipped_and_listed(run: Path, group_size: int) -> None:
+    """One kind of damage per rank; the ranks around them are read."""
+    source, world, target = (run / "rank00000.fd").read_bytes(), len(DAMAGES) + 2, run.parent / "run.parquet"
+    for rank in range(world):
+        (run / f"rank0000{rank}.fd").write_bytes(many_ranks.scaled(source, rank, world, 1.0))
+    bad = [run / f"rank0000{rank}.fd" for rank in range(1, world - 1)]
+    for path, (damage, _) in zip(bad, DAMAGES, strict=True):
+        damage(path)
+    status, output, errors = commands.run("merge", run, "-o", target)
+    *skipped, missing = errors.splitlines()
+    assert (status, missing) == (1, f"fastdispatch: ranks 1-{world - 2} of {world} are missing")
+    lines = {path: [line for line in skipped if line.startswith(f"fastdispatch: skipped: {path}")] for path in bad}
+    assert [len(found) for found in lines.values()] == [1] * len(bad) == [1] * len(skipped)
+    assert all(reason in lines[path][0] for path, (_, reason) in zip(bad, DAMAGES, strict=True))
+    assert output == f"2 ranks in {1 + (group_size < world)} groups: {target}\n"
     manifest = run_manifest.load(target)
-    assert list(manifest.refused) == [str(bad)] and sorted(manifest.ranks) == [0, 1, 3, 4, 5]
-    assert fastdispatch.scan(target).sql("SELECT count(DISTINCT rank) FROM figures").fetchall() == [(5,)]
-    assert f"rank {BAD} of {RANKS} is missing" in commands.out("report", target)
+    assert sorted(manifest.refused) == list(map(str, bad)) and sorted(manifest.ranks) == [0, world - 1]
+    assert fastdispatch.scan(target).sql("SELECT count(DISTINCT rank) FROM figures").fetchall() == [(2,)]
+    assert f"ranks 1-{world - 2} of {world} are missing" in commands.out("report", target)
 
 
 def test_a_repaired_input_is_added(run: Path, source: Path, group_size: int) -> None:

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 import fastdispatch
-from tests import processes
+from tests import commands, processes
 
 pytest.importorskip("torch")
 WORLD = 4
@@ -21,7 +21,9 @@ def gather(folder: Path, limit: float, faults: dict[int, str], world: int = WORL
     """Run all ranks; return what they printed on standard error."""
     port = processes.free_port()
     running = [
-        processes.start("gather_ranks.py", folder, rank, world, port, limit, faults.get(rank, "none"))
+        processes.start_warm(
+            processes.TORCH, "gather_ranks.py", folder, rank, world, port, limit, faults.get(rank, "none")
+        )
         for rank in range(world)
     ]
     ends = [each.communicate(timeout=240) for each in running]
@@ -55,7 +57,7 @@ def test_a_lost_rank_is_named(tmp_path: Path, fault: str) -> None:
     if fault == "slow":
         assert "gather" in errors[2]
     assert [rank["rank"] for rank in fastdispatch.load(tmp_path / "host0").ranks] == [0, 1, 3]
-    assert "rank 2 of 4 is missing" in processes.fastdispatch("report", tmp_path / "host0").stdout
+    assert "rank 2 of 4 is missing" in commands.out("report", tmp_path / "host0")
 
 
 def test_it_needs_every_rank() -> None:

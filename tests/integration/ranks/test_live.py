@@ -31,7 +31,7 @@ class Ranks:
         self.run, self.stop_file = folder / "run", folder / "end"
         self.processes = [
             processes.start_warm(
-                ("torch",),
+                processes.TORCH,
                 "live_ranks.py",
                 self.run,
                 folder / "meet",

@@ -19,7 +19,7 @@ WAYS = ("one_by_one", "batched")
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("messages") / "run"
-    processes.run("messages_without_shapes.py", folder)
+    processes.run_warm("messages_without_shapes.py", folder)
     for way in WAYS:
         path = folder / f"{way}_1.json"
         trace = json.loads(path.read_text())

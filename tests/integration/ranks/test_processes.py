@@ -17,7 +17,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.files import run_directory
-from tests import processes, programs
+from tests import commands, processes, programs
 
 
 def recordings(folder: Path) -> list[fastdispatch.Trace]:
@@ -56,9 +56,8 @@ def test_dataloader_workers_are_recorded(how: str, tmp_path: Path) -> None:
 
 @pytest.mark.torch
 def test_reports_show_the_workers_with_their_rank(tmp_path: Path) -> None:
-    processes.run("workers.py", tmp_path, "fork", 2, 1)
-    found = processes.fastdispatch("report", tmp_path, "--json")
-    (group,) = json.loads(found.stdout)["processes"]
+    processes.run_warm("workers.py", tmp_path, "fork", 2, 1)
+    (group,) = commands.document("report", tmp_path)["processes"]
     expected = {"rank": 0, "kind": "worker", "name": "Data", "count": 4, "live": 0, "waits": 12, "starts": 2}
     assert {key: group[key] for key in expected} == expected
     figures = {kind: [(work["key"].rpartition(":")[2], work["calls"]) for work in group[kind]] for kind in WORK}
@@ -69,7 +68,7 @@ def test_reports_show_the_workers_with_their_rank(tmp_path: Path) -> None:
     }
     assert 0 < group["inside"][0]["total"] <= group["items"][0]["total"] <= group["recorded"] - group["idle"]
     for command in (("report",), ("top", "--once", "--total", "--interval", "0.1")):
-        text = " ".join(processes.fastdispatch(command[0], tmp_path, *command[1:]).stdout.split())
+        text = " ".join(commands.out(command[0], tmp_path, *command[1:]).split())
         assert "4 DataLoader workers of rank 0 (Data): __getitem__ " in text
         assert "in 48 calls (of which transform " in text
         assert "for 12 batches of its workers, which it started 2 times in " in text
@@ -124,19 +123,19 @@ def test_the_rank_counts_the_same_without_children(tmp_path: Path) -> None:
         return {key: n for key, n in rows if key.startswith(("tests/isolated", "aten::")) or "dataloader.py" in key}
 
     for name in ("with", "without"):
-        processes.run("workers.py", tmp_path / name, "fork", 1, int(name == "with"))
+        processes.run_warm("workers.py", tmp_path / name, "fork", 1, int(name == "with"))
     assert run_directory.child_names(tmp_path / "without") == []
     assert counts(tmp_path / "with") == counts(tmp_path / "without")
 
 
 @pytest.mark.torch
 def test_the_latest_recordings_of_a_worker_are_kept(tmp_path: Path) -> None:
-    processes.run("workers.py", tmp_path, "fork", 6, 1)
+    processes.run_warm("workers.py", tmp_path, "fork", 6, 1)
     found = recordings(tmp_path)
     assert [facts(trace)["worker"] for trace in found] == [0] * 4 + [1] * 4
     assert len({facts(trace)["loader"] for trace in found}) >= 1
     assert all(calls(trace, "transform") == 12 for trace in found)
-    processes.run("workers.py", tmp_path, "fork", 1, 1)
+    processes.run_warm("workers.py", tmp_path, "fork", 1, 1)
     assert len(recordings(tmp_path)) == 2  # those of the replaced recording are gone
     run = fastdispatch.load(tmp_path)
     assert {facts(trace)["of"] for trace in recordings(tmp_path)} == {run.ranks[0]["id"]}
@@ -166,7 +165,7 @@ def test_children_under_run_belong_to_the_rank(how: str, end: str, tmp_path: Pat
     assert child.ranks[0]["state"] == ("stopped" if end == "ends" else "killed")
     run = fastdispatch.load(out)
     assert (calls(run, "inner"), run.ranks[0]["notes"]) == (0, [])
-    text = processes.successful("report", out).stdout
+    text = commands.out("report", out)
     assert "1 other process of rank 0 (" in text and "skipped" not in text
 
 

@@ -62,6 +62,14 @@ def later(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return many_ranks.write(record(tmp_path_factory.mktemp("later"), 90), tmp_path_factory.mktemp("more"), RANKS)
 
 
+@pytest.fixture(scope="module")
+def dataset(ranks: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of all ranks."""
+    target = tmp_path_factory.mktemp("set") / "run.parquet"
+    write_dataset([str(ranks[0].parent)], target)
+    return target
+
+
 def dumped(trace: fastdispatch.Trace, path: Path) -> bytes:
     trace.dump(path)
     return path.read_bytes()
@@ -90,7 +98,7 @@ def test_sums_and_spreads_equal_a_slow_computation(ranks: list[Path]) -> None:
         assert spreads["ranks"][row] == RANKS
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(RANKS)), size=st.integers(1, RANKS))
 def test_any_order_and_grouping_gives_the_same_bytes(
     ranks: list[Path], tmp_path_factory: pytest.TempPathFactory, order: list[int], size: int
@@ -227,27 +235,30 @@ def close_to(document: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("by", ["node", "module", "package"])
 @pytest.mark.parametrize("steps", [None, "settled"])
 def test_comparisons_of_data_sets_equal_those_of_all_ranks(
-    ranks: list[Path], later: list[Path], tmp_path: Path, steps: Any, by: Any, monkeypatch: pytest.MonkeyPatch
+    ranks: list[Path],
+    dataset: Path,
+    later: list[Path],
+    tmp_path: Path,
+    steps: Any,
+    by: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(waiting, "queued_share", lambda rank: None)  # a data set has no time without a core
-    before, after = tmp_path / "before.parquet", tmp_path / "after.parquet"
-    write_dataset([str(ranks[0].parent)], before)
+    after = tmp_path / "after.parquet"
     write_dataset([str(later[0].parent)], after)
     all_ranks = [fastdispatch.load(paths, steps=steps) for paths in (ranks, later)]
     expected = close_to(compared(Diff(*all_ranks, by=by)))
     assert by != "node" or any("calls" in row["changes"] for row in expected["rows"] if row["key"].endswith(":leaf"))
     for other in (after, later[0].parent, later):
-        assert compared(diff(before, other, steps=steps, by=by)) == expected
-    one = compared(diff(before, later[3], rank=3, steps=steps, by=by))
+        assert compared(diff(dataset, other, steps=steps, by=by)) == expected
+    one = compared(diff(dataset, later[3], rank=3, steps=steps, by=by))
     assert one == compared(diff(ranks[3], later[3], rank=3, steps=steps, by=by))
 
 
-def test_ranks_of_a_data_set(ranks: list[Path], tmp_path: Path) -> None:
+def test_ranks_of_a_data_set(ranks: list[Path], dataset: Path) -> None:
     """Two ranks are compared as those of the run directory are."""
-    target = tmp_path / "run.parquet"
-    write_dataset([str(ranks[0].parent)], target)
     found = []
-    for path in (target, ranks[0].parent):
+    for path in (dataset, ranks[0].parent):
         (document,) = commands.document("diff", path, "--ranks", f"3,{ODD}", "--all", "--steps", "all")["diffs"]
         found.append(document | {side: document[side] | {"name": ""} for side in ("before", "after")})
     assert found[0] == found[1]
@@ -270,23 +281,17 @@ def test_a_missing_rank_and_a_lost_recording(ranks: list[Path], tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["report", "--all"],
-        ["report", "--json"],
-        ["report", "--tree", "--steps", "all", "--min-percent", "0"],
-        ["svg", "--all", "--min-percent", "0"],
-    ],
+    [["report", "--all"], ["report", "--json"], ["report", "--tree", "--steps", "all", "--min-percent", "0"], ["svg"]],
     ids=["table", "json", "tree", "svg"],
 )
 def test_one_rank_of_a_data_set_is_that_of_its_recording(
-    command: list[str], ranks: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str], ranks: list[Path], dataset: Path, tmp_path: Path
 ) -> None:
-    target, outputs = tmp_path / "run.parquet", []
-    write_dataset([str(ranks[0].parent)], target)
-    for path in (target, ranks[ODD]):
-        graph = ["-o", str(tmp_path / "graph.dot")] if command[0] == "svg" else []
-        assert main([command[0], str(path), "--rank", str(ODD), *command[1:], *graph]) == 0
-        outputs.append(Path(graph[1]).read_text() if graph else capsys.readouterr().out)
+    graph, outputs = tmp_path / "graph.dot", []
+    more = ["--all", "--min-percent", "0", "-o", graph] if command[0] == "svg" else []
+    for path in (dataset, ranks[ODD]):
+        printed = commands.out(command[0], path, "--rank", ODD, *command[1:], *more)
+        outputs.append(graph.read_text() if more else printed)
     assert outputs[0] == outputs[1]
     assert "leaf" in outputs[0]
 
@@ -337,10 +342,10 @@ def test_sentence_about_missing_ranks(spans: list[tuple[int, int]], world: int, 
     assert missing_from(spans, world) == expected
 
 
-@pytest.mark.parametrize(("command", "output"), [("report", ""), ("findings", ""), ("svg", "a.dot"), ("html", "a")])
-def test_commands(command: str, output: str, ranks: list[Path], tmp_path: Path) -> None:
-    printed = commands.out(command, ranks[0].parent, *(["-o", tmp_path / output] if output else []))
-    assert command != "report" or f"ranks 0-{RANKS - 1} of {RANKS}, 6 steps" in printed
+def test_commands(ranks: list[Path], tmp_path: Path) -> None:
+    assert f"ranks 0-{RANKS - 1} of {RANKS}, 6 steps" in commands.out("report", ranks[0].parent)
+    for command, output in (("svg", "a.dot"), ("html", "a")):
+        commands.out(command, ranks[0].parent, "-o", tmp_path / output)
 
 
 def test_a_rank_with_one_more_call_is_found(ranks: list[Path]) -> None:
@@ -390,12 +395,11 @@ def test_a_slow_rank_is_named_with_its_host_and_coordinates(placed: Path) -> Non
     assert list(found.evidence["slow_steps"].values()) == minutes
 
 
-def test_rows_of_ranks(ranks: list[Path], placed: Path, tmp_path: Path) -> None:
+def test_rows_of_ranks(ranks: list[Path], dataset: Path, placed: Path) -> None:
     """The steps of each rank are the same from recordings and from a data set, where coordinates come from facts."""
-    write_dataset([str(ranks[0].parent)], tmp_path / "run.parquet")
     for steps in (None, "settled"):
         expected = rank_rows(fastdispatch.load(ranks, steps=steps))  # type: ignore[arg-type]
-        got = rank_rows(load_run(tmp_path / "run.parquet", steps=steps))  # type: ignore[arg-type]
+        got = rank_rows(load_run(dataset, steps=steps))  # type: ignore[arg-type]
         assert [row.rank for row in got] == list(range(RANKS))
         for one, other in zip(expected, got, strict=True):
             assert other.steps == one.steps and len(one.steps) >= 3
@@ -414,12 +418,9 @@ def test_rows_of_more_ranks_than_a_page_has() -> None:
 
 @pytest.mark.parametrize("kind", ["recordings", "data set"])
 def test_slow_ranks_of_many_are_compared_with_few_in_memory(
-    kind: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, ranks: list[Path], dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, read = ranks[0].parent, []
-    if kind == "data set":
-        place = tmp_path / "run.parquet"
-        write_dataset([str(ranks[0].parent)], place)
+    place, read = dataset if kind == "data set" else ranks[0].parent, []
     expected = judge(times(fastdispatch.load(ranks)))
     opened = fastdispatch.load
 

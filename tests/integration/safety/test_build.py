@@ -58,18 +58,28 @@ def test_a_source_distribution_installs_where_no_torch_is(source: Path, tmp_path
     assert "'work'" in result.stdout, result.stderr
 
 
+#: With the extension of this installation, whose compilation takes a minute.
 EDITABLE = """
-import sys
-from pathlib import Path
+import pathlib, shutil, sys
 from setuptools.build_meta import build_editable
-print(build_editable(sys.argv[1]))
+from setuptools.command.build_ext import build_ext
+_, out, core = sys.argv
+
+def build_extension(self, one):
+    made = pathlib.Path(self.get_ext_fullpath(one.name))
+    made.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(core, made)
+
+build_ext.build_extension = build_extension
+build_editable(out)
 """
 
 
 @pytest.mark.torch
 def test_an_editable_installation_has_the_startup_hook(source: Path, tmp_path: Path) -> None:
     """Its files are in the wheel: Python does not look for them in the folder of the sources."""
-    processes.python_program("-c", EDITABLE, tmp_path, folder=source, FASTDISPATCH_DEBUG="1")
+    core = fastdispatch._core.__file__
+    processes.python_program("-c", EDITABLE, tmp_path, core, folder=source, FASTDISPATCH_DEV="1")
     (wheel,) = tmp_path.glob("*.whl")
     target = tmp_path / "site"
     shutil.unpack_archive(wheel, target, "zip")

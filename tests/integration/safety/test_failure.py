@@ -204,10 +204,9 @@ def test_options_that_make_no_sense(options: dict[str, object], words: str) -> N
 
 
 def test_schedule_arguments() -> None:
-    with pytest.raises(fastdispatch.Error, match="active=0"):
-        fastdispatch.schedule(wait=1, warmup=1, active=0)
-    with pytest.raises(fastdispatch.Error, match="wait=-1"):
-        fastdispatch.schedule(wait=-1, warmup=1, active=1)
+    for name, value in (("active", 0), ("wait", -1)):
+        with pytest.raises(fastdispatch.Error, match=f"{name}={value}"):
+            fastdispatch.schedule(**{"wait": 1, "warmup": 1, "active": 1} | {name: value})
 
 
 def test_ranks_of_the_environment(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from tests import processes, schemas
+from tests import commands, processes, schemas
 
 pytest.importorskip("torch")
 
@@ -51,38 +51,35 @@ def cut(request: pytest.FixtureRequest, recording: Path, tmp_path: Path) -> Path
     return tmp_path / "cut.fd"
 
 
-def lines(*arguments: object, status: int = 0) -> tuple[list[str], list[str]]:
-    result = processes.fastdispatch(*arguments)
-    assert result.returncode == status, result.stderr
-    return result.stdout.splitlines(), result.stderr.splitlines()
+def lines(*words: object, status: int = 0) -> tuple[list[str], list[str]]:
+    found, output, errors = commands.run(*words)
+    assert found == status, errors
+    return output.splitlines(), errors.splitlines()
 
 
 def is_reported(line: str) -> bool:
     return "incomplete" in line.lower() and ("cut short" in line or "truncated" in line)
 
 
-@pytest.mark.parametrize(
-    "command", (["report"], ["report", "--tree"], ["top", "--once", "--total"], ["stacks"]), ids=" ".join
-)
-def test_the_first_line_reports_it(command: list[str], cut: Path) -> None:
-    printed, errors = lines(command[0], cut, *command[1:])
-    assert is_reported(printed[0]) and errors == []
-    rest = " ".join(printed[1:])
-    found = [claim for claim in CLAIMS if claim in rest]
-    # The header, which was read, has the number of steps; 0.0 % is a share of a phase.
-    assert not {*found} - {"no steps", *([" 0.0 %"] if "phases: " in rest else [])}, rest
+def test_the_first_line_reports_it(cut: Path) -> None:
+    for command in (["report"], ["report", "--tree"], ["top", "--once", "--total"], ["stacks"]):
+        printed, errors = lines(command[0], cut, *command[1:])
+        assert is_reported(printed[0]) and errors == []
+        rest = " ".join(printed[1:])
+        found = [claim for claim in CLAIMS if claim in rest]
+        # The header, which was read, has the number of steps; 0.0 % is a share of a phase.
+        assert not {*found} - {"no steps", *([" 0.0 %"] if "phases: " in rest else [])}, rest
+    printed, errors = lines("report", cut, "--json")
+    document = json.loads("\n".join(printed))
+    schemas.valid(document, "report")
+    assert document["ranks"][0]["complete"] is False and is_reported(errors[0])
 
 
-@pytest.mark.parametrize("command", ("svg", "merge"))
-def test_losses_are_reported_before_outputs(command: str, cut: Path, tmp_path: Path) -> None:
-    _, errors = lines(command, cut, "-o", tmp_path / f"output.{'svg' if command == 'svg' else 'json'}")
-    assert is_reported(errors[0])
-
-
-def test_the_page_reports_it_first(cut: Path, tmp_path: Path) -> None:
+def test_outputs_report_it_first(cut: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    _, errors = lines("html", cut, "-o", page)
-    assert is_reported(errors[0])
+    for command, output in (("svg", "output.svg"), ("merge", "output.json"), ("html", page.name)):
+        _, errors = lines(command, cut, "-o", tmp_path / output)
+        assert is_reported(errors[0])
     body = page.read_text().partition("<body>")[2].lstrip()
     assert body.startswith('<p class="status bad"') and is_reported(body.splitlines()[0])
     assert "PyTorch was not imported" not in body
@@ -105,13 +102,6 @@ def test_a_dump_and_a_merge_keep_it(cut: Path, tmp_path: Path) -> None:
     assert fastdispatch.load(tmp_path / "merged.json").incomplete == trace.incomplete
     printed, _ = lines("report", tmp_path / "merged.json")
     assert is_reported(printed[0])
-
-
-def test_json_and_standard_error_report_it(cut: Path) -> None:
-    printed, errors = lines("report", cut, "--json")
-    document = json.loads("\n".join(printed))
-    schemas.valid(document, "report")
-    assert document["ranks"][0]["complete"] is False and is_reported(errors[0])
 
 
 def test_damage_is_reported_too(recording: Path, tmp_path: Path) -> None:

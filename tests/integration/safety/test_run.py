@@ -81,17 +81,11 @@ def test_ends_are_those_of_python(text: str, tmp_path: Path) -> None:
     assert recorded.stderr == plain.stderr
 
 
-def test_tracebacks_have_no_frame_of_the_recorder(tmp_path: Path) -> None:
+def test_tracebacks_of_modules_are_those_of_python(tmp_path: Path) -> None:
     write(tmp_path, "def fail():\n    raise KeyError('x')\nfail()")
     plain, recorded = both(tmp_path, "-m", "program")
     assert recorded.stderr == plain.stderr
     assert recorded.returncode == plain.returncode == 1
-
-
-def test_a_missing_program_is_one_line(tmp_path: Path) -> None:
-    for arguments in (["nothing.py"], []):
-        processes.refused("run", *arguments, folder=tmp_path)
-    assert not (tmp_path / "fastdispatch-out").exists()
 
 
 def test_the_summary_names_the_recording(tmp_path: Path) -> None:

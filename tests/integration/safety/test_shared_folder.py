@@ -13,7 +13,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.files import run_directory
-from tests import processes, programs
+from tests import commands, processes, programs
 
 PROGRAM = "def work(): pass\nwork()\nprint('ran')\n"
 
@@ -111,7 +111,7 @@ def test_a_manifest_of_any_content(kind: str, folder: Path) -> None:
     assert (manifest.read_bytes() == before) is not ours
     assert ("manifest.json" in errors) is not ours
     assert "work" in fastdispatch.load(folder / "out").nodes["name"]
-    assert processes.fastdispatch("stacks", "out", folder=folder).returncode == 0
+    commands.out("stacks", folder / "out")
     assert untouched(folder)
 
 
@@ -123,14 +123,14 @@ def test_a_manifest_that_is_not_a_file(kind: str, folder: Path) -> None:
     errors = ran(folder)
     assert "manifest.json" in errors and "Traceback" not in errors
     assert place.lstat().st_ino == was.st_ino and untouched(folder)
-    assert processes.fastdispatch("report", "out", folder=folder).returncode == 0
+    commands.out("report", folder / "out")
 
 
 def test_a_huge_manifest_is_not_read(folder: Path) -> None:
     with open(folder / "out" / "manifest.json", "wb") as manifest:
         manifest.truncate(1 << 40)
     ran(folder)
-    assert processes.fastdispatch("report", "out", folder=folder).returncode == 0
+    commands.out("report", folder / "out")
 
 
 def test_a_link_swapped_during_recording_is_not_followed(folder: Path) -> None:
@@ -162,11 +162,11 @@ def test_switching_follows_no_link(folder: Path) -> None:
     with fastdispatch.CallGraph(folder / "out", ops="off") as graph:
         hold = folder / "out" / "rank00000.fd.off"
         hold.symlink_to(folder / "nowhere")
-        assert processes.fastdispatch("pause", "out", folder=folder).returncode == 0
+        commands.out("pause", folder / "out")
         assert untouched(folder) and hold.is_file() and not hold.is_symlink()
         hold.unlink()
         os.mkfifo(hold)
-        assert processes.fastdispatch("resume", "out", folder=folder).returncode == 0
+        commands.out("resume", folder / "out")
         assert not hold.exists()
         programs.leaf(1)
     assert graph.path is not None
@@ -186,32 +186,27 @@ def test_files_have_at_most_the_permissions_of_their_folder(
 
 
 @pytest.mark.parametrize("name", ("rank00001.fd", "manifest.json", "more.json"))
-@pytest.mark.parametrize(
-    "command",
-    (["report"], ["stacks"], ["top", "--once", "--total"], ["merge", "-o", "x.json"], ["html", "-o", "x.html"]),
-)
-def test_readers_wait_for_no_fifo(command: list[str], name: str, folder: Path) -> None:
+def test_readers_wait_for_no_fifo(name: str, folder: Path) -> None:
     assert run(folder).returncode == 0
-    (folder / "out" / name).unlink(missing_ok=True)
-    os.mkfifo(folder / "out" / name)
-    processes.successful(command[0], "out", *command[1:], folder=folder)
-    processes.refused(command[0], f"out/{name}", *command[1:], folder=folder)
+    out = folder / "out"
+    (out / name).unlink(missing_ok=True)
+    os.mkfifo(out / name)
+    options: dict[str, list[object]] = {"report": [], "stacks": [], "top": ["--once", "--total"]}
+    options |= {"merge": ["-o", folder / "x.json"], "html": ["-o", folder / "x.html"]}
+    for command, words in options.items():
+        commands.out(command, out, *words)
+        commands.complaint(command, out / name, *words)
 
 
-@pytest.mark.parametrize("target", ("/dev/null", "fifo"))
-@pytest.mark.parametrize("command", ("html", "merge"))
-def test_outputs_are_files(command: str, target: str, folder: Path) -> None:
-    """A device is not replaced by a file."""
+def test_outputs_are_files_and_follow_no_link(folder: Path) -> None:
+    """A device is not replaced by a file; temporary files have unpredictable names."""
     assert run(folder).returncode == 0
     os.mkfifo(folder / "fifo")
-    before = os.stat(folder / target)
-    assert "not a regular file" in processes.refused(command, "out", "-o", target, folder=folder)
-    assert os.stat(folder / target).st_mode == before.st_mode
-
-
-def test_outputs_follow_no_link_that_was_guessed(folder: Path) -> None:
-    """Temporary files have unpredictable names."""
-    assert run(folder).returncode == 0
+    for target in (Path("/dev/null"), folder / "fifo"):
+        before = target.stat().st_mode
+        for command in ("html", "merge"):
+            assert "not a regular file" in commands.complaint(command, folder / "out", "-o", target)
+            assert target.stat().st_mode == before
     (folder / "x.html").symlink_to(folder / "outside")
-    assert processes.fastdispatch("html", "out", "-o", "x.html", folder=folder).returncode == 0
+    commands.out("html", folder / "out", "-o", folder / "x.html")
     assert untouched(folder) and not (folder / "x.html").is_symlink()

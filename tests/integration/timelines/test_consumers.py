@@ -59,6 +59,9 @@ def test_sound_json_has_the_figures_that_were_written(tmp_path: Path, name: str)
         assert query(processor, COUNTER) == [{"ts": 10_000, "value": 1024.0}, {"ts": 50_000, "value": 4096.5}]
         assert query(processor, FLOWS) == [{"source": "forward", "target": "backward"}]
         assert query(processor, "select name from slice where 0") == []
+        with pytest.raises(Exception, match="no such table: nonesuch"):
+            query(processor, "select * from nonesuch")
+        assert query(processor, "select 1 as one") == [{"one": 1}]
 
 
 @pytest.mark.parametrize(
@@ -97,13 +100,6 @@ def test_an_engine_that_does_not_start_gives_the_reason(tmp_path: Path, monkeypa
         pass
 
 
-def test_bad_queries_raise(tmp_path: Path) -> None:
-    with open_trace(write(tmp_path / "sound.json", SOUND)) as processor:
-        with pytest.raises(Exception, match="no such table: nonesuch"):
-            query(processor, "select * from nonesuch")
-        assert query(processor, "select 1 as one") == [{"one": 1}]
-
-
 def native(*, cleared: bool = True, interned: bool = True) -> Trace:
     """One sequence with two nested slices, its names interned; a required part can be omitted."""
     trace = Trace()
@@ -140,6 +136,9 @@ def test_sound_native_traces_pass(tmp_path: Path) -> None:
             {"name": "step", "ts": 100, "dur": 80, "depth": 0},
             {"name": "forward", "ts": 120, "dur": 30, "depth": 1},
         ]
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(DecodeError):  # cut short
+        decode(path)
 
 
 def test_a_native_trace_whose_state_was_never_cleared_is_found(tmp_path: Path) -> None:
@@ -154,13 +153,6 @@ def test_a_native_trace_without_its_names_is_found(tmp_path: Path) -> None:
         assert_clean(processor)
     assert "2 slices without a name: None at 100 ns on track 0 'training'" in str(caught.value)
     assert "interned_data_tokenizer_errors" in str(caught.value)
-
-
-def test_a_native_trace_cut_short_is_found_by_decoding(tmp_path: Path) -> None:
-    path = write_native(tmp_path / "cut.pftrace", native())
-    path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(DecodeError):
-        decode(path)
 
 
 @needs_chromium

@@ -55,7 +55,12 @@ def key(event: Event) -> tuple[Decimal, str, str]:
     return Decimal(event["ts"]), event["ph"], event["name"]
 
 
-@pytest.mark.parametrize("epoch", EPOCHS)
+@pytest.fixture(params=EPOCHS)
+def epoch(request: pytest.FixtureRequest) -> str:
+    made: str = request.param
+    return made
+
+
 def test_stats(tmp_path: Path, epoch: str) -> None:
     path = write(tmp_path / "rank0.json", epoch)
     text, warnings = run("stats", "--json", path)
@@ -70,16 +75,14 @@ def test_stats(tmp_path: Path, epoch: str) -> None:
     assert "2 steps" in text and "200 us" in text
 
 
-@pytest.mark.parametrize("epoch", EPOCHS)
-@pytest.mark.parametrize("window", [("--time", "100us:200us"), ("--time", "100us:"), ("--steps", "1")])
-def test_parts(tmp_path: Path, epoch: str, window: tuple[str, str]) -> None:
+def test_parts(tmp_path: Path, epoch: str) -> None:
     path = write(tmp_path / "rank0.json", epoch)
-    _, printed = run("merge", path, "-o", tmp_path / "part.json", *window)
-    assert printed == ""
-    assert sorted(map(key, load(tmp_path / "part.json"))) == sorted(map(key, load(path)))[8:]
+    for window in (("--time", "100us:200us"), ("--time", "100us:"), ("--steps", "1")):
+        _, printed = run("merge", path, "-o", tmp_path / "part.json", *window)
+        assert printed == ""
+        assert sorted(map(key, load(tmp_path / "part.json"))) == sorted(map(key, load(path)))[8:]
 
 
-@pytest.mark.parametrize("epoch", EPOCHS)
 def test_check(tmp_path: Path, epoch: str) -> None:
     path = write(tmp_path / "rank0.json", epoch)
     if epoch[0] != "-":
@@ -91,13 +94,12 @@ def test_check(tmp_path: Path, epoch: str) -> None:
         assert [(fault["kind"], fault["count"]) for fault in file["faults"]] == [("negative", 16)]
 
 
-@pytest.mark.parametrize("epoch", EPOCHS)
-@pytest.mark.parametrize("options", [(), ("--sorted",)])
-def test_merge(tmp_path: Path, epoch: str, options: tuple[str, ...]) -> None:
+def test_merge(tmp_path: Path, epoch: str) -> None:
     path = write(tmp_path / "rank0.json", epoch)
-    run("merge", path, "-o", tmp_path / "out.json", *options)
-    made, before = (list(map(key, load(each))) for each in (tmp_path / "out.json", path))
-    assert made == (sorted(before, key=lambda row: row[0]) if options else before)
+    before = list(map(key, load(path)))
+    for options, expected in (([], before), (["--sorted"], sorted(before, key=lambda row: row[0]))):
+        run("merge", path, "-o", tmp_path / "out.json", *options)
+        assert list(map(key, load(tmp_path / "out.json"))) == expected
     run("merge", path, "-o", tmp_path / "start.json", "--align", "start")
     assert min(map(key, load(tmp_path / "start.json")))[0] == 0
 

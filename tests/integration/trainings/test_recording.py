@@ -247,12 +247,15 @@ class Outside(nn.Module):
 
 
 def test_module_instances_have_the_names_of_named_modules() -> None:
+    """Patterns fold their repeats."""
     model, step = make_step(layers=3)
     with fastdispatch.CallGraph(None) as graph:
         step()
     recorded = {path for path in trace_of(graph).modules["path"] if path}
     leaves = {name for name, module in model.named_modules() if name and not isinstance(module, nn.ModuleList)}
     assert recorded == leaves
+    instances = traces.column(trace_of(graph), "module", "instances")
+    assert (instances["blocks.*.attn.qkv"], instances["wte"]) == (3, 1)
 
 
 def test_shared_nested_and_recreated_modules() -> None:
@@ -296,7 +299,7 @@ class Wide(nn.Module):
 def test_a_model_is_looked_at_once_for_the_names_of_all_its_modules() -> None:
     count = 70_000  # more than a former limit
     model = Wide(count)
-    with fastdispatch.CallGraph(None, ops="off") as graph:
+    with fastdispatch.CallGraph(None, ops="off", steps="all") as graph:
         model(torch.ones(1))
         model(torch.ones(1))
     trace = trace_of(graph)
@@ -309,7 +312,7 @@ def test_a_model_is_looked_at_once_for_the_names_of_all_its_modules() -> None:
 def test_cost_of_many_modules_without_parent() -> None:
     steps, strangers = 3, 1000
     model = Wide(3000)
-    with fastdispatch.CallGraph(None, ops="off") as graph:
+    with fastdispatch.CallGraph(None, ops="off", steps="all") as graph:
         for _ in range(steps):
             model(torch.ones(1), strangers)
     trace = trace_of(graph)
@@ -421,15 +424,6 @@ def test_parameters_are_read_without_torch_functions() -> None:
     assert recorded_parameters(graph)["Sequential"] == (0, 0)
 
 
-def test_module_patterns_fold_repeats() -> None:
-    _, step = make_step(layers=3)
-    with fastdispatch.CallGraph(None) as graph:
-        step()
-    instances = traces.column(trace_of(graph), "module", "instances")
-    assert instances["blocks.*.attn.qkv"] == 3
-    assert instances["wte"] == 1
-
-
 # -- threads and ranges ------------------------------------------------------------------------------------------------
 
 
@@ -442,7 +436,7 @@ def test_thread_roles() -> None:
 
 
 def test_two_thousand_short_threads_cost_no_more_than_one(tmp_path: Path) -> None:
-    with fastdispatch.CallGraph(tmp_path, ops="off") as graph:
+    with fastdispatch.CallGraph(tmp_path, ops="off", steps="all") as graph:
         for _ in range(2000):
             thread = threading.Thread(target=programs.leaf, args=(1,))
             thread.start()
@@ -530,7 +524,7 @@ def test_calls_beyond_the_limit_are_counted_in_overflow(tmp_path: Path) -> None:
     exec(compile(source, "<many>", "exec"), space)
     functions = [space[f"f{n}"] for n in range(400)]
     calls = 0
-    with fastdispatch.CallGraph(tmp_path, ops="off", max_mb=1) as graph:
+    with fastdispatch.CallGraph(tmp_path, ops="off", steps="all", max_mb=1) as graph:
         for outer in functions:
             for inner in functions[:100]:
                 outer(inner)
@@ -545,7 +539,7 @@ def test_calls_beyond_the_limit_are_counted_in_overflow(tmp_path: Path) -> None:
 
 
 def test_a_program_that_makes_types_and_modules_for_ever_stays_bounded() -> None:
-    with fastdispatch.CallGraph(None, ops="off", max_mb=4) as graph:
+    with fastdispatch.CallGraph(None, ops="off", steps="all", max_mb=4) as graph:
         for n in range(3000):
             kind = type(f"Kind{n}", (programs.Base,), {})
             kind(n).method()

@@ -1,5 +1,6 @@
 """``partition`` by measured time: from recordings of real models."""
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -84,7 +85,7 @@ class Row(nn.Module):
 
 def record(model: nn.Module, folder: Path, steps: int = 3) -> Path:
     """Train in two micro-batches per step."""
-    with fastdispatch.CallGraph(folder) as graph:
+    with fastdispatch.CallGraph(folder, steps="all") as graph:
         for _ in range(steps):
             for _ in range(2):
                 model(torch.ones(4)).sum().backward()
@@ -92,21 +93,47 @@ def record(model: nn.Module, folder: Path, steps: int = 3) -> Path:
     return folder
 
 
+def with_times(run: Path, times: dict[str, tuple[int, int]]) -> Path:
+    """A dump of the recording in which each call of these modules takes so many ms forward and backward, and no other
+    call takes time: the load of the machine decides nothing."""
+    path = run.with_name(f"{run.name}.json")
+    trace = fastdispatch.load(run)
+    trace.dump(path)
+    dump, columns, modules = json.loads(path.read_text()), trace.contexts, trace.modules["path"]
+    of: list[str] = []  # the module around each context
+    for parent, module in zip(columns["parent"], columns["module"], strict=True):
+        of.append(modules[module] if module >= 0 else of[parent] if parent >= 0 else "")
+    (rank,) = dump["ranks"]
+    figures = rank["figures"]
+    for name in set(figures) - {"context", "calls", "resumes"}:
+        figures[name] = [0] * len(figures["context"])
+    for row, (context, calls) in enumerate(zip(figures["context"], figures["calls"], strict=True)):
+        origin, module = columns["origin"][context], columns["module"][context]
+        if module >= 0 and of[context] in times:
+            figures["self"][row] = calls * times[of[context]][0] * MS
+        elif origin >= 0 and trace.nodes["name"][columns["node"][context]] == "NapBackward":
+            figures["self"][row] = calls * times[of[origin]][1] * MS
+    path.write_text(json.dumps(dump))
+    return path
+
+
 def test_layers_of_a_sequential_by_their_time(tmp_path: Path) -> None:
     """Parameters say the large layer is alone; time says otherwise."""
     model = nn.Sequential(nn.Linear(4, 512), nn.Linear(512, 4), Napping(0.001, 0.004), Napping(0.004, 0.001))
-    record(model, tmp_path / "run")
-    _, weights, notes = recorded_layers(fastdispatch.load(tmp_path / "run"))
+    run = record(model, tmp_path / "run")
+    _, weights, notes = recorded_layers(fastdispatch.load(run))
     assert not notes
     assert min(weights[2:]) >= 5 * MS
     assert all(weight > 0 for weight in weights)
+    dump = with_times(run, {"0": (1, 0), "1": (1, 0), "2": (1, 4), "3": (4, 1)})
+    assert recorded_layers(fastdispatch.load(dump))[1] == [1 * MS, 1 * MS, 5 * MS, 5 * MS]
     assert partition(model, 2) == [0, 1, 4]
     for method in ("profile", "bottleneck"):
-        assert partition(tmp_path / "run", 2, method) == [0, 3, 4]
-        assert partition(fastdispatch.load(tmp_path / "run"), 2, method) == [0, 3, 4]
-        assert partition(model, 2, method, weights=tmp_path / "run") == [0, 3, 4]
-    assert partition(tmp_path / "run", 2, "type:linear") == [0, 1, 4]
-    assert partition(tmp_path / "run", 4, "uniform") == [0, 1, 2, 3, 4]
+        assert partition(dump, 2, method) == [0, 3, 4]
+        assert partition(fastdispatch.load(dump), 2, method) == [0, 3, 4]
+        assert partition(model, 2, method, weights=dump) == [0, 3, 4]
+    assert partition(run, 2, "type:linear") == [0, 1, 4]
+    assert partition(run, 4, "uniform") == [0, 1, 2, 3, 4]
 
 
 def test_calls_are_those_of_micro_batches(tmp_path: Path) -> None:
@@ -128,13 +155,11 @@ def test_the_slowest_step_counts_like_the_others(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_pays_its_forward_twice(tmp_path: Path) -> None:
-    model = Row([Napping(0.005, 0.001), Napping(0.005, 0.001)], again=(1,))
-    times = ModuleTimes(fastdispatch.load(record(model, tmp_path)))
+    run = record(Row([Napping(), Napping()], again=(1,)), tmp_path / "run")
+    times = ModuleTimes(fastdispatch.load(with_times(run, {"0": (5, 1), "1": (5, 1)})))
     once, twice = (times.modules[times.rows()[0].modules[at]] for at in (0, 1))
-    assert once.calls == twice.calls == 6
-    assert twice.forward >= 6 * 5 * MS * 2 / 3  # the slowest step is replaced by the mean of what others take
-    assert twice.backward >= 6 * 6 * MS
-    assert once.backward < twice.backward
+    assert (once.calls, once.forward, once.backward) == (6, 6 * 5 * MS, 6 * 1 * MS)
+    assert (twice.calls, twice.forward, twice.backward) == (6, 6 * 5 * MS, 6 * (5 + 1) * MS)
 
 
 def test_times_of_functions_and_shared_modules(tmp_path: Path) -> None:
@@ -156,7 +181,7 @@ def test_layers_in_a_list_of_a_model(tmp_path: Path) -> None:
     class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.blocks = nn.ModuleList([Napping(0.002), Napping(0.002), Napping(0.002), Napping(0.006)])
+            self.blocks = nn.ModuleList(Napping() for _ in range(4))
             self.head = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -164,13 +189,14 @@ def test_layers_in_a_list_of_a_model(tmp_path: Path) -> None:
                 x = block(x)
             return self.head(x)
 
-    record(Model(), tmp_path)
-    assert partition(tmp_path, 2, "profile") == [0, 3, 4]
-    assert partition(tmp_path, 2, "profile", within="head") == [0, 1, 2]
-    made = commands.document("pipeline", "partition", tmp_path, "-n", 2)
+    times = {f"blocks.{at}": (6 if at == 3 else 2, 0) for at in range(4)}
+    dump = with_times(record(Model(), tmp_path / "run"), times | {"head.0": (1, 0), "head.1": (1, 0)})
+    assert partition(dump, 2, "profile") == [0, 3, 4]
+    assert partition(dump, 2, "profile", within="head") == [0, 1, 2]
+    made = commands.document("pipeline", "partition", dump, "-n", 2)
     assert made["split_points"] == ["blocks.3"]
     with pytest.raises(Error, match="no layers within 'tail' in the recording: layers exist within 'blocks', 'head'"):
-        partition(tmp_path, 2, "profile", within="tail")
+        partition(dump, 2, "profile", within="tail")
 
 
 def test_a_model_is_found_by_the_command(

@@ -22,7 +22,7 @@ import fastdispatch
 from fastdispatch import _core, cli
 from fastdispatch.pipeline import SCHEDULES, Plan, Replay, plan
 from fastdispatch.read.schedule_jobs import EACH, Orders
-from tests import commands, golden, processes, schemas
+from tests import commands, golden, schemas
 
 ROOT = Path(__file__).parents[3]
 GRID = [(stages, micro_batches) for stages in range(1, 9) for micro_batches in (*range(1, 10), 12, 15, 16)]
@@ -519,9 +519,9 @@ def test_a_large_plan() -> None:
     assert made.replay(blocking=True).makespan == (1024 + 63) * 3
 
 
-def test_the_command_alone() -> None:
-    done = processes.fastdispatch("pipeline", "plan", "zb-h1", "--stages", 2, "--micro-batches", 2)
-    assert done.stdout.startswith(
+def test_figures_in_words() -> None:
+    printed = commands.out("pipeline", "plan", "zb-h1", "--stages", 2, "--micro-batches", 2)
+    assert printed.startswith(
         "2.0 b2  F0 F1 I0 W0 I1 W1\n2.1 b2  F0 I0 F1 I1 W0 W1\n\nwith F = 1, I = 1, W = 1: 7 in total"
     )
-    assert "bubble: 14.3 % (1/7) of all time (idle / makespan), 16.7 % (1/6) of the ideal time" in done.stdout
+    assert "bubble: 14.3 % (1/7) of all time (idle / makespan), 16.7 % (1/6) of the ideal time" in printed

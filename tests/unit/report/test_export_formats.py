@@ -12,7 +12,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.read import tables
-from tests import commands, processes, programs
+from tests import commands, programs
 from tests.unit.report.call_trees import Dump
 
 #: Times of call trees are milliseconds.
@@ -28,8 +28,7 @@ def dump(tmp_path: Path) -> Path:
 
 
 def export(*arguments: object) -> None:
-    result = processes.fastdispatch("export", *arguments)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert commands.run("export", *arguments) == (0, "", "")
 
 
 def test_folded_stacks_of_all_ranks(dump: Path, tmp_path: Path) -> None:
@@ -194,13 +193,18 @@ def test_numbers_that_sqlite_has_no_integers_for(dump: Path, tmp_path: Path) -> 
 
 
 def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
+    below = dump / "below-a-file"
     for arguments, printed in (
         (["sqlite", dump, "-o", tmp_path / "no" / "x"], "cannot write"),
         (["folded", dump, "--weight", "gpu", "-o", tmp_path / "x"], "has no GPU figures: record with --gpu"),
         (["folded", dump, "--rank", 9, "-o", tmp_path / "x"], "rank 9 is not in this trace"),
+        (["callgraph", dump, "--rank", 0, "-o", below], f"fastdispatch: {below}: cannot "),
+        (["nothing", dump, "-o", tmp_path], ""),
     ):
         assert printed in commands.complaint("export", *arguments)
     trace = fastdispatch.load(dump)
+    with pytest.raises(ValueError, match="format=nothing is unknown"):
+        trace.export("nothing")  # type: ignore[arg-type]
     with pytest.raises(fastdispatch.Error, match="weight=heavy: a picture has weight=time or calls or gpu"):
         trace.export("dot", weight="heavy")  # type: ignore[arg-type]
     assert "--weight gpu: " in commands.complaint("svg", dump, "--weight", "gpu", "-o", tmp_path / "x.dot")
@@ -211,26 +215,8 @@ def test_equal_content_is_equal_bytes(dump: Path) -> None:
         assert fastdispatch.load(dump).export(name) == fastdispatch.load(dump).export(name)
 
 
-CALLS = ("train.py:[]:step", 3, 1, [("torch/nn.py:[Net]:_call_impl", 3, 1, [("op:aten::mm", 6, 2)])])
-
-
 def names(graph: dict[str, list[str]]) -> set[str]:
     return set(graph["nodes"])
-
-
-def test_it_is_the_call_graph_of_python(tmp_path: Path) -> None:
-    trace = fastdispatch.load(Dump([("train.py:[]:main", 1, 1, [CALLS, CALLS])]).write(tmp_path / "dump.json"))
-    assert trace.export("callgraph") == (
-        b'{"nodes":[\n"torch/nn.py:[Net]:_call_impl",\n"train.py:[]:main",\n"train.py:[]:step"],\n"edges":[\n'
-        b'"train.py:[]:main->train.py:[]:step",\n"train.py:[]:step->torch/nn.py:[Net]:_call_impl"]}\n'
-    )
-
-
-def test_operators_on_request(tmp_path: Path) -> None:
-    trace = fastdispatch.load(Dump([CALLS]).write(tmp_path / "dump.json"))
-    graph = json.loads(trace.export("callgraph", ops="all"))
-    assert "torch/nn.py:[Net]:_call_impl->aten::mm" in graph["edges"]
-    assert "aten::mm" in graph["nodes"]
 
 
 def test_every_rank_gets_its_own(tmp_path: Path) -> None:
@@ -238,7 +224,7 @@ def test_every_rank_gets_its_own(tmp_path: Path) -> None:
         [("a.py:[]:main", 1, 1, [("a.py:[]:send", 1, 1)])], [("a.py:[]:main", 1, 1, [("a.py:[]:receive", 1, 1)])]
     )
     path = dump.write(tmp_path / "dump.json")
-    processes.successful("export", "callgraph", path, "-o", tmp_path / "new" / "folder")
+    export("callgraph", path, "-o", tmp_path / "new" / "folder")
     graphs = [json.loads((tmp_path / "new" / "folder" / f"call_graph_{rank}.json").read_text()) for rank in (0, 1)]
     assert names(graphs[0]) == {"a.py:[]:main", "a.py:[]:send"}
     assert names(graphs[1]) == {"a.py:[]:main", "a.py:[]:receive"}
@@ -247,7 +233,7 @@ def test_every_rank_gets_its_own(tmp_path: Path) -> None:
 
 def test_one_rank_into_one_file(tmp_path: Path) -> None:
     path = Dump([("a.py:[]:zero", 1, 1)], [("a.py:[]:one", 1, 1)]).write(tmp_path / "dump.json")
-    processes.successful("export", "callgraph", path, "--rank", 1, "-o", tmp_path / "graph.json")
+    export("callgraph", path, "--rank", 1, "-o", tmp_path / "graph.json")
     assert json.loads((tmp_path / "graph.json").read_text()) == {"nodes": ["a.py:[]:one"], "edges": []}
     command = ("export", "callgraph", path, "-o", tmp_path / "both.json")
     assert "one file cannot hold 2 ranks" in commands.complaint(*command)
@@ -279,17 +265,3 @@ def test_a_recording_gives_exactly_its_edges(tmp_path: Path) -> None:
     assert set(exported["edges"]) == expected
     assert exported["edges"] == sorted(expected)
     assert names(exported) == {key for key, kind in zip(keys, kinds, strict=True) if kind == "python"}
-
-
-def test_a_failed_write_is_one_line(tmp_path: Path) -> None:
-    path = Dump([CALLS]).write(tmp_path / "dump.json")
-    for output in (path / "below-a-file", tmp_path / "missing" / "graph.json"):
-        errors = commands.complaint("export", "callgraph", path, "-o", output)
-        assert errors.startswith(f"fastdispatch: {output}: cannot ")
-
-
-def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    trace = fastdispatch.load(Dump([CALLS]).write(tmp_path / "dump.json"))
-    with pytest.raises(ValueError, match="format=nothing is unknown"):
-        trace.export("nothing")
-    commands.complaint("export", "nothing", tmp_path / "dump.json", "-o", tmp_path)

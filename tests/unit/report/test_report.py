@@ -63,13 +63,14 @@ def in_thread(work: Callable[[], object]) -> None:
     thread.join()
 
 
-@pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    with fastdispatch.CallGraph(tmp_path / "run", ops="off") as graph:
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded") / "run"
+    with fastdispatch.CallGraph(folder, ops="off") as graph:
         for _ in range(4):
             program()
             graph.step()
-    return tmp_path / "run"
+    return folder
 
 
 def made(path: Path, **options: object) -> Report:
