@@ -140,8 +140,10 @@ enum {
 enum {
     FD_THREAD_NONE = 0,
     FD_THREAD_RUNS = 1,
-    FD_THREAD_WATCHED = 2 /* its stack is old: the watch finds its open calls
-                             (FD_CHUNK_WATCHED) */
+    FD_THREAD_WATCHED = 2, /* its stack is old: the watch finds its open calls
+                              (FD_CHUNK_WATCHED) */
+    FD_THREAD_QUIET = 3 /* the watch finds the calls below its stack, if there
+                           are some at the next look */
 };
 
 /* How readers detect a live writer. */

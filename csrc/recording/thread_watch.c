@@ -232,7 +232,7 @@ look_at_calls(fd_thread_watch *watch, fd_watched *at, uint64_t now)
 {
     bool before = at->watched;
     bool changed = false;
-    at->watched = at->record->running == FD_THREAD_WATCHED;
+    at->watched = at->record->running >= FD_THREAD_WATCHED;
     if (at->watched && watch->calls_of != NULL) {
         changed = write_calls(watch, at, now);
     }

@@ -33,6 +33,7 @@ MUTABLE = {
     "csrc/capture/hooks/frame_hook.c": {"installed", "next_evaluator", "unhooked_calls", "work"},
     "csrc/capture/torch/libtorch.c": {"fd_torch"},
     "csrc/capture/hooks/monitor.c": {"tool", "purpose", "paused", "events"},
+    "csrc/capture/hooks/quiet_frames.c": {"fd_quiet"},
     "csrc/capture/hooks/profiler_start.c": {"skipped"},
     "csrc/capture/hooks/unstarted_generators.c": {"previous", "count_call"},
     "csrc/capture/hooks/watched_steps.c": {"tool", "watching", "was_watching", "events"},

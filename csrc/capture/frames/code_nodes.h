@@ -25,6 +25,7 @@ typedef struct fd_code {
     uint16_t special;   /* FD_CODE_*; 0 for nearly all code */
     uint8_t receiver;   /* FD_RECEIVER_* */
     bool constructor;   /* see constructors.h */
+    bool quiet;         /* with some classes: session/quiet_calls.h */
     uint32_t seen;      /* serial of the latest session that recorded it */
     uint32_t class_id;  /* class of its latest recorded call */
     uint32_t returned;  /* serial of the session in which it has returned since

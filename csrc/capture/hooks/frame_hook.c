@@ -2,6 +2,7 @@
 
 #include "capture/engines/engine_pipeline.h"
 #include "capture/hooks/plain_calls.h"
+#include "capture/hooks/quiet_frames.h"
 #include "capture/hooks/step_calls.h"
 #include "capture/operands/layer_operands.h"
 #include "capture/operators/nvtx.h"
@@ -289,8 +290,7 @@ counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     return record_frame(state, frame, throwing, FD_NO_CLOCK);
 }
 
-static PyObject *frame_work(PyThreadState *state, fd_frame *frame,
-                            int throwing);
+static _PyFrameEvalFunction work;
 
 /* Follow a call with special treatment. */
 static __attribute__((noinline)) PyObject *
@@ -307,7 +307,7 @@ evaluate_followed(PyThreadState *state, fd_frame *frame, int throwing,
     }
     if (known->seen != thread->serial
         && thread->session->code_found(thread->session, known)) {
-        return frame_work(state, frame, throwing);
+        return work(state, frame, throwing);
     }
     uint32_t generation = thread->followed;
     const fd_frame *caller = thread->frame;
@@ -322,6 +322,56 @@ evaluate_followed(PyThreadState *state, fd_frame *frame, int throwing,
     }
     if ((special & FD_CODE_EVENTS) != 0) {
         fd_events_returned(thread, special);
+    }
+    return result;
+}
+
+static PyObject *frame_evaluator(PyThreadState *state, fd_frame *frame,
+                                 int throwing);
+
+/* Put the hook back, in front of an evaluator that was set meanwhile. */
+static void
+chain_put_back(PyInterpreterState *interpreter, _PyFrameEvalFunction top)
+{
+    _PyFrameEvalFunction present =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (present == _PyEval_EvalFrameDefault) {
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, top);
+    }
+    else if (present != top && present != frame_evaluator) {
+        next_evaluator = present;
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluator);
+    }
+}
+
+/* Evaluate a followed call. If it is quiet, remove the hook from all threads
+ * until it returns. */
+static __attribute__((noinline)) PyObject *
+evaluate_quiet(PyThreadState *state, fd_frame *frame, int throwing,
+               const fd_thread *thread, const fd_code *known)
+{
+    if (unhooked_calls > 0
+        || _PyInterpreterState_GetEvalFrameFunc(state->interp)
+               != frame_evaluator
+        || next_evaluator != NULL || !fd_quiet_applies(thread, known, frame)) {
+        return evaluate_frame(state, frame, throwing);
+    }
+    PyObject *result;
+    if (fd_quiet_is_opened(thread, known)) {
+        fd_quiet.open = frame;
+        result = evaluate_frame(state, frame, throwing);
+    }
+    else {
+        result = fd_quiet_evaluate(state, frame, throwing, thread);
+    }
+    if (fd_quiet.open == frame) {
+        fd_quiet.open = NULL;
+    }
+    if (fd_quiet.frame == frame) {
+        fd_quiet.frame = NULL;
+        if (unhooked_calls == 0) {
+            chain_put_back(state->interp, frame_evaluator);
+        }
     }
     return result;
 }
@@ -343,7 +393,10 @@ following_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
     uint32_t generation = thread->followed;
     const fd_frame *caller = thread->frame;
     fd_calls_follow(thread, known, frame);
-    PyObject *result = evaluate_frame(state, frame, throwing);
+    PyObject *result =
+        FD_UNLIKELY(known->quiet)
+            ? evaluate_quiet(state, frame, throwing, thread, known)
+            : evaluate_frame(state, frame, throwing);
     if (fd_process_generation() == generation) {
         fd_calls_unfollow(thread, frame, caller);
     }
@@ -351,8 +404,6 @@ following_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 }
 
 static void leave_chain(PyInterpreterState *interpreter);
-static PyObject *frame_evaluator(PyThreadState *state, fd_frame *frame,
-                                 int throwing);
 
 /* While nothing is recorded but another tool is on top of the chain. */
 static PyObject *
@@ -370,12 +421,6 @@ idle_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 /* The current work of the evaluator; changes under the GIL. */
 static _PyFrameEvalFunction work = idle_evaluator;
 
-static PyObject *
-frame_work(PyThreadState *state, fd_frame *frame, int throwing)
-{
-    return work(state, frame, throwing);
-}
-
 typedef struct deep_call {
     PyThreadState *state;
     fd_frame *frame;
@@ -390,28 +435,6 @@ work_deep(void *argument)
     call->result = work(call->state, call->frame, call->throwing);
 }
 
-/* Put back the chain that evaluate_unhooked removed. If another tool has set
- * its evaluator meanwhile, continue in front of that. */
-static void
-chain_put_back(PyInterpreterState *interpreter, _PyFrameEvalFunction top)
-{
-    _PyFrameEvalFunction present =
-        _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    if (present == _PyEval_EvalFrameDefault) {
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, top);
-    }
-    else if (present != top && present != frame_evaluator) {
-        next_evaluator = present;
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluator);
-    }
-}
-
-static uint64_t
-monotonic_ns(void)
-{
-    return fd_clock_ticks_of(false);
-}
-
 static void
 unhooked_count(uint64_t begin)
 {
@@ -421,7 +444,7 @@ unhooked_count(uint64_t begin)
     }
     const fd_file *file = &session->recording->file;
     fd_file_count(file, FD_COUNT_DEEP_STACK);
-    fd_file_add(file, FD_COUNT_UNHOOKED_NS, monotonic_ns() - begin);
+    fd_file_add(file, FD_COUNT_UNHOOKED_NS, fd_clock_ticks_of(false) - begin);
 }
 
 /* If there is no further segment, remove the hook for all threads until this
@@ -433,7 +456,7 @@ evaluate_unhooked(PyThreadState *state, fd_frame *frame, int throwing)
     PyInterpreterState *interpreter = state->interp;
     _PyFrameEvalFunction top =
         _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    uint64_t begin = monotonic_ns();
+    uint64_t begin = fd_clock_ticks_of(false);
     unhooked_calls++;
     _PyInterpreterState_SetEvalFrameFunc(interpreter,
                                          _PyEval_EvalFrameDefault);
@@ -529,6 +552,9 @@ fd_frame_hook_install(fd_hook hook)
     if (unhooked_calls > 0 && installed) {
         return; /* the chain is put back at the end of the deepest call */
     }
+    if (top == _PyEval_EvalFrameDefault) {
+        fd_quiet.frame = NULL;
+    }
     if (top == frame_evaluator
         || (installed && top != _PyEval_EvalFrameDefault)) {
         return;
@@ -543,12 +569,31 @@ fd_frame_hook_remove(void)
 {
     work = idle_evaluator;
     leave_chain(PyInterpreterState_Get());
+    if (fd_quiet.frame != NULL) {
+        fd_quiet.frame = NULL;
+        installed = false;
+    }
+}
+
+bool
+fd_frame_hook_reopen(bool open)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    if (fd_quiet.frame == NULL || unhooked_calls > 0
+        || _PyInterpreterState_GetEvalFrameFunc(interpreter)
+               != _PyEval_EvalFrameDefault) {
+        return false;
+    }
+    fd_quiet.open = open ? fd_quiet.frame : NULL;
+    fd_quiet.frame = NULL;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, frame_evaluator);
+    return true;
 }
 
 bool
 fd_frame_hook_is_lost(void)
 {
-    return installed && unhooked_calls == 0
+    return installed && unhooked_calls == 0 && fd_quiet.frame == NULL
         && _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get())
                == _PyEval_EvalFrameDefault;
 }

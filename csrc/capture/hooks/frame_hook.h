@@ -27,4 +27,9 @@ void fd_frame_hook_remove(void);
  * the GIL. */
 bool fd_frame_hook_is_lost(void);
 
+/* Put the hook back if it was removed for a quiet call that still runs
+ * (quiet_frames.h); with `open`, no call below it is quiet. Return whether
+ * calls are followed again. Requires the GIL. */
+bool fd_frame_hook_reopen(bool open);
+
 #endif

@@ -27,6 +27,8 @@ typedef struct fd_process_state {
     /* Tick from which the next Python call calls fd_session.deadline_passed;
      * UINT64_MAX: never. */
     _Atomic uint64_t deadline;
+    /* Ticks after which a quiet call is long, or 0: session/quiet_calls.h. */
+    _Atomic uint64_t patience;
     /* Whether a pending call that notices the deadline has not run yet. */
     _Atomic bool called;
     _Atomic(struct fd_session *) active; /* NULL: nothing is being recorded */

@@ -2,9 +2,8 @@
 
 #include "capture/process/guard.h"
 
-/* Return whether greenlet is imported. */
-static bool
-has_greenlets(fd_thread *thread)
+bool
+fd_thread_has_greenlets(fd_thread *thread)
 {
     fd_guard guard = fd_guard_enter(thread);
     bool has =
@@ -26,7 +25,7 @@ fd_thread_next_segment(fd_thread *thread, PyThreadState *state)
     fd_stack_position before = {thread->segment, thread->stack.low, {0, 0, 0}};
     fd_segment **next =
         before.segment == NULL ? &thread->segments : &before.segment->next;
-    if (has_greenlets(thread)) {
+    if (fd_thread_has_greenlets(thread)) {
         return before;
     }
     if (*next == NULL) {

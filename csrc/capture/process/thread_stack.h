@@ -12,6 +12,9 @@ typedef struct fd_stack_position {
     fd_stack_limits limits; /* CPython's own limits */
 } fd_stack_position;
 
+/* Return whether greenlet is imported. Requires the GIL. */
+bool fd_thread_has_greenlets(fd_thread *thread);
+
 /* Select the next segment, as thread->segment, for the next call of a thread
  * whose stack is nearly used up. Return the previous stack, to be passed to
  * fd_thread_previous_segment after the call. If there is no further segment,

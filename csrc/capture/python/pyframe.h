@@ -17,8 +17,10 @@
 #if PY_VERSION_HEX >= 0x030D0000
 #include <opcode_ids.h>
 #endif
-#if PY_VERSION_HEX < 0x030C0000
+#if PY_VERSION_HEX < 0x030D0000
 #include <internal/pycore_interp.h>
+#endif
+#if PY_VERSION_HEX < 0x030C0000
 #include <opcode.h>
 #endif
 #if PY_VERSION_HEX >= 0x030E0000 /* the frame moved out of pycore_frame.h */
@@ -286,6 +288,19 @@ fd_frame_runs_code(fd_frame *copy, const PyCodeObject *code)
     return Py_IS_TYPE((const PyObject *)code, &PyCode_Type)
         && code->co_filename != code->co_name && at >= code->_co_firsttraceable
         && at < Py_SIZE(code);
+}
+
+/* Py_AddPendingCall from a thread of the recorder. Before 3.13, CPython notices
+ * such calls only once something else interrupts the main thread. */
+static inline int
+fd_frame_add_pending_call(int (*function)(void *))
+{
+    int status = Py_AddPendingCall(function, NULL);
+#if PY_VERSION_HEX < 0x030D0000
+    _Py_atomic_store_relaxed(&PyInterpreterState_Main()->ceval.eval_breaker,
+                             1);
+#endif
+    return status;
 }
 
 /* Evaluate a frame without consuming c_recursion_remaining. Otherwise a hooked

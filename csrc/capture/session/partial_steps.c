@@ -5,6 +5,7 @@
 #include "capture/frames/frame_walk.h"
 #include "capture/frames/python_calls.h"
 #include "capture/python/interpreters.h"
+#include "capture/session/quiet_calls.h"
 #include "recording/recording.h"
 
 #include <errno.h>
@@ -56,7 +57,6 @@ notice_deadline(void *unused)
     return 0;
 }
 
-/* fd_thread_watch.alarm */
 static uint64_t
 call_at_deadline(uint64_t now)
 {
@@ -70,10 +70,19 @@ call_at_deadline(uint64_t now)
                                  memory_order_relaxed)) {
         return now + STILL_LATE * late; /* in a long operator */
     }
-    if (Py_AddPendingCall(notice_deadline, NULL) != 0) {
+    if (fd_frame_add_pending_call(notice_deadline) != 0) {
         atomic_store_explicit(&fd_process.called, false, memory_order_relaxed);
     }
     return now + late;
+}
+
+/* fd_thread_watch.alarm */
+static uint64_t
+watch_alarm(uint64_t now)
+{
+    uint64_t deadline = call_at_deadline(now);
+    uint64_t long_call = fd_quiet_alarm(now);
+    return deadline < long_call ? deadline : long_call;
 }
 
 /* Start the watch of a recording in a file, if it is not running. */
@@ -81,7 +90,7 @@ static void
 start_watch(fd_session *session)
 {
     if (session->hold != NULL) {
-        session->watch.alarm = call_at_deadline;
+        session->watch.alarm = watch_alarm;
         session->watch.line_of = fd_frame_line_at;
         session->watch.calls_of = fd_frame_walk;
         fd_thread_watch_start(&session->watch, session->recording);

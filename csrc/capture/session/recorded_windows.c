@@ -10,6 +10,7 @@
 #include "capture/hooks/monitor.h"
 #include "capture/hooks/watched_steps.h"
 #include "capture/operators/records.h"
+#include "capture/session/quiet_calls.h"
 #include "capture/timers/call_timers.h"
 #include "recording/recording.h"
 
@@ -113,6 +114,7 @@ fd_window_follow(fd_session *session)
 {
     session->partial.watched = false;
     PyThreadState *state = PyThreadState_Get();
+    fd_quiet_choose(session);
     fd_process_next_generation();
     fd_window_hook(session, true);
     fd_window_mark(session);

@@ -11,6 +11,7 @@
 #include "capture/operators/records.h"
 #include "capture/process/guard.h"
 #include "capture/session/partial_steps.h"
+#include "capture/session/quiet_calls.h"
 #include "capture/timers/call_timers.h"
 #include "recording/recording.h"
 
@@ -33,6 +34,7 @@ free_session(fd_session *session)
     fd_map_clear(&session->nodes);
     fd_map_clear(&session->models);
     fd_map_clear(&session->owners);
+    fd_map_clear(&session->quiet.calls);
     fd_map_clear(&session->measures.operators);
     fd_rounds_clear(&session->step_plan.rounds);
     fd_optimizer_ids_clear(&session->step_plan.optimizers);
@@ -361,6 +363,7 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     if (thread->busy) {
         return;
     }
+    fd_quiet_step(session, thread);
     if (!source_counts(&session->step_plan, header, source)) {
         sample_step(session, thread); /* steps are ended by another source */
         return;

@@ -87,6 +87,16 @@ typedef struct fd_partial_plan {
     uint64_t calls;    /* and the number of calls so far */
 } fd_partial_plan;
 
+/* Calls below which nothing is followed in unrecorded steps:
+ * session/quiet_calls.h. */
+typedef struct fd_quiet_plan {
+    fd_map calls; /* code id << 32 | class id -> 1; also code id -> 1 */
+    const struct fd_thread *thread; /* that ended the latest step; NULL: none
+                                     */
+    bool refused;                   /* several threads end steps */
+    uint64_t contexts; /* number of contexts at the latest choice */
+} fd_quiet_plan;
+
 typedef enum fd_calls_source {
     FD_CALLS_OFF,
     FD_CALLS_FRAME,
@@ -118,6 +128,7 @@ typedef struct fd_session {
     fd_steps steps;
     fd_step_plan step_plan;
     fd_partial_plan partial;
+    fd_quiet_plan quiet;
     fd_paths paths;
     fd_instances instances;
     fd_operators operators;

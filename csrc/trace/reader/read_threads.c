@@ -26,12 +26,14 @@ sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
     return FD_OK;
 }
 
-/* Return the calls of a thread that the latest look has found. */
+/* Return the calls of a thread that the latest look has found, if it was not
+ * before tick `since`. */
 static const fd_entry *
 watched_calls(const fd_reading *r, const fd_thread_record *record,
-              uint32_t *depth)
+              uint64_t since, uint32_t *depth)
 {
     uint64_t look = fd_chunks_header(&r->file)->seen_alive;
+    look = look > since ? look : since;
     FOR_EACH_CHUNK(r, FD_CHUNK_WATCHED, view)
     {
         if (view->header.owner == fd_reading_id(r, record)
@@ -49,8 +51,13 @@ const fd_entry *
 fd_reading_stack(const fd_reading *r, const fd_thread_record *record,
                  uint32_t *depth)
 {
-    if (record->running == FD_THREAD_WATCHED) {
-        return watched_calls(r, record, depth);
+    if (record->running >= FD_THREAD_WATCHED) {
+        bool quiet = record->running == FD_THREAD_QUIET;
+        const fd_entry *found =
+            watched_calls(r, record, quiet ? record->last : 0, depth);
+        if (!quiet || *depth > 0) {
+            return found;
+        }
     }
     *depth = record->depth;
     uint64_t end = record->stack + (uint64_t)*depth * sizeof(fd_entry);

@@ -1,0 +1,383 @@
+#include "capture/session/quiet_calls.h"
+
+#include "capture/frames/code_nodes.h"
+#include "capture/frames/python_calls.h"
+#include "capture/frames/thread_names.h"
+#include "capture/hooks/frame_hook.h"
+#include "capture/hooks/quiet_frames.h"
+#include "capture/process/thread_stack.h"
+#include "capture/python/interpreters.h"
+#include "recording/recording.h"
+
+#include <errno.h>
+
+enum {
+    /* Ends of waits matter in recorded steps only. */
+    NEED_HOOK = FD_CODE_EVENTS & ~FD_CODE_WAITS,
+    FOLLOWED_NS = 200,    /* cost of a followed call in a training */
+    SHARE_FOLLOWED = 500, /* they may cost one in this many parts of a step */
+    SHORTEST_NS = 20000000, /* shorter calls are never opened */
+    ROUNDS = 8              /* of recursion through recursion */
+};
+
+/* The loss of a call that must not be quiet. */
+#define LOUD (UINT32_MAX - 1)
+
+/* A context of the tree of the thread that ends the steps. */
+typedef struct listed_call {
+    uint64_t key;    /* of fd_quiet_plan.calls; 0: not a Python call */
+    uint32_t parent; /* index; that of itself for the root */
+    uint32_t loss;   /* calls of the user's code in it, or LOUD */
+    bool inner;      /* has Python calls below it */
+    bool hidden;     /* is below a quiet call */
+    float calls;     /* in a usual step */
+} listed_call;
+
+typedef struct call_list {
+    FD_VECTOR(listed_call) calls; /* callers first */
+    fd_map by_context;            /* id -> index + 1 */
+    fd_map loss_of;               /* key -> greatest loss + 1 */
+} call_list;
+
+static uint32_t
+sum_of_losses(uint32_t a, uint32_t b)
+{
+    return a >= LOUD - b ? LOUD : a + b;
+}
+
+/* Map the ids of code that needs the hook to 1. */
+static bool
+map_codes(fd_map *codes)
+{
+    for (const fd_code *at = fd_process.known; at != NULL; at = at->next) {
+        if ((at->special & NEED_HOOK) != 0
+            && fd_map_put(codes, at->id, 1) != FD_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const fd_node *
+node_of(const fd_tree *tree, const fd_context *context)
+{
+    return fd_file_record(&tree->recording->file, context->node);
+}
+
+static bool
+is_python(const fd_tree *tree, const fd_context *context)
+{
+    return context->node != 0
+        && node_of(tree, context)->kind == FD_NODE_PYTHON;
+}
+
+static bool
+needs_hook(const fd_tree *tree, const fd_context *context, const fd_map *codes)
+{
+    return (context == tree->overflow && context->calls > 0)
+        || (is_python(tree, context)
+            && fd_map_get(codes, context->callee) != 0);
+}
+
+/* Return the calls of a context in a step, if it is part of most steps. */
+static float
+calls_per_step(const fd_tree *tree, const fd_context *context,
+               const fd_spread *spread)
+{
+    uint64_t steps = fd_file_header(&tree->recording->file)->steps;
+    return spread == NULL || steps == 0 || 2 * spread->steps < steps
+             ? 0
+             : (float)(context->calls + context->resumes) / (float)steps;
+}
+
+static bool
+list_call(call_list *list, const fd_tree *tree, const fd_context *context,
+          const fd_spread *spread, const fd_map *codes)
+{
+    uint32_t index = list->calls.count;
+    uint32_t parent = fd_map_get(&list->by_context, context->parent);
+    listed_call call = {.parent = parent > 0 ? parent - 1 : index};
+    if (is_python(tree, context)) {
+        call.key = (uint64_t)context->callee << 32 | context->receiver;
+        call.loss = node_of(tree, context)->from == FD_FROM_USER;
+        call.calls = calls_per_step(tree, context, spread);
+        list->calls.list[call.parent].inner |= parent > 0;
+    }
+    if (needs_hook(tree, context, codes)) {
+        call.loss = LOUD;
+    }
+    return fd_map_put(&list->by_context, fd_tree_id(tree, context), index + 1)
+            == FD_OK
+        && fd_vector_push(&list->calls, call) == FD_OK;
+}
+
+static bool
+list_calls(call_list *list, const fd_tree *tree, const fd_map *codes)
+{
+    const fd_file *file = &tree->recording->file;
+    for (uint32_t i = 0; i < tree->chunks.count; i++) {
+        fd_chunk *chunk = tree->chunks.list[i];
+        const fd_context *contexts = fd_chunk_records(chunk);
+        const fd_spread *spreads = fd_tree_spreads(file, chunk);
+        for (uint32_t k = 0; k < chunk->used; k++) {
+            if (!list_call(list, tree, &contexts[k],
+                           spreads != NULL ? &spreads[k] : NULL, codes)) {
+                return false;
+            }
+        }
+    }
+    for (uint32_t i = list->calls.count; i-- > 0;) {
+        listed_call *call = &list->calls.list[i];
+        listed_call *parent = &list->calls.list[call->parent];
+        if (parent != call) {
+            parent->loss = sum_of_losses(parent->loss, call->loss);
+        }
+    }
+    return true;
+}
+
+/* Let a recursive call lose as much as the ancestor that counts it. Return
+ * whether a loss has changed. */
+static bool
+add_recursion(const call_list *list, const fd_alias *alias)
+{
+    uint32_t at = fd_map_get(&list->by_context, alias->parent);
+    uint32_t target = fd_map_get(&list->by_context, alias->target);
+    if (at == 0 || target == 0) {
+        return false;
+    }
+    uint32_t loss = list->calls.list[target - 1].loss;
+    bool changed = false;
+    for (uint32_t i = at - 1; list->calls.list[i].loss < loss;
+         i = list->calls.list[i].parent) {
+        list->calls.list[i].loss = loss;
+        changed = true;
+    }
+    return changed;
+}
+
+/* Return false if the losses do not settle. */
+static bool
+add_recursions(const call_list *list, const fd_tree *tree)
+{
+    bool changed = true;
+    for (int round = 0; changed && round < ROUNDS; round++) {
+        changed = false;
+        for (uint32_t i = 0; i < tree->aliases.count; i++) {
+            changed |= add_recursion(list, &tree->aliases.list[i]);
+        }
+    }
+    return !changed;
+}
+
+/* Find the greatest loss of each function and class. */
+static bool
+join_losses(call_list *list)
+{
+    for (uint32_t i = 0; i < list->calls.count; i++) {
+        const listed_call *call = &list->calls.list[i];
+        uint32_t loss = call->loss + 1;
+        if (call->key != 0 && loss > fd_map_get(&list->loss_of, call->key)
+            && fd_map_put(&list->loss_of, call->key, loss) != FD_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+is_quiet(const call_list *list, const listed_call *call, uint32_t most)
+{
+    return call->key != 0 && call->inner
+        && fd_map_get(&list->loss_of, call->key) <= most + 1;
+}
+
+/* Return the followed calls of a step if calls with this loss are quiet. Set
+ * `next` to the smallest greater loss, or LOUD. */
+static float
+count_followed(const call_list *list, uint32_t most, uint32_t *next)
+{
+    float calls = 0;
+    *next = LOUD;
+    for (uint32_t i = 0; i < list->calls.count; i++) {
+        listed_call *call = &list->calls.list[i];
+        const listed_call *parent = &list->calls.list[call->parent];
+        call->hidden =
+            parent != call && (parent->hidden || is_quiet(list, parent, most));
+        uint32_t loss = fd_map_get(&list->loss_of, call->key) - 1;
+        if (call->key != 0 && loss > most && loss < *next) {
+            *next = loss;
+        }
+        calls += call->hidden ? 0 : call->calls;
+    }
+    return calls;
+}
+
+/* Return the smallest loss at which the followed calls are cheap enough. */
+static uint32_t
+choose_loss(const call_list *list, double step_ns)
+{
+    uint32_t most = 0;
+    uint32_t next;
+    while (count_followed(list, most, &next) * FOLLOWED_NS * SHARE_FOLLOWED
+               > step_ns
+           && next != LOUD) {
+        most = next;
+    }
+    return most;
+}
+
+/* Return the mean time of a step, ns. */
+static double
+usual_step(const fd_session *session)
+{
+    uint64_t ticks = fd_clock_ticks() - session->partial.began;
+    return (double)ticks / fd_clock_hertz() * 1e9
+         / (double)(session->step + 1);
+}
+
+/* Store the functions and classes, and the functions alone. */
+static bool
+store_choice(fd_map *quiet, const call_list *list, uint32_t most)
+{
+    for (uint32_t i = 0; i < list->calls.count; i++) {
+        const listed_call *call = &list->calls.list[i];
+        if (is_quiet(list, call, most)
+            && (fd_map_put(quiet, call->key, 1) != FD_OK
+                || fd_map_put(quiet, call->key >> 32, 1) != FD_OK)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Return whether code that needs the hook was called in another thread. */
+static bool
+others_need_hook(const fd_tree *own, const fd_map *codes)
+{
+    const fd_tree *tree = own->recording->trees;
+    for (; tree != NULL; tree = tree->next) {
+        for (uint32_t i = 0; tree != own && i < tree->chunks.count; i++) {
+            fd_chunk *chunk = tree->chunks.list[i];
+            const fd_context *contexts = fd_chunk_records(chunk);
+            for (uint32_t k = 0; k < chunk->used; k++) {
+                if (needs_hook(tree, &contexts[k], codes)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* Choose the calls of a tree. Return false if it has nothing quiet, or memory is short. */
+static bool
+choose_calls(fd_map *quiet, const fd_tree *tree, double step)
+{
+    call_list list = {.by_context = {.entries = NULL}};
+    fd_map codes = {.entries = NULL};
+    bool chosen = map_codes(&codes) && !others_need_hook(tree, &codes)
+               && list_calls(&list, tree, &codes)
+               && add_recursions(&list, tree) && join_losses(&list)
+               && store_choice(quiet, &list, choose_loss(&list, step));
+    fd_vector_clear(&list.calls);
+    fd_map_clear(&list.by_context);
+    fd_map_clear(&list.loss_of);
+    fd_map_clear(&codes);
+    return chosen;
+}
+
+static uint64_t
+count_contexts(const fd_recording *recording)
+{
+    uint64_t count = 0;
+    for (const fd_tree *at = recording->trees; at != NULL; at = at->next) {
+        for (uint32_t i = 0; i < at->chunks.count; i++) {
+            count += at->chunks.list[i]->used;
+        }
+    }
+    return count;
+}
+
+static void
+set_patience(uint64_t ticks)
+{
+    atomic_store_explicit(&fd_process.patience, ticks, memory_order_relaxed);
+}
+
+static void
+choose_again(fd_session *session, fd_thread *thread)
+{
+    fd_quiet_plan *plan = &session->quiet;
+    double step = usual_step(session);
+    fd_map_clear(&plan->calls);
+    if (fd_thread_has_greenlets(thread)
+        || !choose_calls(&plan->calls, thread->tree, step)) {
+        fd_map_clear(&plan->calls);
+    }
+    for (fd_code *at = fd_process.known; at != NULL; at = at->next) {
+        at->quiet = fd_map_get(&plan->calls, at->id) != 0;
+    }
+    double patience = step > SHORTEST_NS ? step : SHORTEST_NS;
+    set_patience(plan->calls.count == 0
+                     ? 0
+                     : (uint64_t)(patience / 1e9 * fd_clock_hertz()));
+}
+
+void
+fd_quiet_choose(fd_session *session)
+{
+    fd_thread *thread = fd_thread_self;
+    fd_quiet_plan *plan = &session->quiet;
+    if (session->calls != FD_CALLS_FRAME || session->partial.budget == 0
+        || session->stuck || plan->refused || thread == NULL
+        || thread != plan->thread || thread->session != session
+        || thread->tree == NULL || !fd_thread_is_main()) {
+        return;
+    }
+    uint64_t contexts = count_contexts(session->recording);
+    if (contexts != plan->contexts) {
+        plan->contexts = contexts;
+        choose_again(session, thread);
+    }
+}
+
+void
+fd_quiet_step(fd_session *session, const fd_thread *thread)
+{
+    fd_quiet_plan *plan = &session->quiet;
+    fd_frame_hook_reopen(false);
+    if (plan->thread != NULL && plan->thread != thread) {
+        plan->refused = true;
+        fd_map_clear(&plan->calls);
+        set_patience(0);
+    }
+    plan->thread = thread;
+}
+
+/* A pending call: follow the calls below a quiet call that takes long. */
+static int
+follow_long_call(void *unused)
+{
+    (void)unused;
+    int error = errno;
+    fd_session *session = fd_process_active();
+    PyThreadState *state = PyThreadState_Get();
+    if (session != NULL && !session->running && fd_interpreter_is_main()
+        && fd_frame_hook_reopen(true)) {
+        fd_calls_following(state, fd_frame_current(state), NULL);
+    }
+    errno = error;
+    return 0;
+}
+
+uint64_t
+fd_quiet_alarm(uint64_t now)
+{
+    uint64_t patience =
+        atomic_load_explicit(&fd_process.patience, memory_order_relaxed);
+    if (fd_quiet_is_long()) {
+        fd_frame_add_pending_call(follow_long_call);
+    }
+    return patience == 0 ? UINT64_MAX : now + patience;
+}

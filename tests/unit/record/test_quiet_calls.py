@@ -1,0 +1,304 @@
+"""Calls of unrecorded steps that run without the evaluator hook, so that nothing below them is followed."""
+
+import ctypes
+import functools
+import os
+import sys
+import sysconfig
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import fastdispatch
+from fastdispatch.read import live
+from fastdispatch.record.budget import FIRST, SETTLED
+from tests import processes, traces
+
+STEPS = 400
+
+#: Only C functions are passed to it: calls with the user's functions are quiet if steps are short enough.
+LIBRARY = """
+import time
+
+def probe(read): return read()
+def work(read): return probe(read)
+
+def fail(keep, read):
+    keep(probe(read))
+    raise KeyError
+
+def failing(keep, read): fail(keep, read)
+
+def generate(read):
+    while True:
+        yield probe(read)
+
+def rest(read):
+    time.sleep(0.0001)
+    return probe(read)
+
+def at(default, read, act):
+    found = probe(read)
+    if found == default:
+        act()
+    return found
+
+def inner(number): return number
+def several(late):
+    for number in range(5):
+        inner(number)
+    return rare(late) if late else 0
+
+def rare(late): return inner(late)
+
+def until(read, at, late):
+    while read() == at:
+        probe(read)
+    late()
+
+def descend(depth, read): return descend(depth - 1, read) if depth else probe(read)
+def deep(read): return descend(20_000, read)
+
+def here(depth, step): return there(depth - 1, step) if depth else step()
+def there(depth, step): return here(depth, step)
+
+def epoch(steps, step):
+    for number in range(steps):
+        inner(number)
+        step()
+"""
+
+
+@pytest.fixture
+def library() -> ModuleType:
+    """An installed module, by the file of its code."""
+    module = ModuleType("quiet_library")
+    exec(compile(LIBRARY, str(Path(sysconfig.get_path("purelib"), "quiet_library.py")), "exec"), vars(module))
+    return module
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Callable[[], int]:
+    """Return the address of the evaluator; a C function."""
+    python = ctypes.PyDLL(None)
+    get, interpreter = python._PyInterpreterState_GetEvalFrameFunc, python.PyInterpreterState_Get
+    interpreter.restype, get.restype, get.argtypes = ctypes.c_void_p, ctypes.c_void_p, [ctypes.c_void_p]
+    return functools.partial(get, interpreter())
+
+
+def in_steps(
+    folder: Path, step: Callable[[int], object], end: Callable[[], object] = lambda: None
+) -> fastdispatch.Trace:
+    """Record a run whose steps after the first ones are followed; ``end`` is called after each step."""
+    with fastdispatch.CallGraph(folder, ops="off", calls="frame", budget=1e-9) as graph:
+        for number in range(STEPS):
+            step(number)
+            end()
+            graph.step()
+    trace = fastdispatch.load(folder)
+    (rank,) = trace.ranks
+    assert (rank["run_steps"], rank["counters"]["hook_lost"]) == (STEPS, 0)
+    return trace
+
+
+class Hooks:
+    """The evaluators found in a library function, and after it."""
+
+    def __init__(self, evaluator: Callable[[], int]) -> None:
+        self.read, self.default = evaluator, evaluator()
+        self.inside: list[int] = []
+        self.after: set[int] = set()
+
+    def end(self) -> None:
+        self.after.add(self.read())
+
+    def check(self) -> None:
+        assert len(self.after) == 1 and self.default not in self.after
+        found = Counter(hook == self.default for hook in self.inside[FIRST + SETTLED :])
+        assert not any(hook == self.default for hook in self.inside[:FIRST])
+        assert found[True] > found[False] > 0, "some calls are followed, to find new code"
+
+
+def test_the_hook_is_removed_in_most_library_calls(
+    library: ModuleType, evaluator: Callable[[], int], tmp_path: Path
+) -> None:
+    hooks = Hooks(evaluator)
+    in_steps(tmp_path / "out", lambda number: hooks.inside.append(library.work(hooks.read)), hooks.end)
+    hooks.check()
+    assert evaluator() == hooks.default
+
+
+def test_calls_that_end_with_an_exception(library: ModuleType, evaluator: Callable[[], int], tmp_path: Path) -> None:
+    hooks = Hooks(evaluator)
+
+    with fastdispatch.CallGraph(tmp_path / "out", ops="off", calls="frame", budget=1e-9) as graph:
+        for _ in range(STEPS):
+            try:
+                library.failing(hooks.inside.append, hooks.read)
+            except KeyError:
+                hooks.end()
+            graph.step()
+    hooks.check()
+
+
+def test_generators(library: ModuleType, evaluator: Callable[[], int], tmp_path: Path) -> None:
+    hooks = Hooks(evaluator)
+    values: Iterator[int] = library.generate(hooks.read)
+    in_steps(tmp_path / "out", lambda number: hooks.inside.append(next(values)), hooks.end)
+    hooks.check()
+
+
+def test_a_deep_recursion(library: ModuleType, evaluator: Callable[[], int], tmp_path: Path) -> None:
+    hooks = Hooks(evaluator)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(30_000)
+    try:
+        in_steps(tmp_path / "out", lambda number: hooks.inside.append(library.deep(hooks.read)), hooks.end)
+    finally:
+        sys.setrecursionlimit(limit)
+    hooks.check()
+
+
+def test_threads_that_run_meanwhile(library: ModuleType, evaluator: Callable[[], int], tmp_path: Path) -> None:
+    hooks, ends = Hooks(evaluator), threading.Event()
+
+    def other() -> None:
+        while not ends.is_set():
+            library.several(0)
+
+    thread = threading.Thread(target=other)
+    with fastdispatch.CallGraph(tmp_path / "out", ops="off", calls="frame", budget=1e-9) as graph:
+        thread.start()
+        for _ in range(STEPS):
+            hooks.inside.append(library.rest(hooks.read))
+            hooks.end()
+            graph.step()
+        ends.set()
+        thread.join()
+        hooks.end()
+    hooks.check()
+    (rank,) = fastdispatch.load(tmp_path / "out").ranks
+    assert (rank["run_steps"], rank["counters"]["hook_lost"]) == (STEPS, 0)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_fork_in_a_quiet_call(
+    library: ModuleType, evaluator: Callable[[], int], tmp_path: Path, recorded: bool
+) -> None:
+    """The child has the hook if it is recorded; the parent has it again after the call."""
+    default, after = evaluator(), set()
+    child: list[int] = []
+    options = {"ops": "off", "calls": "frame", "budget": 1e-9, "children": recorded}
+    with fastdispatch.CallGraph(tmp_path / "out", **options) as graph:  # type: ignore[arg-type]
+        for _ in range(STEPS):
+            library.at(default if not child else 0, evaluator, functools.partial(_fork_into, child))
+            if child == [0]:
+                os._exit((evaluator() == default) == recorded)
+            after.add(evaluator())
+            graph.step()
+    assert os.waitpid(child[0], 0)[1] == 0
+    assert len(after) == 1 and default not in after and evaluator() == default
+    assert fastdispatch.load(tmp_path / "out").ranks[0]["run_steps"] == STEPS
+
+
+def _fork_into(child: list[int]) -> None:
+    child.append(os.fork())
+
+
+def test_the_end_of_the_recording_in_a_quiet_call(
+    library: ModuleType, evaluator: Callable[[], int], tmp_path: Path
+) -> None:
+    default, ended = evaluator(), False
+    graph = fastdispatch.CallGraph(tmp_path / "out", ops="off", calls="frame", budget=1e-9)
+    graph.start()
+    while not ended:
+        ended = library.at(default, evaluator, graph.stop) == default
+        if not ended:
+            graph.step()
+    assert evaluator() == default
+    assert fastdispatch.load(tmp_path / "out").ranks[0]["state"] == "stopped"
+
+
+def test_steps_that_end_in_library_code(library: ModuleType, tmp_path: Path) -> None:
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="frame", budget=1e-9) as graph:
+        for _ in range(20):
+            library.epoch(50, graph.step)
+    (rank,) = fastdispatch.load(tmp_path).ranks
+    assert (rank["run_steps"], rank["counters"]["hook_lost"]) == (20 * 50, 0)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_functions_that_call_optimizers_are_never_quiet(library: ModuleType, tmp_path: Path, depth: int) -> None:
+    """The calls of a recursion are counted in its first one, from which the optimizer seems to be called."""
+    torch = pytest.importorskip("torch")
+    weight = torch.zeros(1, requires_grad=True)
+    weight.grad = torch.zeros(1)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="frame", budget=1e-9):
+        for _ in range(STEPS):
+            library.here(depth, optimizer.step)
+    (rank,) = fastdispatch.load(tmp_path).ranks
+    assert rank["run_steps"] == STEPS
+
+
+def test_late_code_is_found(library: ModuleType, tmp_path: Path) -> None:
+    """An evaluation in the training loop at once, a branch in library code when its call is followed."""
+
+    def evaluate() -> int:
+        return library.inner(1)
+
+    def train(end: Callable[[], object]) -> None:
+        for number in range(STEPS):
+            library.several(number >= 200)
+            if number == 150:
+                evaluate()
+            end()
+
+    found = []
+    for options in ({"steps": "all"}, {"budget": 1e-9}):
+        folder = tmp_path / "_".join(options)
+        with fastdispatch.CallGraph(folder, ops="off", calls="frame", **options) as graph:  # type: ignore[arg-type]
+            train(graph.step)
+        found.append(fastdispatch.load(folder))
+    every, some = found
+    assert {edge for edge in traces.edges(some) if "step" not in edge} == {
+        edge for edge in traces.edges(every) if "step" not in edge
+    }
+    counts = traces.calls(some)
+    assert (counts["evaluate"], counts["rare"], counts["several"]) == (1, 1, some.ranks[0]["steps"])
+
+
+def test_calls_are_followed_again_in_a_long_call(
+    library: ModuleType, evaluator: Callable[[], int], tmp_path: Path
+) -> None:
+    default, found = evaluator(), []
+
+    def first() -> None:
+        found.append(evaluator())
+
+    def step(number: int) -> None:
+        if number < 100:
+            library.until(evaluator, 0, int)
+        elif not found:
+            library.until(evaluator, default, first)
+
+    trace = in_steps(tmp_path / "out", step)
+    assert found and default not in found
+    assert traces.calls(trace)["first"] == 1
+
+
+@pytest.mark.parametrize("kind", ["sleeps", "runs"])
+def test_where_a_program_is_in_a_quiet_call(kind: str, tmp_path: Path) -> None:
+    path = ["standing_in_library.py:[]:<module>", *(f"quiet_library.py:[]:{name}" for name in ("work", "middle", kind))]
+
+    def is_found() -> bool:
+        return [call for stack in live.stacks(str(tmp_path)) for call in stack.calls] == path
+
+    with processes.killed("standing_in_library.py", tmp_path, kind):
+        processes.wait_for(is_found)
+    (killed,) = live.stacks(str(tmp_path))
+    assert (killed.state, list(killed.calls)) == ("killed", path)
