@@ -64,15 +64,17 @@ survey_input(const fd_timeline_request *request, fd_timeline_input *input,
     fd_timeline_survey_options options = {
         .first = request->starts || request->has_times,
         .sync = request->moments ? fd_timeline_sync_share(count) : 0};
-    fd_status status =
-        fd_timeline_survey_read(survey, input->path, options, error);
+    fd_status status = fd_timeline_survey_read(
+        survey, fd_timeline_content(input), options, error);
     if (status != FD_OK) {
         return status;
     }
     input->rank = survey->has_rank ? survey->rank : input->rank;
     input->left_out = survey->is_trace && !is_requested(request, input->rank);
     input->used = survey->is_trace && !input->left_out;
-    memcpy(input->trouble, survey->trouble, sizeof input->trouble);
+    input->lost = input->used ? input->damaged : 0;
+    snprintf(input->trouble, sizeof input->trouble, "%s",
+             input->damage != NULL ? input->damage : survey->trouble);
     return input->used ? fd_vector_push(used, input) : FD_OK;
 }
 

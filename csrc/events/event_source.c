@@ -1,7 +1,6 @@
 #include "events/event_source.h"
 
 #include "base/budget.h"
-#include "events/readers/from_paddle.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/writers/perfetto_fields.h"
 #include "streams/protobuf.h"
@@ -70,7 +69,6 @@ static const fd_timeline_source sources[] = {
      fd_timeline_from_recording},
     {"dump", is_dump, open_dump},
     {"Perfetto", is_perfetto, open_perfetto},
-    {"log of Paddle", fd_timeline_is_paddle, fd_timeline_from_paddle},
     {"Chrome JSON", NULL, NULL},
 };
 

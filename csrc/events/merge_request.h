@@ -6,14 +6,18 @@
 #include "events/tools/input_survey.h"
 #include "events/writers/perfetto_counts.h"
 
-/* An input of a merge. The caller sets the path, the rank (from the file name);
- * all other fields are results. */
+/* An input of a merge. The caller sets the path, the rank (from the file name),
+ * and the content of a converted file; all other fields are results. */
 typedef struct fd_timeline_input {
-    const char *path; /* borrowed */
+    const char *path; /* borrowed, like `content` and `damage` */
     uint32_t rank;
-    bool used;     /* selected for the merge */
-    bool left_out; /* skipped: its rank was not requested */
-    bool beside;   /* another input has the same rank */
+    const char
+        *content;     /* file with the content as Chrome JSON; NULL: `path` */
+    uint64_t damaged; /* regions that the conversion lost */
+    const char *damage; /* message about the first one, or NULL */
+    bool used;          /* selected for the merge */
+    bool left_out;      /* skipped: its rank was not requested */
+    bool beside;        /* another input has the same rank */
     char label[FD_TIMELINE_NAME * 2 + 32]; /* name of its processes */
     fd_timeline_survey survey;
     fd_rank_clock clock; /* from times of the input to times of the merge */
@@ -34,6 +38,13 @@ typedef struct fd_timeline_input {
     char trouble[128];   /* message about the first damage, or "" */
     fd_perfetto_counts native; /* counts of a native output */
 } fd_timeline_input;
+
+/* Return the file to read. */
+static inline const char *
+fd_timeline_content(const fd_timeline_input *input)
+{
+    return input->content != NULL ? input->content : input->path;
+}
 
 /* The real time of time 0 of a merge. */
 typedef struct fd_timeline_clock {

@@ -140,7 +140,7 @@ def pipeline_jobs(trace: Trace, known: list[tuple[int, ...]]) -> dict[str, Any]:
     """
 
 def timeline_merge(
-    inputs: list[tuple[str, int]],
+    inputs: Sequence[tuple[str, int] | tuple[str, int, bytes, int, str | None]],
     output: _Path,
     *,
     align: _Align | None = None,
@@ -157,9 +157,10 @@ def timeline_merge(
     """Merge timelines of many ranks (docs/guides/timeline-tools.md); gzip if ``output`` ends in .gz.
 
     ``output``: native Perfetto if its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON. ``sorted``:
-    all events by time, with a temporary file. ``inputs``: files, each with the rank in its name. ``align``: a function
-    from facts about the inputs, as of :meth:`Trace.clock_facts`, to their clocks, as for :meth:`Trace.export`; None:
-    unchanged times. The facts include collectives and messages with ``moments``, and the earliest event with
+    all events by time, with a temporary file. ``inputs``: a list of files, each with the rank in its name; of a
+    converted file also a file with its content, the number of lost regions and a message about the first. ``align``: a
+    function from facts about the inputs, as of :meth:`Trace.clock_facts`, to their clocks, as for :meth:`Trace.export`;
+    None: unchanged times. The facts include collectives and messages with ``moments``, and the earliest event with
     ``starts``. ``steps``: the first step to keep, and one past the last; ``find_steps(file, first, last)`` returns
     their begin and end in a file without ProfilerStep, in ns on its clock, or None. ``times``: keep events that overlap
     the times from the first up to the second, in ns since the first event; None: no bound. ``progress(done, total)``
@@ -172,7 +173,7 @@ def timeline_merge(
     """
 
 def timeline_slices(
-    inputs: list[tuple[str, int]],
+    inputs: Sequence[tuple[str, int] | tuple[str, int, bytes, int, str | None]],
     sink: Any,
     *,
     align: _Align | None = None,

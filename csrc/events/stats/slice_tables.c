@@ -87,7 +87,8 @@ read_file(reading *r)
     fd_timeline_item item;
     fd_timeline_input *file = r->file;
     file->events = file->repaired = 0;
-    fd_status status = fd_timeline_reader_open(&reader, file->path, r->error);
+    fd_status status =
+        fd_timeline_reader_open(&reader, fd_timeline_content(file), r->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         file->repaired += reader.repairs;
@@ -99,9 +100,11 @@ read_file(reading *r)
     }
     fd_then(status, reader.status);
     fd_then(status, give_rows(r));
-    file->lost = reader.lost;
+    file->lost = file->damaged + reader.lost;
     file->lost_bytes = reader.lost_bytes;
-    memcpy(file->trouble, reader.trouble, sizeof file->trouble);
+    if (file->damage == NULL) {
+        memcpy(file->trouble, reader.trouble, sizeof file->trouble);
+    }
     r->done += reader.in.size;
     fd_timeline_reader_close(&reader);
     return status;

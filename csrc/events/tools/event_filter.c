@@ -101,7 +101,8 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
     int64_t end;
     bool any = false;
     *windows = (fd_timeline_windows){.all = {.any = false}};
-    fd_status status = fd_timeline_reader_open(&reader, input->path, error);
+    fd_status status =
+        fd_timeline_reader_open(&reader, fd_timeline_content(input), error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         if (item != FD_TIMELINE_EVENT
@@ -121,9 +122,9 @@ fd_timeline_windows_find(fd_timeline_windows *windows,
     close_windows(windows);
     fd_then(status, reader.status);
     fd_timeline_reader_close(&reader);
-    return status == FD_OK && !any
-             ? windows_of_ranges(windows, request, input->path, error)
-             : status;
+    return status == FD_OK && !any ? windows_of_ranges(
+               windows, request, fd_timeline_content(input), error)
+                                   : status;
 }
 
 void
@@ -364,8 +365,8 @@ fd_timeline_filter_begin(fd_timeline_filter *filter, fd_error *error)
     if (!filter->request->has_steps && !filter->request->has_times) {
         return FD_OK;
     }
-    fd_status status =
-        fd_timeline_reader_open(&reader, filter->input->path, error);
+    fd_status status = fd_timeline_reader_open(
+        &reader, fd_timeline_content(filter->input), error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         const fd_timeline_event *event = &reader.event;

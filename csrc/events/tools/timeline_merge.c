@@ -268,8 +268,8 @@ static fd_status
 open_input(merging *m, uint32_t index, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
 {
-    fd_status status =
-        fd_timeline_reader_open(reader, m->inputs.list[index]->path, m->error);
+    fd_status status = fd_timeline_reader_open(
+        reader, fd_timeline_content(m->inputs.list[index]), m->error);
     ids->shares_transfers =
         status == FD_OK
         && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0

@@ -64,18 +64,24 @@ fd_take_inputs(PyObject *list, PyObject **paths, fd_timeline_input **inputs,
         PyObject *path;
         PyObject *rank;
         PyObject *bytes = NULL;
+        unsigned long long damaged = 0;
         PyObject *item = PyList_GET_ITEM(list, (Py_ssize_t)i);
         if (!PyTuple_Check(item)) {
             PyErr_SetString(PyExc_TypeError, "an input is a file and a rank");
             return false;
         }
-        if (!PyArg_ParseTuple(item, "OO", &path, &rank)
+        if (!PyArg_ParseTuple(item, "OO|yKz", &path, &rank, &input->content,
+                              &damaged, &input->damage)
             || !take_rank(rank, &input->rank)
             || !PyUnicode_FSConverter(path, &bytes)) {
             return false;
         }
         PyList_SET_ITEM(*paths, (Py_ssize_t)i, bytes);
         input->path = PyBytes_AS_STRING(bytes);
+        input->damaged = damaged;
+        if (PyList_Append(*paths, item) != 0) { /* keeps its texts */
+            return false;
+        }
     }
     return true;
 }

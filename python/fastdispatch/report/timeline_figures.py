@@ -13,6 +13,7 @@ from statistics import fmean, median, pstdev
 
 from fastdispatch._core import Error, timeline_slices
 from fastdispatch.read.clock_alignment import Aligner
+from fastdispatch.read.paddle_log import as_chrome_json
 from fastdispatch.report.durations import ERROR
 from fastdispatch.report.slice_figures import FigureRow, Slices
 
@@ -54,7 +55,8 @@ def read_stats(
 ) -> Stats:
     """Read files, each with the rank in its name. Raises Error if one cannot be read, or no slice can be counted."""
     slices = Slices(ranks)
-    made = timeline_slices(inputs, slices, progress=progress, **Aligner(align).options())
+    with as_chrome_json(inputs) as given:
+        made = timeline_slices(given, slices, progress=progress, **Aligner(align).options())
     slices.finish()
     if not slices.ranks:
         raise Error("no slices in these traces" if ranks is None else "no slices of these ranks")

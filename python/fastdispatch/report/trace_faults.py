@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastdispatch._core import timeline_events, timeline_rows
+from fastdispatch._core import Error, timeline_events, timeline_rows
+from fastdispatch.read.paddle_log import PaddleLog, as_chrome_json
 from fastdispatch.report.stray_times import TimeGroups
 
 TraceRows = NDArray[Any]
@@ -142,6 +143,22 @@ class TraceProcess:
 def check(path: Any, progress: Callable[[int, int], object] | None = None) -> dict[str, Any]:
     """Find the faults of a trace: ``whole``, ``events``, ``lost_bytes``, ``left_out``, ``passes``, ``trouble`` and
     ``faults``. Raises Error for other files."""
+    with as_chrome_json([(str(path), 0)]) as (given,):
+        if len(given) == 2:
+            return check_trace(path, progress)
+        _, _, content, lost, trouble = given
+        try:
+            found = check_trace(content, progress, lost, PaddleLog(str(path)).members)
+        except Error:
+            raise Error(f"{path}: {trouble}") from None
+        return found | {"trouble": trouble or found["trouble"]}
+
+
+def check_trace(
+    path: Any, progress: Callable[[int, int], object] | None, lost: int = 0, members: int = 0
+) -> dict[str, Any]:
+    """Check a file; with ``members`` before its events, one converted from another format, without ``lost`` events. As
+    in other formats, places are then numbers of items."""
     faults = Faults()
     events, tracks = Events(faults), Tracks()
     passes = 0
@@ -151,7 +168,9 @@ def check(path: Any, progress: Callable[[int, int], object] | None = None) -> di
             progress(passes * size + done, (tracks.passes + (tracks.passes > 1)) * size)
 
     def take(batch: bytes) -> None:
-        rows = np.frombuffer(batch, _LAYOUT)
+        rows = np.frombuffer(bytearray(batch), _LAYOUT) if members else np.frombuffer(batch, _LAYOUT)
+        if members:
+            rows["byte"] = rows["event"] + members
         if not passes:
             events.take(rows)
         tracks.take(rows)
@@ -163,7 +182,7 @@ def check(path: Any, progress: Callable[[int, int], object] | None = None) -> di
         passes += 1
         if tracks.finish(faults):
             break
-    faults.counts["damage"] = facts["lost"]
+    faults.counts["damage"] = facts["lost"] + lost
     events.finish()
     rows = list(faults.rows())
     return {

@@ -62,4 +62,32 @@ two_recordings_of_one_rank(void)
     STATUS(merged(inputs, 2, &to), FD_ECONFLICT);
 }
 
-RUN(ABSORBS(two_of_one_rank), ABSORBS(two_recordings_of_one_rank))
+/* The caller has converted the first file and lost a part of it; nothing of the
+ * second. */
+static void
+converted_files(void)
+{
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_input inputs[] = {{.path = "a.log",
+                                   .content = "a.json",
+                                   .damaged = 3,
+                                   .damage = "3 bad lines"},
+                                  {.path = "b.log",
+                                   .rank = 1,
+                                   .content = "b.json",
+                                   .damage = "no line"}};
+    OK(fixture_write_text(
+        "a.json",
+        "{\"paddle\":{},\"traceEvents\":[{\"ph\":\"X\",\"name\":\"op\","
+        "\"pid\":7,\"ts\":2,\"dur\":1}]}"));
+    OK(fixture_write_text("b.json", "{}"));
+    OK(merged(inputs, 2, &to));
+    CHECK(inputs[0].used && !inputs[1].used);
+    SAME(inputs[1].trouble, "no line");
+    HAS(to.bytes, "{\"file\":\"a.log\",\"rank\":0,\"program\":\"Paddle\"");
+    HAS(to.bytes, "\"lost\":3,\"lost_bytes\":0,\"repaired\":0,\"trouble\":"
+                  "\"3 bad lines\"");
+}
+
+RUN(ABSORBS(converted_files), ABSORBS(two_of_one_rank),
+    ABSORBS(two_recordings_of_one_rank))

@@ -28,20 +28,6 @@ begin_at_0(void *context, fd_timeline_input *const *inputs, uint32_t count,
     return true;
 }
 
-/* The same bytes as the log of a worker, which is recognised by its name. */
-static void
-use_log(const uint8_t *data, size_t size)
-{
-    fd_timeline_input input = {.path = "workerlog.1", .rank = 1};
-    fd_timeline_request request = {.output = "merged.json"};
-    must(fixture_write("workerlog.1", data, size) == FD_OK);
-    fd_status status = fd_timeline_merge(&request, &input, 1, NULL);
-    if (status == FD_OK) {
-        use_merged(input.events);
-    }
-    must(status == FD_OK || status == FD_EFORMAT);
-}
-
 /* With small bounds on memory, in all three formats. */
 static void
 use_shrunk(const uint8_t *data, size_t size)
@@ -57,10 +43,6 @@ use_shrunk(const uint8_t *data, size_t size)
         must(status == FD_OK || status == FD_ECONFLICT
              || status == FD_EFORMAT);
     }
-    fd_timeline_input log = {.path = "workerlog.1", .rank = 1};
-    fd_timeline_request request = {.output = "tiny.json"};
-    fd_status status = fd_timeline_merge(&request, &log, 1, NULL);
-    must(status == FD_OK || status == FD_EFORMAT);
     fd_budget_shrink(0);
 }
 
@@ -86,13 +68,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use_merged(inputs[1].events);
     }
     must(status == FD_OK || status == FD_ECONFLICT);
-    use_log(data, size);
     use_shrunk(data, size);
     return 0;
 }
 
-/* Events of all kinds, with all kinds of numbers, texts and facts, and the log
- * of Paddle's profiler. */
+/* Events of all kinds, with all kinds of numbers, texts and facts. */
 fd_status
 fuzz_seed(fd_buffer *to)
 {
@@ -118,13 +98,7 @@ fuzz_seed(fd_buffer *to)
         ",{\"ph\":\"X\",\"name\":\"ProfilerStep#2\",\"ts\":1,\"dur\":5},\n"
         "{\"ph\":\"B\",\"name\":\"b\",\"ts\":2},{\"ph\":\"E\",\"ts\":3},\n"
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"device\":1}}\n"
-        "],\"log\":[\"Schedule Profiler start at step 5 and end at step 8\",\n"
-        "\"Profiler Info: Job (0), type = forward, micro_batch_id = 0, "
-        "job_start_time = 1697793307213.760986, job_end_time = "
-        "1697793307254.006104\",\n\"Profiler Info: Job (1), type = optimizer,"
-        " micro_batch_id = 1, job_start_time = 1697793307255.000001, "
-        "job_end_time = "
-        "1697793307256.5\"],\"traceName\":\"C:\\path\\r1.json\","
+        "],\"traceName\":\"C:\\path\\r1.json\","
         "\"displayTimeUnit\":\"ns\"}");
     return to->status;
 }

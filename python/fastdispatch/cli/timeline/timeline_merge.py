@@ -24,6 +24,7 @@ from fastdispatch.files.output import new_folder
 from fastdispatch.files.regular import open_regular
 from fastdispatch.files.run_directory import MANIFEST, entries
 from fastdispatch.read.clock_alignment import Aligner
+from fastdispatch.read.paddle_log import FORMAT, as_chrome_json
 from fastdispatch.text.formats import counted, spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
@@ -154,9 +155,9 @@ def run(arguments: argparse.Namespace) -> None:
 def merge(
     arguments: argparse.Namespace, inputs: list[tuple[str, int]], output: str, steps: tuple[int, int] | None
 ) -> list[dict[str, Any]]:
-    with progress_bar() as progress:
-        return timeline_merge(
-            inputs,
+    with progress_bar() as progress, as_chrome_json(inputs) as given:
+        rows = timeline_merge(
+            given,
             output,
             ranks=arguments.ranks,
             sorted=arguments.sorted,
@@ -167,6 +168,9 @@ def merge(
             progress=progress,
             **Aligner(arguments.align, arguments.require_aligned_clocks).options(),
         )
+    for row, each in zip(rows, given, strict=True):
+        row["format"] = FORMAT if len(each) > 2 else row["format"]
+    return rows
 
 
 def find_steps(path: str, first: int, last: int) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ member(fd_process_table *table, const char *key, const char *value)
 
 #define NAME(name) \
     "{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"name\":\"" name "\"" \
-                                                                         "}}"
+    "}}"
 
 static void
 names_and_events(void)

@@ -132,6 +132,24 @@ passes(void)
 }
 
 static void
+converted_files(void)
+{
+    TABLES(tables);
+    seen s = {.next = FD_SLICES_FULL};
+    REQUEST(request, s);
+    fd_timeline_input file = {.path = "absent",
+                              .content = "a.json",
+                              .damaged = 2,
+                              .damage = "2 bad lines"};
+    OK(fixture_write_text("a.json", "[" SLICE(1, "", "a", 1, 1) "]"));
+    OK(fd_slice_tables_read(&request, &file, 1, &tables, NULL));
+    EQUAL(s.rows, 1);
+    EQUAL(s.lost, 2);
+    EQUAL(file.lost, 2);
+    SAME(file.trouble, "2 bad lines");
+}
+
+static void
 invalid_requests(void)
 {
     static const struct {
@@ -161,4 +179,5 @@ invalid_requests(void)
     }
 }
 
-RUN(TEST(two_files_of_a_rank), TEST(passes), TEST(invalid_requests))
+RUN(TEST(two_files_of_a_rank), TEST(passes), TEST(converted_files),
+    TEST(invalid_requests))
