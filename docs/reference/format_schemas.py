@@ -1,4 +1,5 @@
-"""Lay out the JSON schemas: an object or list on one line if it fits, otherwise one field per line; names are filled.
+"""Make the JSON schemas of the dataclasses that commands print, and lay out all: an object or list on one line if it
+fits, otherwise one field per line; names are filled.
 
 ``python docs/reference/format_schemas.py`` rewrites the files.
 """
@@ -6,12 +7,40 @@
 from __future__ import annotations
 
 import json
-import sys
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from fastdispatch.cli.doctor_command import Checks
+from fastdispatch.detectors.model import Findings
+from fastdispatch.detectors.registry import DETECTORS
 
 SCHEMAS = Path(__file__).parent / "schemas"
 WIDTH = 120
+
+_HEAD = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+#: By the name of the file: the printed dataclass, and keywords besides its fields.
+DOCUMENTS: dict[str, tuple[type, dict[str, Any]]] = {
+    "doctor": (Checks, {"title": "fastdispatch doctor --json"}),
+    "findings": (Findings, {"title": "fastdispatch findings --json", "$defs": {"id": {"enum": sorted(DETECTORS)}}}),
+}
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the schema of a type. Annotations are descriptions, or dictionaries of further keywords."""
+    if get_origin(kind) is Annotated:
+        kind, *more = get_args(kind)
+        words = [each if isinstance(each, dict) else {"description": each} for each in more]
+        return {key: value for each in (schema_of(kind), *words) for key, value in each.items()}
+    if is_dataclass(kind):
+        fields = {name: schema_of(each) for name, each in get_type_hints(kind, include_extras=True).items()}
+        return {"type": "object", "required": [*fields], "additionalProperties": False, "properties": fields}
+    if get_origin(kind) is Literal:
+        return {"enum": [*get_args(kind)]}
+    if get_origin(kind) is list:
+        return {"type": "array", "items": schema_of(get_args(kind)[0])}
+    return {"type": _NAMES[get_origin(kind) or kind]}
 
 
 def laid_out(value: Any, indent: int = 0, used: int = 0) -> str:
@@ -41,14 +70,10 @@ def filled(items: list[str], width: int) -> list[str]:
 
 
 def formatted(path: Path) -> str:
-    return laid_out(json.loads(path.read_text())) + "\n"
-
-
-def main() -> int:
-    for path in sorted(SCHEMAS.iterdir()):
-        path.write_text(formatted(path))
-    return 0
+    kind, more = DOCUMENTS.get(path.name.partition(".")[0], (None, {}))
+    return laid_out(_HEAD | more | schema_of(kind) if kind else json.loads(path.read_text())) + "\n"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    for path in sorted(SCHEMAS.iterdir()):
+        path.write_text(formatted(path))

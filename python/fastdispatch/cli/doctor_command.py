@@ -9,14 +9,26 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from fastdispatch.cli.paths import LAST_RUN, Given, last_run
+from fastdispatch.record.doctor import Check, checks
 from fastdispatch.text.formats import aligned, printable
 
 _DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
 GPU timers, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit
 status is 1 if Python calls cannot be recorded into the output folder."""
+
+
+@dataclass
+class Checks:
+    """The printed document."""
+
+    checks: list[Check]
+    format: Literal["fastdispatch.doctor"] = "fastdispatch.doctor"
+    version: Literal[1] = 1
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,12 +46,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from fastdispatch.record import doctor
-
-    found = list(doctor.checks(Path(arguments.out)))
+    found = list(checks(Path(arguments.out)))
     if arguments.json:
-        document = {"format": "fastdispatch.doctor", "version": 1, "checks": [check.as_json() for check in found]}
-        print(json.dumps(document))
+        print(json.dumps(asdict(Checks(found))))
     else:
         rows = [("check", "status", "details"), *((check.id, check.status, printable(check.text)) for check in found)]
         text = "\n".join(_folded(list(aligned(rows))))

@@ -26,13 +26,10 @@ def run(arguments: argparse.Namespace) -> None:
     incomplete: list[str] = []
     found = position(arguments.path, incomplete.append)
     with_main = {(each.rank, each.process) for each in found.stacks if each.thread == "main"}
-    groups = grouped(
-        [
-            each
-            for each in found.stacks
-            if arguments.all or each.thread == "main" or (each.rank, each.process) not in with_main
-        ]
-    )
+    shown = found.stacks
+    if not arguments.all:
+        shown = [each for each in shown if each.thread == "main" or (each.rank, each.process) not in with_main]
+    groups = grouped(shown)
     if arguments.json:
         document = {"format": "fastdispatch.stacks", "version": 1, "groups": [group.as_json() for group in groups]}
         print(json.dumps(document | {"collectives": found.collectives}))

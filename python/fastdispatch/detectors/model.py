@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastdispatch.text.formats import printable
 
-SCHEMA = "fastdispatch-findings/1"
+Count = Annotated[int, {"minimum": 0}]
+_ID = {"$ref": "#/$defs/id"}
 
 
 @dataclass
 class Where:
-    """The place of a call: key of the function that makes it, its file and line (0: unknown), and the path to it.
-    ``called_from``: file and line, or function, of the program that calls this one of a library; empty for its own."""
+    """The place of a call."""
 
-    key: str
-    file: str = ""
-    line: int = 0
-    path: list[str] = field(default_factory=list)
-    called_from: str = ""
+    key: Annotated[str, "of the function that makes the call"]
+    file: Annotated[str, "empty: unknown"] = ""
+    line: Annotated[Count, "0: unknown"] = 0
+    path: Annotated[list[str], "keys, outermost first"] = field(default_factory=list)
+    called_from: Annotated[str, "place in the program that calls a function of a library; empty: its own"] = ""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.key
@@ -29,46 +29,43 @@ class Where:
 
 @dataclass
 class Finding:
-    """One cause. ``share`` is that of the step, ``gain_ns`` the estimated gain per step; ``steps`` the number of steps
-    with the evidence, ``proof`` the evidence as text. ``extent``: the time of a cause outside of usual steps, as text;
-    ``share`` is then that of the run."""
+    """One cause."""
 
-    id: str
-    title: str
+    id: Annotated[str, _ID]
+    title: Annotated[str, "the cause in one sentence"]
     where: Where
-    share: float
-    gain_ns: int
-    proof: str
+    share: Annotated[float, {"minimum": 0, "maximum": 1}, "of the step; with extent, of the run"]
+    gain_ns: Annotated[Count, "estimated gain per step"]
+    proof: Annotated[str, "the evidence as text"]
     advice: str
-    severity: str = "info"
+    severity: Annotated[str, {"enum": ["critical", "warning", "info"]}] = "info"
     ranks: list[int] = field(default_factory=list)
-    steps: int = 0
-    extent: str = ""
-    evidence: dict[str, Any] = field(default_factory=dict)
+    steps: Annotated[Count, "steps with the evidence"] = 0
+    extent: Annotated[str, "time outside of usual steps, as text; empty: none"] = ""
+    evidence: Annotated[dict[str, Any], "figures of this id, docs/guides/findings.md"] = field(default_factory=dict)
 
 
 @dataclass
 class NotDecided:
     """A detector without enough evidence."""
 
-    id: str
+    id: Annotated[str, _ID]
     reason: str
 
 
 @dataclass
 class Findings:
-    """The findings of a recording by estimated gain, and what could not be decided. ``step_ns`` is the time of a step,
-    ``steps`` the number of steps that it was derived from, ``missing`` a sentence about ranks without a recording,
-    ``doubt`` one about figures of few steps or of an overloaded machine."""
+    """The findings of a recording, and what could not be decided (docs/guides/findings.md)."""
 
     path: str
-    step_ns: int
-    steps: int
-    ranks: list[int]
-    findings: list[Finding]
+    step_ns: Annotated[Count, "median of the steps; 0 without steps"]
+    steps: Annotated[Count, "steps that the time is derived from, summed over ranks"]
+    ranks: Annotated[list[int], "ranks with steps"]
+    findings: Annotated[list[Finding], "ordered by gain_ns, largest first"]
     not_decided: list[NotDecided]
-    missing: str = ""
-    doubt: str = ""
+    missing: Annotated[str, "a sentence about ranks without a recording; empty: none"] = ""
+    doubt: Annotated[str, "why the figures are uncertain: few steps, an overloaded machine; empty: they are not"] = ""
+    schema: Literal["fastdispatch-findings/1"] = "fastdispatch-findings/1"
 
     def __str__(self) -> str:
         from fastdispatch.detectors.text import lines
@@ -90,4 +87,4 @@ class Findings:
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of ``docs/reference/schemas/findings.schema.json``."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return asdict(self)

@@ -11,10 +11,10 @@ import site
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from fastdispatch import _core
 from fastdispatch._core import Error
@@ -43,12 +43,9 @@ _NO_LIMIT = 1 << 60
 class Check:
     """One line of the result."""
 
-    id: str
-    status: Status
+    id: Literal["python", "calls", "torch", "operators", "clock", "output", "gpu", "graphviz", "startup", "limits"]
+    status: Annotated[Status, "limited: works with the restriction in the text; missing: this part does not work"]
     text: str
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def checks(folder: Path) -> Iterator[Check]:
