@@ -5,14 +5,22 @@
 #include "trace/step_window.h"
 #include "trace/trace_part.h"
 
-/* Open and merge paths: recordings, dumps, merges, and run directories, which
- * stand for the recordings listed in manifest.json (without one, all *.fd) and
- * those of machine* folders. In a directory, unreadable files and duplicate
- * ranks are skipped and reported in the notes of the first rank. The trace is
+/* An input: a recording, a dump or a merge; or files of a directory, which
+ * Python has chosen (python/fastdispatch/read/run_sources.py). */
+typedef struct fd_trace_input {
+    const char *path;         /* of the file or the directory */
+    const char *const *files; /* the preferred ones first; NULL: a file */
+    uint32_t file_count;
+    const char *const *notes; /* lines about other files of the directory */
+    uint32_t note_count;
+} fd_trace_input;
+
+/* Open and merge inputs. In a directory, unreadable files and duplicate ranks
+ * are skipped and reported in the notes of the first rank. The trace is
  * sorted, and reduced to the selected steps (fd_window_apply) unless `steps`
  * is NULL. Only recordings have a timeline. FD_EFORMAT: also if the requested
  * range of steps cannot be selected. */
-fd_status fd_source_open(fd_trace **trace, const char *const *paths,
+fd_status fd_source_open(fd_trace **trace, const fd_trace_input *sources,
                          size_t count, fd_trace_part part,
                          const fd_steps_wanted *steps, fd_error *error);
 

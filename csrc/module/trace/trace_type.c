@@ -29,50 +29,88 @@ fd_trace_rank_fits(PyObject *self, int rank)
     return false;
 }
 
-/* Encode file system paths as bytes objects, which the caller keeps as long as
- * the paths are used. */
-static PyObject *
-encoded_paths(PyObject *paths)
+/* Return memory that is valid as long as the list, or NULL with an
+ * exception. */
+static void *
+kept_memory(PyObject *kept, Py_ssize_t size)
 {
-    PyObject *fast = PySequence_Fast(paths, "paths must be a sequence");
-    PyObject *list =
-        fast == NULL ? NULL : PyList_New(PySequence_Fast_GET_SIZE(fast));
-    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
-        PyObject *bytes = NULL;
-        if (!PyUnicode_FSConverter(PySequence_Fast_GET_ITEM(fast, i),
-                                   &bytes)) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, bytes);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
+    if (bytes == NULL || PyList_Append(kept, bytes) < 0) {
+        Py_XDECREF(bytes);
+        return NULL;
     }
-    Py_XDECREF(fast);
-    return list;
+    Py_DECREF(bytes);
+    return PyBytes_AS_STRING(bytes);
 }
 
-static fd_status
-open_paths(PyObject *list, fd_trace_part part, const fd_steps_wanted *steps,
-           fd_trace **trace, fd_error *error)
+/* Encode a path or a line like a path. */
+static const char *
+kept_path(PyObject *kept, PyObject *path)
 {
-    Py_ssize_t count = PyList_GET_SIZE(list);
-    const char **paths = fd_malloc((size_t)count * sizeof *paths);
-    if (paths == NULL) {
-        return FD_ENOMEM;
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)
+        || PyList_Append(kept, bytes) < 0) {
+        Py_XDECREF(bytes);
+        return NULL;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        paths[i] = PyBytes_AS_STRING(PyList_GET_ITEM(list, i));
+    Py_DECREF(bytes);
+    return PyBytes_AS_STRING(bytes);
+}
+
+static const char *const *
+kept_paths(PyObject *kept, PyObject *list, uint32_t *count)
+{
+    Py_ssize_t size = PyList_GET_SIZE(list);
+    const char **made =
+        kept_memory(kept, (size + 1) * (Py_ssize_t)sizeof *made);
+    *count = (uint32_t)size;
+    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
+        made[i] = kept_path(kept, PyList_GET_ITEM(list, i));
+        made = made[i] == NULL ? NULL : made;
     }
-    fd_status status;
-    Py_BEGIN_ALLOW_THREADS
-        status =
-            fd_source_open(trace, paths, (size_t)count, part, steps, error);
-    Py_END_ALLOW_THREADS
-    if (status != FD_OK) {
-        fd_trace_free(*trace);
-        *trace = NULL;
+    return made;
+}
+
+/* Convert a path, or a directory: (path, files, notes). */
+static bool
+take_source(PyObject *kept, PyObject *item, fd_trace_input *source)
+{
+    PyObject *path = item;
+    PyObject *files = NULL;
+    PyObject *notes = NULL;
+    *source = (fd_trace_input){.files = NULL};
+    if (PyTuple_Check(item)
+        && !PyArg_ParseTuple(item, "OO!O!", &path, &PyList_Type, &files,
+                             &PyList_Type, &notes)) {
+        return false;
     }
-    fd_free(paths);
-    return status;
+    source->path = kept_path(kept, path);
+    if (source->path == NULL || files == NULL) {
+        return source->path != NULL;
+    }
+    source->files = kept_paths(kept, files, &source->file_count);
+    source->notes = kept_paths(kept, notes, &source->note_count);
+    return source->files != NULL && source->notes != NULL;
+}
+
+/* Return the inputs, which are valid as long as `kept`. */
+static fd_trace_input *
+take_sources(PyObject *kept, PyObject *inputs, size_t *count)
+{
+    PyObject *fast = PySequence_Fast(inputs, "paths must be a sequence");
+    Py_ssize_t size = fast == NULL ? 0 : PySequence_Fast_GET_SIZE(fast);
+    fd_trace_input *made =
+        fast == NULL
+            ? NULL
+            : kept_memory(kept, (size + 1) * (Py_ssize_t)sizeof *made);
+    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
+        if (!take_source(kept, PySequence_Fast_GET_ITEM(fast, i), &made[i])) {
+            made = NULL;
+        }
+    }
+    Py_XDECREF(fast);
+    *count = (size_t)size;
+    return made;
 }
 
 /* Convert "settled", or the numbers of the first and last step. */
@@ -126,21 +164,26 @@ take_part(PyObject *only, bool timeline, fd_trace_part *part)
 }
 
 static PyObject *
-open_trace(PyTypeObject *type, PyObject *paths, fd_trace_part part,
+open_trace(PyObject *module, PyObject *paths, fd_trace_part part,
            const fd_steps_wanted *steps)
 {
-    PyObject *list = encoded_paths(paths);
-    if (list == NULL) {
-        return NULL;
-    }
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status = open_paths(list, part, steps, &trace, &error);
-    Py_DECREF(list);
-    if (status != FD_OK) {
-        return fd_raise(PyType_GetModule(type), status, &error);
+    fd_status status;
+    size_t count;
+    PyObject *kept = PyList_New(0);
+    fd_trace_input *sources =
+        kept == NULL ? NULL : take_sources(kept, paths, &count);
+    if (sources == NULL) {
+        Py_XDECREF(kept);
+        return NULL;
     }
-    return fd_trace_object(PyType_GetModule(type), trace);
+    Py_BEGIN_ALLOW_THREADS
+        status = fd_source_open(&trace, sources, count, part, steps, &error);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(kept);
+    return status == FD_OK ? fd_trace_object(module, trace)
+                           : fd_raise(module, status, &error);
 }
 
 static PyObject *
@@ -159,7 +202,8 @@ trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         || !take_part(only, timeline != 0, &part)) {
         return NULL;
     }
-    return open_trace(type, paths, part, steps != Py_None ? &wanted : NULL);
+    return open_trace(PyType_GetModule(type), paths, part,
+                      steps != Py_None ? &wanted : NULL);
 }
 
 PyObject *
@@ -269,7 +313,7 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc, "Trace(paths, *, timeline=False, steps=None, "
                 "only=None)\n--\n\n"
-                "Recordings, dumps and directories, merged."},
+                "Recordings, dumps and files of directories, merged."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},
     {Py_tp_methods, methods},
