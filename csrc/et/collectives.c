@@ -343,13 +343,11 @@ may_start(const fd_et *et, const fd_et_node *call, const fd_et_node *work)
     fd_et_tensor mine;
     fd_et_tensor its;
     fd_span values = text_span(et, work->in.values);
-    const char *at = values.from;
-    if (!fd_et_next_tensor(&at, values.to, &mine)) {
+    if (!fd_et_next_tensor(&values, &mine)) {
         return true;
     }
     values = text_span(et, call->in.values);
-    at = values.from;
-    while (fd_et_next_tensor(&at, values.to, &its)) {
+    while (fd_et_next_tensor(&values, &its)) {
         if (its.storage == mine.storage) {
             return true;
         }

@@ -162,20 +162,17 @@ take_tensor(const char *at, const char *end, fd_et_tensor *t)
 }
 
 bool
-fd_et_next_tensor(const char **at, const char *end, fd_et_tensor *tensor)
+fd_et_next_tensor(fd_span *values, fd_et_tensor *tensor)
 {
-    const char *from = *at;
-    while (from < end) {
-        if (*from == '"' || *from == '\'') {
-            from = skip_string(from, end);
-            continue;
+    while (values->from < values->to) {
+        if (*values->from == '"' || *values->from == '\'') {
+            values->from = skip_string(values->from, values->to);
         }
-        if (*from++ == '[' && take_tensor(from, end, tensor)) {
-            *at = from;
+        else if (*values->from++ == '['
+                 && take_tensor(values->from, values->to, tensor)) {
             return true;
         }
     }
-    *at = end;
     return false;
 }
 
@@ -184,9 +181,8 @@ fd_et_tensor_bytes(fd_span values, uint64_t *bytes)
 {
     fd_et_tensor tensor;
     bool any = false;
-    const char *at = values.from;
     *bytes = 0;
-    while (fd_et_next_tensor(&at, values.to, &tensor)) {
+    while (fd_et_next_tensor(&values, &tensor)) {
         uint64_t size;
         any = true;
         if (__builtin_mul_overflow(tensor.elements, tensor.item, &size)

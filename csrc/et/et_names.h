@@ -64,6 +64,7 @@ typedef struct fd_et_tensor {
     uint64_t item;
 } fd_et_tensor;
 
-bool fd_et_next_tensor(const char **at, const char *end, fd_et_tensor *tensor);
+/* Find the next tensor and advance to its values. */
+bool fd_et_next_tensor(fd_span *values, fd_et_tensor *tensor);
 
 #endif

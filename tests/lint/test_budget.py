@@ -18,7 +18,7 @@ BUDGET: dict[str, int] = {
     "csrc/capture": 18200,
     "csrc/clocks": 900,
     "csrc/columns": 1200,
-    "csrc/et": 8350,
+    "csrc/et": 8300,
     "csrc/events": 12100,
     "csrc/gpu": 4650,
     "csrc/json": 1500,

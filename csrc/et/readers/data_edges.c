@@ -98,10 +98,9 @@ remember_reader(const fd_et *et, storage *s, uint32_t index)
 static bool
 has_storage(const fd_et *et, uint32_t values, uint64_t id)
 {
-    const char *at = fd_et_text(et, values);
-    const char *end = at + fd_text_pool_size(&et->texts, values);
+    fd_span rest = fd_text_pool_span(&et->texts, values);
     fd_et_tensor tensor;
-    while (fd_et_next_tensor(&at, end, &tensor)) {
+    while (fd_et_next_tensor(&rest, &tensor)) {
         if (tensor.storage == id) {
             return true;
         }
@@ -115,12 +114,10 @@ read_inputs(finding *f, uint32_t index)
     fd_et *et = f->et;
     const fd_et_node *node = &et->nodes.list[index];
     bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
-    uint32_t values = node->in.values;
     uint32_t out = node->out.values;
-    const char *at = fd_et_text(et, values);
-    const char *end = at + fd_text_pool_size(&et->texts, values);
+    fd_span rest = fd_text_pool_span(&et->texts, node->in.values);
     fd_et_tensor tensor;
-    while (fd_et_next_tensor(&at, end, &tensor)) {
+    while (fd_et_next_tensor(&rest, &tensor)) {
         storage *s = storage_of(f, tensor.storage);
         if (s == NULL) {
             continue;
@@ -161,10 +158,9 @@ static void
 write_list(finding *f, uint32_t index, uint32_t list, uint32_t unless)
 {
     fd_et *et = f->et;
-    const char *at = fd_et_text(et, list);
-    const char *end = at + fd_text_pool_size(&et->texts, list);
+    fd_span rest = fd_text_pool_span(&et->texts, list);
     fd_et_tensor tensor;
-    while (fd_et_next_tensor(&at, end, &tensor)) {
+    while (fd_et_next_tensor(&rest, &tensor)) {
         if (unless != 0 && has_storage(et, unless, tensor.storage)) {
             continue;
         }

@@ -291,6 +291,21 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path)
     fd_arena_drop(reader);
 }
 
+fd_map *
+fd_kineto_map(fd_arena *arena, const void *rows, uint32_t count, size_t size,
+              size_t offset)
+{
+    fd_map *map = fd_arena_map(arena);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t key;
+        memcpy(&key, (const char *)rows + i * size + offset, sizeof key);
+        if (key != 0) {
+            fd_arena_put(arena, map, key, i + 1);
+        }
+    }
+    return map;
+}
+
 FD_ORDER_AS(by_time, fd_kineto_op, FD_UP(thread), FD_UP(start), FD_DOWN(dur))
 
 void

@@ -5,6 +5,8 @@
 
 #include "et/et_graph.h"
 
+#include <stddef.h>
+
 typedef struct fd_kineto_op {
     uint64_t rf_id; /* "Record function id"; 0: unknown */
     uint64_t external;
@@ -77,6 +79,14 @@ typedef struct fd_kineto {
 /* Read `path`; texts, rank, world, host and groups go into `et`, whose arena
  * has the lists. */
 void fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path);
+
+/* Map the nonzero keys of rows, 64-bit numbers at this offset, to index + 1;
+ * the last row of a key counts. */
+fd_map *fd_kineto_map(fd_arena *arena, const void *rows, uint32_t count,
+                      size_t size, size_t offset);
+#define FD_KINETO_MAP(arena, rows, type, key) \
+    fd_kineto_map((arena), (rows).list, (rows).count, sizeof(type), \
+                  offsetof(type, key))
 
 /* Sort by thread, then by start; callers before the calls they enclose. */
 void fd_kineto_sort_ops(fd_kineto *kineto);

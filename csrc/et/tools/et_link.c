@@ -69,9 +69,6 @@ join_ops(linking *l)
         if (index != 0) {
             join_node(l, op, index - 1);
         }
-        if (op->external != 0) {
-            fd_arena_put(l->scratch, l->by_external, op->external, i + 1);
-        }
     }
 }
 
@@ -104,12 +101,12 @@ spread_threads(linking *l)
 FD_ORDER_BY(calls_by_time, fd_kineto_call, thread, start)
 
 /* Find the operator around each call: the innermost one that is linked and
- * still open when the call begins. Both lists are sorted by thread and time.
- * `open` has one entry per operator. */
+ * still open when the call begins. Both lists are sorted by thread and time. */
 static void
-find_around(linking *l, uint32_t *open)
+find_around(linking *l)
 {
     fd_kineto *k = l->k;
+    uint32_t *open = fd_arena_new(l->scratch, k->ops.count, sizeof *open);
     uint32_t depth = 0;
     uint32_t op = 0;
     uint64_t thread = 0;
@@ -141,26 +138,14 @@ static void
 match_calls(linking *l)
 {
     fd_kineto *k = l->k;
-    if (k->calls.count == 0) {
-        return;
+    if (k->calls.count > 0) {
+        fd_kineto_sort_ops(k);
+        fd_vector_sort(&k->calls, calls_by_time);
+        find_around(l);
     }
-    uint32_t *open = fd_arena_new(l->scratch, k->ops.count, sizeof *open);
-    fd_kineto_sort_ops(k);
-    fd_vector_sort(&k->calls, calls_by_time);
-    find_around(l, open);
-    fd_map_clear(l->by_external);
-    for (uint32_t i = 0; i < k->ops.count; i++) {
-        uint64_t external = k->ops.list[i].external;
-        if (external != 0) {
-            fd_arena_put(l->scratch, l->by_external, external, i + 1);
-        }
-    }
-    for (uint32_t i = 0; i < k->calls.count; i++) {
-        uint64_t correlation = k->calls.list[i].correlation;
-        if (correlation != 0) {
-            fd_arena_put(l->scratch, l->by_call, correlation, i + 1);
-        }
-    }
+    l->by_external = FD_KINETO_MAP(l->scratch, k->ops, fd_kineto_op, external);
+    l->by_call =
+        FD_KINETO_MAP(l->scratch, k->calls, fd_kineto_call, correlation);
 }
 
 /* Return the reference of the node that launched a kernel; `*when`: the time
@@ -168,12 +153,10 @@ match_calls(linking *l)
 static uint32_t
 kernel_launcher(linking *l, const fd_kineto_kernel *kernel, int64_t *when)
 {
-    uint32_t call = kernel->correlation == 0
-                      ? 0
-                      : fd_map_get(l->by_call, kernel->correlation);
+    uint32_t call = fd_map_get(l->by_call, kernel->correlation);
     *when = call != 0 ? l->k->calls.list[call - 1].start : kernel->start;
     uint32_t op = call != 0 ? l->k->calls.list[call - 1].op : 0;
-    if (op == 0 && kernel->external != 0) {
+    if (op == 0) {
         op = fd_map_get(l->by_external, kernel->external);
         l->link->by_external += op != 0;
     }
@@ -287,9 +270,7 @@ fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
                  .k = k,
                  .link = link,
                  .scratch = scratch,
-                 .by_rf = fd_arena_map(scratch),
-                 .by_external = fd_arena_map(scratch),
-                 .by_call = fd_arena_map(scratch)};
+                 .by_rf = fd_arena_map(scratch)};
     *link = (fd_et_link){.linked = 0};
     map_nodes(&l);
     fd_et_link_by_order(et, k);

@@ -37,30 +37,11 @@ FD_ORDER_BY(by_stream, ended, queue, correlation)
 FD_ORDER_BY(by_thread, begun, thread, start)
 
 static void
-map_rows(waits *w)
-{
-    for (uint32_t i = 0; i < w->k->syncs.count; i++) {
-        uint64_t correlation = w->k->syncs.list[i].correlation;
-        if (correlation != 0) {
-            fd_arena_put(w->scratch, w->syncs, correlation, i + 1);
-        }
-    }
-    for (uint32_t i = 0; i < w->k->calls.count; i++) {
-        uint64_t correlation = w->k->calls.list[i].correlation;
-        if (correlation != 0) {
-            fd_arena_put(w->scratch, w->calls, correlation, i + 1);
-        }
-    }
-}
-
-static void
 list_kernels(waits *w)
 {
     for (uint32_t i = 0; i < w->k->kernels.count; i++) {
         const fd_kineto_kernel *kernel = &w->k->kernels.list[i];
-        uint32_t call = kernel->correlation == 0
-                          ? 0
-                          : fd_map_get(w->calls, kernel->correlation);
+        uint32_t call = fd_map_get(w->calls, kernel->correlation);
         ended each = {
             fd_plus(kernel->start, kernel->dur),
             call == 0 ? kernel->start : w->k->calls.list[call - 1].start,
@@ -119,8 +100,7 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
 {
     int64_t seen[LOOK_BACK];
     uint32_t count = 0;
-    uint32_t row =
-        call->correlation == 0 ? 0 : fd_map_get(w->syncs, call->correlation);
+    uint32_t row = fd_map_get(w->syncs, call->correlation);
     const fd_kineto_sync *sync = row == 0 ? NULL : &w->k->syncs.list[row - 1];
     int64_t queue = sync == NULL || sync->stream < 0
                       ? -1
@@ -216,12 +196,13 @@ fd_et_find_waits(fd_et *et, const fd_kineto *k)
         return;
     }
     fd_arena *scratch = fd_arena_part(&et->arena);
-    waits w = {.et = et,
-               .k = k,
-               .scratch = scratch,
-               .syncs = fd_arena_map(scratch),
-               .calls = fd_arena_map(scratch)};
-    map_rows(&w);
+    waits w = {
+        .et = et,
+        .k = k,
+        .scratch = scratch,
+        .syncs = FD_KINETO_MAP(scratch, k->syncs, fd_kineto_sync, correlation),
+        .calls =
+            FD_KINETO_MAP(scratch, k->calls, fd_kineto_call, correlation)};
     list_kernels(&w);
     list_nodes(&w);
     find_syncs(&w);

@@ -17,10 +17,11 @@ typedef struct writing {
 } writing;
 
 static void
-put_text(fd_buffer *to, uint32_t field, const char *text, size_t size)
+put_text(writing *w, fd_buffer *to, uint32_t field, uint32_t text)
 {
+    size_t size = fd_text_pool_size(&w->et->texts, text);
     if (size > 0) {
-        fd_proto_bytes(to, field, text, size);
+        fd_proto_bytes(to, field, fd_et_text(w->et, text), size);
     }
 }
 
@@ -76,13 +77,10 @@ static void
 put_group(writing *w, const fd_et_group *group)
 {
     const fd_et *et = w->et;
-    fd_buffer text = {.bytes = NULL};
-    fd_json_writer json = {.to = &text};
+    fd_json_writer json = {.to = &w->packed};
     fd_json_begin_object(&json, NULL);
-    fd_json_put_bytes(&json, "pg_name", fd_et_text(et, group->name),
-                      fd_text_pool_size(&et->texts, group->name));
-    fd_json_put_bytes(&json, "pg_desc", fd_et_text(et, group->about),
-                      fd_text_pool_size(&et->texts, group->about));
+    fd_et_put_text(&json, "pg_name", et, group->name);
+    fd_et_put_text(&json, "pg_desc", et, group->about);
     fd_json_put_u64(&json, "group_size", group->size);
     if (group->ranks != 0) {
         const char *ranks = fd_et_text(et, group->ranks);
@@ -90,10 +88,8 @@ put_group(writing *w, const fd_et_group *group)
     }
     fd_json_end_object(&json);
     fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, "fd_group");
-    fd_proto_bytes(&w->part, FD_CHAKRA_STRING, text.bytes, text.size);
+    fd_proto_message(&w->part, FD_CHAKRA_STRING, &w->packed);
     fd_proto_message(&w->node, FD_CHAKRA_META_ATTR, &w->part);
-    w->node.status = text.status != FD_OK ? text.status : w->node.status;
-    fd_buffer_clear(&text);
 }
 
 static void
@@ -127,13 +123,9 @@ put_head(writing *w)
 static void
 put_side(writing *w, uint32_t field, const fd_et_io *io)
 {
-    const fd_et *et = w->et;
-    put_text(&w->part, FD_CHAKRA_VALUES, fd_et_text(et, io->values),
-             fd_text_pool_size(&et->texts, io->values));
-    put_text(&w->part, FD_CHAKRA_SHAPES, fd_et_text(et, io->shapes),
-             fd_text_pool_size(&et->texts, io->shapes));
-    put_text(&w->part, FD_CHAKRA_TYPES, fd_et_text(et, io->types),
-             fd_text_pool_size(&et->texts, io->types));
+    put_text(w, &w->part, FD_CHAKRA_VALUES, io->values);
+    put_text(w, &w->part, FD_CHAKRA_SHAPES, io->shapes);
+    put_text(w, &w->part, FD_CHAKRA_TYPES, io->types);
     if (w->part.size > 0) {
         fd_proto_message(&w->node, field, &w->part);
     }
@@ -259,8 +251,7 @@ put_value(writing *w, const fd_et_attr *attr)
         return true;
     }
     default:
-        put_text(&w->part, attr->field, fd_et_text(w->et, attr->text),
-                 fd_text_pool_size(&w->et->texts, attr->text));
+        put_text(w, &w->part, attr->field, attr->text);
         return attr->text != 0;
     }
 }

@@ -63,16 +63,15 @@ tensors(void)
         "['x'],[1,2,3,4,5,6],true]";
     fd_et_tensor tensor;
     uint64_t bytes;
-    const char *at = list;
-    const char *end = list + strlen(list);
-    CHECK(fd_et_next_tensor(&at, end, &tensor));
+    fd_span rest = {list, list + strlen(list)};
+    CHECK(fd_et_next_tensor(&rest, &tensor));
     EQUAL(tensor.id, 7);
     EQUAL(tensor.storage, 8);
     EQUAL(tensor.offset, 3);
-    CHECK(fd_et_next_tensor(&at, end, &tensor));
+    CHECK(fd_et_next_tensor(&rest, &tensor));
     EQUAL(tensor.id, 9);
-    CHECK(!fd_et_next_tensor(&at, end, &tensor));
-    CHECK(fd_et_tensor_bytes((fd_span){list, end}, &bytes));
+    CHECK(!fd_et_next_tensor(&rest, &tensor));
+    CHECK(fd_et_tensor_bytes((fd_span){list, rest.to}, &bytes));
     EQUAL(bytes, 160);
     static const char spaced[] =
         "[\n\t[ 7 ,\r\n 8,0 , 40,\n\t\t4 ,\n\"cpu\"\n]\t]";
