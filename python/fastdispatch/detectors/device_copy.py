@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import PAGEABLE
@@ -20,6 +20,9 @@ _TOP = {"aten::to", "aten::contiguous", "aten::reshape", "aten::clone", "aten::c
 #: Functions of PyTorch that copy on behalf of the program.
 _OF_MODULE = ("torch/nn/modules/module.py", "torch/_tensor.py")
 
+#: Operators that make tensors of known values or of others.
+_MAKES = {f"aten::{name}" for name in ("cat", "stack", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like")}
+
 _SPELLING = {
     "aten::to": ("to", "float", "double", "half", "bfloat16", "type", "type_as", "cuda", "cpu", "int", "long"),
     "aten::contiguous": ("contiguous",),
@@ -32,6 +35,7 @@ ADVICE = (
     "convert once outside the loop: keep weights, buffers and input in the dtype, in the layout and on the device in"
     " which they are used"
 )
+ADVICE_MADE = "allocate the tensor once, before the loop, and write into it: copy_, fill_, index_copy_, out="
 ADVICE_PINNED = "pin the memory (DataLoader pin_memory=True, or Tensor.pin_memory) and copy with non_blocking=True"
 ADVICE_CASTS = "keep the cache of torch.autocast on, and enter it once per step, so that a weight is cast once"
 
@@ -40,7 +44,8 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from weight_copies(steps, ID)
     yield from rare_saves(steps, ID)
     yield from _pageable(steps)
-    yield from _copies(steps)
+    yield from _copies(steps, _is_copy, limits.COPY_SHARE, "copies tensors", ADVICE)
+    yield from _copies(steps, _is_made, limits.MADE_SHARE, "makes tensors anew", ADVICE_MADE)
     yield from _casts(steps)
 
 
@@ -81,14 +86,16 @@ def _outermost_operator(steps: MeasuredSteps, path: int) -> int:
     return found
 
 
-def _copies(steps: MeasuredSteps) -> Iterator[Finding]:
+def _copies(
+    steps: MeasuredSteps, is_one: Callable[[MeasuredSteps, int], bool], share: float, verb: str, advice: str
+) -> Iterator[Finding]:
     copies: dict[int, list[int]] = {}
     for path in range(len(steps.paths["node"])):
-        if _is_copy(steps, path) and steps.user(path) >= 0:
+        if is_one(steps, path) and steps.user(path) >= 0:
             copies.setdefault(steps.paths["node"][steps.maker(path)], []).append(path)
     for paths in copies.values():
         time = steps.unclaimed(paths, backward=True)
-        if time < limits.COPY_SHARE * steps.step:
+        if time < share * steps.step:
             continue
         heaviest = max(paths, key=lambda path: steps.total(path) + steps.backward(path))
         count = sum(map(steps.calls, paths))
@@ -97,12 +104,12 @@ def _copies(steps: MeasuredSteps) -> Iterator[Finding]:
         where = steps.place(heaviest, maker, *_SPELLING.get(steps.key(heaviest), ()))
         yield steps.finding(
             ID,
-            f"{steps.name(maker)} copies tensors, {counted(count, 'call')} per step ({steps.key(heaviest)})",
+            f"{steps.name(maker)} {verb}, {counted(count, 'call')} per step ({steps.key(heaviest)})",
             where,
             time,
             f"{seconds(time)} or {percent(time / steps.step)} of a step with backward, in"
             f" {', '.join(sorted({steps.key(path) for path in paths}))}",
-            ADVICE,
+            advice,
             evidence=_evidence(steps, paths, count, time),
             **({"severity": "info"} if where.called_from else {}),
         )
@@ -114,6 +121,13 @@ def _evidence(steps: MeasuredSteps, paths: Iterable[int], calls: float, time: fl
         "calls_per_step": round(calls, 2),
         "ns_per_step": round(time),
     }
+
+
+def _is_made(steps: MeasuredSteps, path: int) -> bool:
+    """Whether a function of the program makes a tensor outside of the model in most steps."""
+    if steps.key(path) not in _MAKES or steps.kind(path) != "op" or not steps.main[path] or path in steps.claimed:
+        return False
+    return steps.phase(path) == OTHER and steps.activity(path) >= 0.5 and steps.is_user(steps.paths["parent"][path])
 
 
 def _is_copy(steps: MeasuredSteps, path: int) -> bool:

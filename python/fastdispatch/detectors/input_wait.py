@@ -110,6 +110,7 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | No
         if waits and steps.overloaded:  # the loop may wait because the workers have no core
             time, queued = min(time, blocked(steps)), max(steps.queued.values())
             if time < queued:
+                steps.claim(paths)  # host-code would report it
                 yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
                 continue
         blamed = _blamed(steps, max(paths, key=steps.total))

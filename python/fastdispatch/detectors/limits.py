@@ -53,6 +53,9 @@ COPY_SHARE, CAST_SHARE, CASTS = 0.05, 0.01, 1.15
 #: device-copy: share of the steps, and their number, of functions that save tensors in some steps.
 SAVES_SHARE, SAVES = 0.1, 2
 
+#: device-copy: share of the step, of tensors that are made outside of the model.
+MADE_SHARE = 0.1
+
 #: recompute: share of the step.
 RECOMPUTE_SHARE = 0.1
 

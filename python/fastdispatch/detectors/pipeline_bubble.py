@@ -26,7 +26,11 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     busy = [row["busy"] for row in made.table]
     unequal = max(busy) - sum(busy) / len(busy)
     gain = made.bubble_of_total * made.step - unequal
-    if gain < max(limits.BUBBLE * made.step, 2 * unequal):  # most of the rest follows from unequal stages, too
+    least = max(limits.BUBBLE * made.step, 2 * unequal)  # most of the rest follows from unequal stages, too
+    if gain < least:
+        return
+    if steps.overloaded and gain - max(steps.queued.values()) < least:
+        yield NotDecided(ID, f"main threads had no core for up to {seconds(max(steps.queued.values()))} of a step")
         return
     shares = {cause: sum(row[cause] / row["time"] for row in made.table) / len(made.table) for cause in _CAUSES}
     parts = ", ".join(f"{words} {percent(shares[cause])}" for cause, words in _CAUSES.items() if shares[cause] >= 0.001)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import fastdispatch
-from fastdispatch.detectors import input_wait, slow_rank
+from fastdispatch.detectors import device_copy, input_wait, pipeline_bubble, slow_rank, stage_imbalance
 from fastdispatch.detectors.measured_steps import MeasuredSteps
-from fastdispatch.detectors.model import Finding
+from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.text import sentence
 from fastdispatch.detectors.weight_copy import rare_saves
 from fastdispatch.read.steps import PHASES
@@ -175,3 +176,38 @@ def test_a_checkpoint_of_some_steps_counts_with_all_that_it_does(tmp_path: Path)
     assert found.title == "checkpoint saves tensors in 2 of 10 steps"
     assert (found.share, found.severity, found.gain_ns) == (0.4, "critical", 40 * MS)
     assert found.proof.endswith("200 ms each")
+
+
+@pytest.mark.parametrize(
+    ("busy", "idle", "found"),
+    [
+        ((20, 80), 0.7, "stage 1 computes 80 ms per step, the mean stage 50 ms"),
+        ((15, 15), 0.7, "the stages of the pipeline are idle for 70 % of a step"),
+        ((15, 15), 0.45, None),
+    ],
+)
+def test_stages_on_an_overloaded_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: tuple[int, int], idle: float, found: str | None
+) -> None:
+    """A simulation keeps the transfers, which have the time without a core: 40 of 100 ms."""
+    steps = figures(tmp_path / "run.json", [("train.py:[]:step", 10, 1000)], cpu=[300], queued=400)
+    causes = dict.fromkeys(("warm_up", "cool_down", "steady", "transfer"), 1)
+    table = [
+        {"stage": at, "busy": ms * MS, "ranks": [at], "layers": [], "time": 1} | causes for at, ms in enumerate(busy)
+    ]
+    made = SimpleNamespace(table=table, step=100 * MS, bubble_of_total=idle, layer_times=None, engine="torch")
+    made.what_if, made.schedule = [{"change": "balanced", "share": -0.03}], {"name": "1f1b", "micro_batches": 4}
+    results = []
+    for module in (stage_imbalance, pipeline_bubble):
+        monkeypatch.setattr(module, "analysis", lambda steps: made)
+        results += module.find(steps)
+    assert [each.title for each in results if isinstance(each, Finding)] == [found] * (found is not None)
+    assert all(each.share <= idle for each in results if isinstance(each, Finding))
+    assert [each.id for each in results if isinstance(each, NotDecided)] == ["pipeline-bubble"] * (found is None)
+
+
+def test_a_tensor_that_is_made_anew_in_each_step(tmp_path: Path) -> None:
+    tree = [("gan.py:[]:remember", 10, 0, [("op:aten::cat", 10, 300)]), ("gan.py:[]:step", 10, 700)]
+    (found,) = device_copy.find(figures(tmp_path / "run.json", tree, cpu=[1000]))
+    assert found.title == "remember makes tensors anew, 1 call per step (aten::cat)"
+    assert found.share == 0.3
