@@ -103,12 +103,12 @@ def killed(program: str, *arguments: object, **changes: str) -> Iterator[None]:
         process.communicate()
 
 
-def start_warm(imports: tuple[str, ...], program: str, *arguments: object, **changes: str) -> warm.Program:
-    """The same, in a process that has already imported these modules."""
+def start_warm(imports: tuple[str, ...], program: str | Path, *arguments: object, **changes: str) -> warm.Program:
+    """The same, or any file, in a process that has already imported these modules."""
     return warm.start(imports, [str(ISOLATED / program), *map(str, arguments)], environment(**changes))
 
 
-def run_warm(program: str, *arguments: object, imports: tuple[str, ...] = TORCH) -> str:
+def run_warm(program: str | Path, *arguments: object, imports: tuple[str, ...] = TORCH) -> str:
     """The output of a program of tests/isolated, which must succeed, in a process that has imported PyTorch."""
     return outputs([start_warm(imports, program, *arguments)])[0]
 

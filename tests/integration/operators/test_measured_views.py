@@ -68,6 +68,11 @@ def run(group: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(tmp_path_factory.mktemp("run"))
 
 
+@pytest.fixture(scope="module")
+def larger(group: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train(tmp_path_factory.mktemp("larger"), times=2, copies=3, kept=1 << 20)
+
+
 def rows_of(trace: fastdispatch.Trace, by: Group, sort: str = "total") -> dict[str, ReportRow]:
     made = trace.report(by=by, sort=sort, all=True, top=None)  # type: ignore[arg-type]
     assert made.listing is not None
@@ -129,14 +134,8 @@ def test_a_reduced_merge_has_the_sums_of_the_ranks(run: Path, tmp_path: Path) ->
     trace, one = load_run(tmp_path / "ranks", steps="settled"), fastdispatch.load(run, steps="settled")
     assert trace.reduced is not None
     figures = ("flops", "own", "forward", "backward", "calls", "bytes")
-    options: dict[str, Any] = {
-        "by": "function",
-        "rank": None,
-        "sort": "total",
-        "top": None,
-        "hide": False,
-        "peak": None,
-    }
+    options: dict[str, Any] = {"by": "function", "sort": "total", "hide": False}
+    options |= dict.fromkeys(("rank", "top", "peak"))
     made, expected = (flop_report(each, **options) for each in (trace, one))
     assert (made.ranks, made.steps) == (RANKS, RANKS * STEPS)
     assert {row.where: [getattr(row, name) for name in figures] for row in made.rows} == {
@@ -171,8 +170,8 @@ def test_equal_runs_have_no_measured_change(run: Path, group: None, tmp_path: Pa
     assert not any(word in str(made) for word in ("FLOP", "communicated", "peak"))
 
 
-def test_changes_are_at_the_functions_that_cause_them(run: Path, group: None, tmp_path: Path) -> None:
-    made = diff(run, train(tmp_path, times=2, copies=3, kept=1 << 20))
+def test_changes_are_at_the_functions_that_cause_them(run: Path, larger: Path) -> None:
+    made = diff(run, larger)
     found = changes(made)
     assert found["flops"] == {"forward": 3 * LAYER}  # the input of the second call needs a gradient
     assert found["communicated"] == {"exchange": 2 * GRADIENT}
@@ -192,16 +191,16 @@ def test_a_figure_of_one_side_only_is_not_compared(run: Path, group: None, tmp_p
     assert "communicated bytes are not compared: only one side has them" in str(made)
 
 
-@pytest.mark.parametrize("key", ["flops", "communicated", "peak", "allocated"])
-def test_budgets_of_measured_figures(run: Path, key: str, group: None, tmp_path: Path) -> None:
-    larger = train(tmp_path / "larger", times=2, copies=3, kept=1 << 20)
+def test_budgets_of_measured_figures(run: Path, larger: Path, tmp_path: Path) -> None:
     budget = tmp_path / "budget.toml"
-    budget.write_text(f"{key} = 10\n")
-    assert Budget(str(budget)).broken(diff(run, run)) == []
-    [broken] = Budget(str(budget)).broken(diff(run, larger))
-    assert broken.line == 1 and broken.text.endswith(", 10 % allowed")
-    budget.write_text(f"{key} = 1e9\n")
-    assert Budget(str(budget)).broken(diff(run, larger)) == []
+    equal, grown = diff(run, run), diff(run, larger)
+    for key in ("flops", "communicated", "peak", "allocated"):
+        budget.write_text(f"{key} = 10\n")
+        assert Budget(str(budget)).broken(equal) == []
+        [broken] = Budget(str(budget)).broken(grown)
+        assert broken.line == 1 and broken.text.endswith(", 10 % allowed")
+        budget.write_text(f"{key} = 1e9\n")
+        assert Budget(str(budget)).broken(grown) == []
 
 
 def test_a_budget_of_a_figure_that_was_not_measured(run: Path, tmp_path: Path, capsys: Any) -> None:

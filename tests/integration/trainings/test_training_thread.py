@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ with recorded("main"):
 def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "program.py").write_text(PROGRAM)
-    processes.python_program("program.py", "out", request.param, folder=folder)
+    processes.run_warm(folder / "program.py", folder / "out", request.param)
     return folder / "out"
 
 
@@ -76,6 +77,8 @@ def test_findings_look_at_the_training_thread(recording: Path) -> None:
 
 def test_stacks_of_a_rank_without_a_main_thread(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
-    processes.python("program.py", "out", "thread", "die", folder=tmp_path)
+    died = processes.start_warm(processes.TORCH, tmp_path / "program.py", tmp_path / "out", "thread", "die")
+    died.communicate()
+    assert died.returncode == -signal.SIGKILL
     printed = commands.out("stacks", tmp_path / "out")
     assert "thread TrainingThread(train)" in printed and "program.py:[]:train" in printed
