@@ -348,7 +348,7 @@ chain_put_back(PyInterpreterState *interpreter, _PyFrameEvalFunction top)
  * until it returns. */
 static __attribute__((noinline)) PyObject *
 evaluate_quiet(PyThreadState *state, fd_frame *frame, int throwing,
-               const fd_thread *thread, const fd_code *known)
+               fd_thread *thread, const fd_code *known)
 {
     if (unhooked_calls > 0
         || _PyInterpreterState_GetEvalFrameFunc(state->interp)

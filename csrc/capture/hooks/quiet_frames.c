@@ -3,7 +3,10 @@
 #include "capture/frames/python_calls.h"
 #include "capture/state/session_state.h"
 
-enum { STEPS_PER_OPEN_CALL = 16 };
+enum {
+    STEPS_PER_OPEN_CALL = 16,
+    MORE_FOLLOWS = 10 /* a quiet call costs as much as eleven */
+};
 
 fd_quiet_frames fd_quiet;
 
@@ -29,10 +32,11 @@ fd_quiet_is_opened(const fd_thread *thread, const fd_code *known)
 
 PyObject *
 fd_quiet_evaluate(PyThreadState *state, fd_frame *frame, int throwing,
-                  const fd_thread *thread)
+                  fd_thread *thread)
 {
     uint32_t generation = fd_process_generation();
     _Atomic uint32_t *running = &thread->tree->record->running;
+    thread->follows += MORE_FOLLOWS;
     fd_quiet.frame = frame;
     fd_quiet.count = fd_quiet.count == UINT32_MAX ? 1 : fd_quiet.count + 1;
     atomic_store_explicit(&fd_quiet.number, fd_quiet.count,

@@ -29,7 +29,7 @@ bool fd_quiet_is_opened(const fd_thread *thread, const fd_code *known);
 /* Evaluate the call with CPython's evaluator, for all threads. fd_quiet.frame
  * is still `frame` if nothing has put the hook back. */
 PyObject *fd_quiet_evaluate(PyThreadState *state, fd_frame *frame,
-                            int throwing, const fd_thread *thread);
+                            int throwing, fd_thread *thread);
 
 /* Return whether the same quiet call ran at the previous time, once for each.
  * For one thread, without the GIL. */

@@ -146,6 +146,42 @@ calls_that_the_watch_finds(void)
 }
 
 static void
+count_open_calls(fixture *f, fd_trace **trace, uint32_t count)
+{
+    fd_trace_free(*trace);
+    *trace = NULL;
+    OK(fixture_reload(f, trace));
+    EQUAL((*trace)->ranks.list[0].open.count, count);
+}
+
+/* Those that the watch finds, until the thread reports another call. */
+static void
+calls_below_a_quiet_one(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    fd_thread_watch watch = {.recording = f.recording, .calls_of = calls_of};
+    fixture_enter_node(f.main, fixture_function(&f, "f", 0))->callee = 5;
+    fixture_enter_node(f.main, fixture_function(&f, "g", 0))->callee = 6;
+    fixture_leave(f.main);
+    fixture_leave(f.main);
+    fd_thread_record *record = f.main->record;
+    calls_of(1, f.main->stack, 3);
+    f.main->stack[0].context = record->root;
+    f.main->stack[0].start |= FD_FOLLOWED(0, check_clock_now());
+    record->depth = 1;
+    record->system_id = (uint32_t)syscall(SYS_gettid);
+    record->running = FD_THREAD_QUIET;
+    count_open_calls(&f, &trace, 1);
+    fixture_work(1 << (FD_FOLLOWED_UNIT_SHIFT + 1));
+    fd_thread_watch_look(&watch);
+    fd_vector_clear(&watch.threads);
+    count_open_calls(&f, &trace, 2);
+    fixture_work(1 << (FD_FOLLOWED_UNIT_SHIFT + 1));
+    record->last = check_clock_now();
+    count_open_calls(&f, &trace, 1);
+}
+
+static void
 a_thread_that_runs(void)
 {
     FIXTURE(f, NULL, 4);
@@ -177,4 +213,5 @@ starts_and_ends(void)
 }
 
 RUN(ABSORBS(a_thread_that_stands_still), ABSORBS(calls_that_the_watch_finds),
-    ABSORBS(a_thread_that_runs), TEST(starts_and_ends))
+    ABSORBS(calls_below_a_quiet_one), ABSORBS(a_thread_that_runs),
+    TEST(starts_and_ends))
