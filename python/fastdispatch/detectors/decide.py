@@ -9,7 +9,7 @@ from fastdispatch.detectors import input_wait, limits, slow_rank
 from fastdispatch.detectors.measured_steps import MeasuredSteps, PartLoader, steps_of
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
 from fastdispatch.detectors.registry import DETECTORS, OF_ALL_STEPS, WITHOUT_STEPS, Detect
-from fastdispatch.read.missing import missing_ranks
+from fastdispatch.read.missing import ended_early, missing_ranks
 from fastdispatch.read.trace import Trace
 from fastdispatch.read.waiting import doubts
 from fastdispatch.text.formats import percent
@@ -27,8 +27,8 @@ def decide(
     for id, detect in DETECTORS.items():
         results += _run(id, detect, steps) if id in decidable else [NotDecided(id, reason)]
     found, undecided = sorted_results(_without_repeats(results))
-    notes = missing_ranks(trace.ranks), doubts(trace)
-    return Findings(path, steps.typical, steps.timed, steps.numbers, found, undecided, *notes)
+    missing = "; ".join(filter(None, [*ended_early(trace.ranks), missing_ranks(trace.ranks)]))
+    return Findings(path, steps.typical, steps.timed, steps.numbers, found, undecided, missing, doubts(trace))
 
 
 def sorted_results(results: Sequence[Finding | NotDecided]) -> tuple[list[Finding], list[NotDecided]]:

@@ -130,19 +130,27 @@ def _alone(
     """No rank is in a collective for long."""
     quiet = [each for each in standing if each.quiet >= longest]
     compiles = [each for each in quiet if any(key.startswith(_COMPILER) for key in each.keys)]
-    stuck = [each for each in quiet if each.depends and each not in compiles]
+    stuck = [each for each in quiet if each.depends and each not in compiles and each.quiet >= _patience(each, longest)]
     loops = [each.in_loop(longest, _POLLS) for each in standing]
     unseen = [each for each in standing if each.killed and each.waits == "unseen"]
-    slow = quiet or unseen or [each for each in loops if each.again and not _is_loop(steps, each)]
+    slow = quiet or unseen or [each for each in loops if each.again and not _goes_on(steps, each, longest)]
     if stuck:
         yield _finding(steps, stuck, [], sentences)
     elif slow:
         yield NotDecided(ID, "; ".join(f"rank {each.rank} has been in {each.state()}" for each in slow[:3]))
 
 
-def _is_loop(steps: MeasuredSteps, each: Standing) -> bool:
-    """Whether the innermost call is that of the training loop, or of an evaluation."""
-    return any(steps.phase(row) in (FORWARD, BACKWARD, OPTIMIZER) for row in steps.below(each.stack[-1]))
+def _patience(each: Standing, longest: float) -> float:
+    """Return for how long a wait may be that for a slow program, ns."""
+    return longest * (limits.HANG_PEER if each.waits in ("socket", "poll") else 1)
+
+
+def _goes_on(steps: MeasuredSteps, each: Standing, longest: float) -> bool:
+    """Whether the innermost call is that of the training loop, whose last step ended a short time ago, or of an
+    evaluation."""
+    return each.stepped < longest and any(
+        steps.phase(row) in (FORWARD, BACKWARD, OPTIMIZER) for row in steps.below(each.stack[-1])
+    )
 
 
 def _rarest(steps: MeasuredSteps, standing: list[Standing]) -> list[Standing]:

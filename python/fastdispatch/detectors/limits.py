@@ -136,5 +136,8 @@ GIL_SHARE = 0.02
 #: hang: time without any call, in steps and at least in seconds.
 HANG_STEPS, HANG_S = 5.0, 5.0
 
+#: The same of a process that waits for another program through a socket, in these limits: it may be slow.
+HANG_PEER = 2.0
+
 #: own-cost: share of the run; steps of a run in which the first 36 do not count.
 OWN_SHARE, OWN_STEPS = 0.02, 500

@@ -61,6 +61,7 @@ class Standing:
     loading: int = 0  # ns for which it waits for a worker of a DataLoader
     ended: bool = False  # its program has ended: the calls are those of another thread, for which it waits
     again: bool = False  # it returns from its wait, and waits again
+    stepped: int = 0  # ns since the end of its last step; 0: it has none
 
     @property
     def collective(self) -> str:
@@ -104,7 +105,8 @@ class Standing:
             return self
         to = old[-1] + 1
         cut = {name: getattr(self, name)[:to] for name in ("stack", "keys", "lines", "ages")}
-        return replace(self, quiet=self.ages[to - 1], source="", again=True, before=0.0, **cut)
+        quiet = min(self.ages[to - 1], self.stepped or self.ages[to - 1])
+        return replace(self, quiet=quiet, source="", again=True, before=0.0, **cut)
 
 
 def standing_ranks(trace: Trace) -> list[Standing]:
@@ -159,6 +161,7 @@ def _standing(trace: Trace, index: int, rank: dict[str, Any]) -> Iterator[Standi
         Sources(trace).text(trace.contexts["node"][stack[-1]], lines[-1]),
         0 if fetches else max((age for key, age in zip(keys, ages, strict=True) if key.startswith(LOADER)), default=0),
         ended,
+        stepped=rank["seen_alive"] - max(rank["latest_steps"]["end"], default=rank["seen_alive"]),
     )
 
 

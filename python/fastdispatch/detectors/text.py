@@ -73,12 +73,6 @@ def first_lines(found: Sequence[Finding], path: str) -> Iterator[str]:
 
 def closing_lines(trace: Trace, found: Findings) -> Iterator[str]:
     """Yield the verdict at the end of a run: ranks that an exception ended, the step time, and the first findings."""
-    failed: dict[str, list[int]] = {}
-    for rank in trace.ranks:
-        if rank["meta"].get("exception"):
-            failed.setdefault(str(rank["meta"]["exception"]), []).append(rank["rank"])
-    for name, ranks in failed.items():
-        yield f"rank{'s' if len(ranks) > 1 else ''} {spans(sorted(ranks))} ended with {name}"
     if found.missing:
         yield found.missing
     rule = next((steps_rule(rank) for rank in trace.ranks), "")

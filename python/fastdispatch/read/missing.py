@@ -1,22 +1,22 @@
-"""Ranks of a run without a recording, as one sentence."""
+"""Ranks of a run without a recording, and those that an exception or a signal ended, as sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fastdispatch.read.steps import reduced_of
-from fastdispatch.text.formats import grouped
+from fastdispatch.text.formats import grouped, spans
 
 #: Ranges of ranks in a sentence.
 _LISTED = 16
 
 
-def missing_from(spans: Iterable[Sequence[int]], world: int) -> str:
+def missing_from(ranges: Iterable[Sequence[int]], world: int) -> str:
     """Return ``ranks 3, 17-20 of 64 are missing`` for sorted ranges of recorded ranks; ``""`` if none is missing."""
     gaps: list[tuple[int, int]] = []
     following = 0
-    for first, last in [*spans, (world, world)]:
+    for first, last in [*ranges, (world, world)]:
         if following < first <= world:
             gaps.append((following, first - 1))
         following = max(following, last + 1)
@@ -37,3 +37,15 @@ def missing_ranks(ranks: Sequence[Mapping[str, Any]]) -> str:
     if len(ranks) < 2:
         return ""
     return missing_from([(rank["rank"], rank["rank"]) for rank in ranks], max(rank["world"] for rank in ranks))
+
+
+def ended_early(ranks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield ``ranks 1, 3 ended with ValueError``, or ``rank 2 was killed``."""
+    found: dict[str, list[int]] = {}
+    for rank in ranks:
+        exception = rank["meta"].get("exception")
+        if exception or rank["state"] == "killed":
+            found.setdefault(f"ended with {exception}" if exception else "", []).append(rank["rank"])
+    for how, numbers in found.items():
+        several = len(numbers) > 1
+        yield f"rank{'s' * several} {spans(sorted(numbers))} {how or ('were killed' if several else 'was killed')}"

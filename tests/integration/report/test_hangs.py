@@ -78,9 +78,9 @@ def started(kind: str, folder: Path) -> list[warm.Program]:
 
 
 def stands(out: Path) -> bool:
-    """Whether no rank has made a call for longer than the limit and the period of the signs of life."""
+    """Whether no rank has made a call for longer than the limits and the period of the signs of life."""
     ages = [stack.age for stack in live.stacks(str(out)) if stack.thread == "main"]
-    return min(ages, default=0) >= (LIMIT + 2) * 1e9
+    return min(ages, default=0) >= (limits.HANG_PEER * LIMIT + 2) * 1e9
 
 
 def is_under_way(kind: str, out: Path) -> bool:
