@@ -2,61 +2,34 @@
 
 #include "trace/trace_columns.h"
 
-#include <string.h>
-
-static const fd_table *const tables[] = {&fd_nodes_table,    &fd_modules_table,
-                                         &fd_contexts_table, &fd_figures_table,
-                                         &fd_threads_table,  &fd_open_table,
-                                         &fd_steps_table,    &fd_tops_table};
-
-/* Bytes of a cell. */
-static size_t
-width(fd_column_type type)
+/* Every column is within its row, has a unique name and overlaps no other. */
+static void
+check_columns(const fd_table *table)
 {
-    switch (type) {
-    case FD_COLUMN_U8:
-    case FD_COLUMN_BOOL:
-        return 1;
-    case FD_COLUMN_U16:
-    case FD_COLUMN_I16:
-        return 2;
-    case FD_COLUMN_INDEX:
-    case FD_COLUMN_TEXT:
-    case FD_COLUMN_TEXT_OR_NONE:
-    case FD_COLUMN_U32:
-    case FD_COLUMN_I32:
-        return 4;
-    case FD_COLUMN_U64:
-    case FD_COLUMN_I64:
-    case FD_COLUMN_I64_OR_NONE:
-    case FD_COLUMN_U64_OR_NONE:
-    case FD_COLUMN_DOUBLE:
-        return 8;
-    case FD_COLUMN_CHARS:
-    case FD_COLUMN_STRING:
-        break;
+    unsigned char taken[256] = {0};
+    CHECK(table->row_bytes <= sizeof taken);
+    for (size_t i = 0; i < table->count; i++) {
+        const fd_column *column = &table->columns[i];
+        size_t size = fd_cell_bytes(column);
+        CHECK(size > 0 || column->type == FD_COLUMN_CHARS);
+        CHECK(column->offset + size <= table->row_bytes);
+        for (size_t k = 0; k < size; k++) {
+            EQUAL(taken[column->offset + k]++, 0);
+        }
+        CHECK(fd_column_named(table, column->name) == column);
     }
-    return 0;
 }
 
-/* Every column is within its row, has a unique name and overlaps no other. */
 static void
 columns_are_apart(void)
 {
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        unsigned char taken[256] = {0};
-        const fd_table *table = tables[t];
-        CHECK(table->row_bytes <= sizeof taken);
-        for (size_t i = 0; i < table->count; i++) {
-            const fd_column *column = &table->columns[i];
-            size_t size = width(column->type);
-            CHECK(size > 0 && column->offset + size <= table->row_bytes);
-            for (size_t k = 0; k < size; k++) {
-                EQUAL(taken[column->offset + k]++, 0);
-            }
-            for (size_t k = 0; k < i; k++) {
-                CHECK(strcmp(column->name, table->columns[k].name) != 0);
-            }
+    check_columns(&fd_nodes_table);
+    check_columns(&fd_modules_table);
+    check_columns(&fd_contexts_table);
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        check_columns(fd_rank_tables[i].table);
+        for (int k = 0; k < i; k++) {
+            CHECK(fd_rank_tables[k].offset != fd_rank_tables[i].offset);
         }
     }
 }
