@@ -63,7 +63,7 @@ class Findings:
     ranks: Annotated[list[int], "ranks with steps"]
     findings: Annotated[list[Finding], "ordered by gain_ns, largest first"]
     not_decided: list[NotDecided]
-    missing: Annotated[str, "a sentence about ranks without a recording; empty: none"] = ""
+    missing: Annotated[str, "a sentence about ranks without a recording or a normal end; empty: none"] = ""
     doubt: Annotated[str, "why the figures are uncertain: few steps, an overloaded machine; empty: they are not"] = ""
     schema: Literal["fastdispatch-findings/1"] = "fastdispatch-findings/1"
 
