@@ -10,7 +10,7 @@ import pytest
 from fastdispatch.read.plan_differences import differences, settle
 from fastdispatch.read.schedule_jobs import LM, OPT, RA, RD, SCHEDULES, SG, B, F, I, Orders, W
 
-ATTACHED, EVAL, EXCEPTION, WAIT = 64, 2, 4, 256
+ATTACHED, EVAL, EXCEPTION, UNPLANNED, WAIT = 64, 2, 4, 128, 256
 KNOWN, ENDED, OWN_ORDER, CUT = 1, 2, 4, 8
 
 Jobs = list[tuple[int, int, int, int]]
@@ -71,25 +71,28 @@ class Core:
         self._iterations = {name: [value] for name, value in (row | {"schedule": "ScheduleGPipe"} | iteration).items()}
         empty = {"class": "X", "schedule": None, "difference": None, "note": None}
         self._facts = json.dumps(empty) if facts is None else facts
-        self.settled: list[Any] = []
+        self.settled: tuple[list[int], dict[str, str]] = [], {}
 
-    def unsettled(self) -> list[Any]:
-        return [(0, self._facts, self._iterations)]
+    def ranks(self) -> list[dict[str, Any]]:
+        return [{"meta": {"torch": '"2.13"', "pipeline": self._facts}}]
 
-    def jobs(self, rank: int) -> dict[str, list[Any]]:
+    def columns(self, table: str, rank: int) -> dict[str, list[Any]]:
         assert rank == 0
-        return self._jobs
+        return {"jobs": self._jobs, "iterations": self._iterations}[table]
 
-    def settle(self, ranks: list[Any]) -> None:
-        self.settled = ranks
+    def replace(self, changes: list[Any]) -> None:
+        tables = {table: columns for table, _, columns in changes}
+        assert tables["iterations"] == {"job": []}
+        unplanned = [row for row, flags in enumerate(tables["jobs"]["flags"]) if flags & UNPLANNED]
+        facts = json.loads(tables["facts"]["value"][1]) if "facts" in tables else {}
+        before = json.loads(self._facts) if facts else {}
+        self.settled = unplanned, {name: text for name, text in facts.items() if text != before[name]}
 
 
 def settled(*kinds: str, **about: Any) -> tuple[list[int], dict[str, str]]:
     core = Core(*kinds, **about)
     settle(core)  # type: ignore[arg-type]
-    ((rank, unplanned, changes),) = core.settled
-    assert rank == 0
-    return unplanned, changes
+    return core.settled
 
 
 def test_facts_of_a_recording() -> None:
@@ -129,7 +132,7 @@ def test_the_latest_training_iteration_names_the_schedule() -> None:
     core._iterations = {name: 2 * column for name, column in core._iterations.items()}
     core._iterations |= {"job": [0, 2], "schedule": ["Schedule1F1B", "ScheduleGPipe"]}
     settle(core)  # type: ignore[arg-type]
-    assert core.settled[0][2]["schedule"] == "gpipe"
+    assert core.settled[1]["schedule"] == "gpipe"
     core._jobs["flags"][0], core._jobs["flags"][2] = ATTACHED, ATTACHED | EVAL
     settle(core)  # type: ignore[arg-type]
-    assert core.settled[0][2]["schedule"] == "1f1b"
+    assert core.settled[1]["schedule"] == "1f1b"
