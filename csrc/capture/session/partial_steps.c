@@ -186,9 +186,11 @@ fd_partial_step(fd_session *session)
 static void
 drop_part(fd_session *session)
 {
+    const fd_header *header = fd_file_header(&session->recording->file);
+    uint64_t before = header->recorded;
     fd_window_end(session);
     if (!session->stuck) {
-        fd_steps_drop(&session->steps);
+        fd_steps_drop(&session->steps, header->recorded - before);
     }
     session->partial.rest = false;
     fd_window_follow(session);

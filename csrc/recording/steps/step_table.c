@@ -225,8 +225,10 @@ drop_context(fd_context *context, fd_spread *spread, uint64_t number)
     return (context->flags & FD_CONTEXT_ASYNC) == 0 ? ticks : 0;
 }
 
+/* Restore the contexts of a thread. Time beyond that of the part is of a wait
+ * that began before it, and that a later event charged. */
 static uint64_t
-drop_tree(const fd_steps *steps, fd_tree *tree)
+drop_tree(const fd_steps *steps, fd_tree *tree, uint64_t part)
 {
     const fd_file *file = &steps->recording->file;
     uint64_t ticks = 0;
@@ -239,6 +241,10 @@ drop_tree(const fd_steps *steps, fd_tree *tree)
         }
     }
     fd_thread_record *record = tree->record;
+    if (ticks > part && record->step_context != 0) {
+        fd_tree_context(tree, record->step_context)->self += ticks - part;
+        ticks = part;
+    }
     double ns = (double)ticks / fd_file_header(file)->hertz * 1e9;
     uint64_t since = record->cpu - record->step_cpu;
     record->cpu -= (double)since < ns ? since : (uint64_t)ns;
@@ -248,12 +254,12 @@ drop_tree(const fd_steps *steps, fd_tree *tree)
 
 /* The thread that was recorded for longest was so for the whole part. */
 void
-fd_steps_drop(fd_steps *steps)
+fd_steps_drop(fd_steps *steps, uint64_t part)
 {
     uint64_t most = 0;
     pthread_mutex_lock(&steps->recording->lock);
     for (fd_tree *at = steps->recording->trees; at != NULL; at = at->next) {
-        uint64_t ticks = drop_tree(steps, at);
+        uint64_t ticks = drop_tree(steps, at, part);
         most = ticks > most ? ticks : most;
     }
     fd_file_header(&steps->recording->file)->recorded -= most;

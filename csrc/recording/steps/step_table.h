@@ -32,9 +32,9 @@ bool fd_steps_end(fd_steps *steps, fd_tree *tree, uint32_t source);
 
 /* Remove the figures since the last step end from all contexts that were
  * recorded before; those of new ones stay, and are not part of a step. For the
- * part of a step that is not recorded as a whole, while the recording is
- * paused. */
-void fd_steps_drop(fd_steps *steps);
+ * part of a step that is not recorded as a whole, which took `part` ticks,
+ * while the recording is paused. */
+void fd_steps_drop(fd_steps *steps, uint64_t part);
 
 /* Return the number of calls and resumes so far, of all threads. */
 uint64_t fd_steps_calls(const fd_steps *steps);

@@ -20,7 +20,7 @@ _NOTICEABLE = 0.001
 
 #: Nanoseconds that a followed call costs, and their uncertainty, if no step without such calls was beside
 #: (docs/concepts/overhead.md).
-_FOLLOWED_CALL, _FOLLOWED_ERROR = 110, 45
+_FOLLOWED_CALL, _FOLLOWED_ERROR = 110, 80
 
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
 

@@ -41,7 +41,8 @@ def test_a_missing_program_replaces_nothing(folder: Path) -> None:
     modules = ("no_such_module", "package.no_such_module", "package", "package.module.deeper", ".relative")
     for program in (*(["-m", module] for module in modules), ["nothing.py"], ["empty"], ["empty.zip"], []):
         processes.refused("run", *program, folder=folder)
-        assert content(folder / "fastdispatch-out") == before
+        processes.refused("run", "-o", "new", *program, folder=folder)
+        assert content(folder / "fastdispatch-out") == before and not (folder / "new").exists()
 
 
 def test_a_package_that_finds_its_modules_itself_is_run(folder: Path) -> None:

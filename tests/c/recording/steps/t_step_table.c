@@ -241,7 +241,7 @@ dropped_rest(void)
     fd_recording_pause(f.recording, true);
     uint64_t covered = f.main->record->covered;
     EQUAL(fd_steps_calls(&f.steps), 7);
-    fd_steps_drop(&f.steps);
+    fd_steps_drop(&f.steps, 45);
     EQUAL(fd_steps_calls(&f.steps), 6);
     EQUAL(before->calls, 2);
     EQUAL(before->self, 20);
@@ -254,8 +254,34 @@ dropped_rest(void)
     EQUAL(fd_file_header(&f.recording->file)->steps, 2);
 }
 
-RUN(ABSORBS(dropped_rest), ABSORBS(spreads_over_steps),
-    ABSORBS(open_calls_are_split), ABSORBS(ring_and_phases),
-    ABSORBS(tops_and_laps), ABSORBS(stronger_source_wins),
-    ABSORBS(other_threads), ABSORBS(asynchronous_is_apart),
-    ABSORBS(windows_keep_their_numbers), ABSORBS(measured_figures))
+/* The wait of another thread is counted at the pause, with its time before the
+ * dropped part. */
+static void
+dropped_rest_of_a_waiting_thread(void)
+{
+    FIXTURE(f, NULL, 4);
+    fd_tree *other = fixture_thread(&f, "other");
+    const fd_context *wait =
+        fixture_enter_node(other, fixture_function(&f, "wait", 0));
+    fd_context *contexts[2] = {NULL, NULL};
+    play(&f, fixture_function(&f, "parent", 0),
+         fixture_node(&f, FD_NODE_OP, "leaf"), (uint64_t[]){100, 200}, 2,
+         contexts);
+    fixture_work(7);
+    fd_recording_pause(f.recording, true);
+    fd_header *header = fd_file_header(&f.recording->file);
+    uint64_t covered = other->record->covered;
+    uint64_t recorded = header->recorded;
+    EQUAL(wait->self, 327);
+    fd_steps_drop(&f.steps, 7);
+    EQUAL(wait->self, 320);
+    EQUAL(other->record->covered, covered - 7);
+    EQUAL(header->recorded, recorded - 7);
+}
+
+RUN(ABSORBS(dropped_rest), ABSORBS(dropped_rest_of_a_waiting_thread),
+    ABSORBS(spreads_over_steps), ABSORBS(open_calls_are_split),
+    ABSORBS(ring_and_phases), ABSORBS(tops_and_laps),
+    ABSORBS(stronger_source_wins), ABSORBS(other_threads),
+    ABSORBS(asynchronous_is_apart), ABSORBS(windows_keep_their_numbers),
+    ABSORBS(measured_figures))
