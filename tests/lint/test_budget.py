@@ -59,7 +59,7 @@ BUDGET: dict[str, int] = {
     "tests/c/json": 600,
     "tests/c/pipeline": 1150,
     "tests/c/profile": 600,
-    "tests/c/recording": 4050,
+    "tests/c/recording": 4100,
     "tests/c/streams": 350,
     "tests/c/support": 2350,
     "tests/c/trace": 3900,

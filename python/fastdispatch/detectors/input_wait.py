@@ -106,7 +106,9 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | No
         waits = any(steps.key(row) == _WORKERS for path in paths for row in steps.below(path))
         of_worker = _in_workers(steps) if waits else None
         if of_worker is not None and steps.overloaded and of_worker.time < limits.INPUT_SHARE * steps.step:
-            continue  # the workers are quick enough, but have no core
+            wait, work = seconds(time), seconds(of_worker.time)
+            yield NotDecided(ID, f"a step waits {wait} for workers, a batch takes them {work}: they had no core")
+            continue
         if waits and steps.overloaded:  # the loop may wait because the workers have no core
             time, queued = min(time, blocked(steps)), max(steps.queued.values())
             if time < queued:

@@ -51,12 +51,12 @@ def test_a_response_of_a_hostile_process(tmp_path: Path, kind: str) -> None:
     else:
         result.write_text({"text": "x", "deep": "[" * 200_000, "list": "[]", "number": '{"path": 1}'}[kind])
     with pytest.raises(fastdispatch.Error, match="cannot be read"):
-        attach._result(os.getpid(), tmp_path, 0.5)
+        attach._result(os.getpid(), tmp_path)
 
 
 def test_a_response(tmp_path: Path) -> None:
     (tmp_path / "result").write_text('{"path": "run/rank00000.fd"}')
-    assert attach._result(os.getpid(), tmp_path, 0.5) == {"path": "run/rank00000.fd"}
+    assert attach._result(os.getpid(), tmp_path) == {"path": "run/rank00000.fd"}
 
 
 def test_the_memory_of_a_device_without_a_peak() -> None:
