@@ -10,6 +10,7 @@ from .tree import ROOT, name, tracked
 DOCS = ROOT / "docs"
 MOST_PAGES = 50  # of the documentation: fold a page into another one before adding one
 PAGES = [path for path in tracked() if path.suffix == ".md"]
+SOURCES = (ROOT / "csrc", ROOT / "python" / "fastdispatch")
 LINK = re.compile(r"\]\(([^()\s]*)\)")
 MENTION = re.compile(r"\bdocs/[\w./-]+\.(?:md|json|py|sh|svg|png)\b")
 
@@ -76,10 +77,15 @@ def test_no_path_of_a_missing_page_is_named() -> None:
 
 def test_source_files_named_by_maps_exist() -> None:
     files = {path.name for path in tracked()}
+    places = [part for path in tracked() for part in (path.with_suffix(""), path.parent)]
+    inside = {str(place.relative_to(root)) for root in SOURCES for place in places if place.is_relative_to(root)}
     pages = [ROOT / "HACKING.md", ROOT / "CONTRIBUTING.md", *(DOCS / "internals").glob("*.md")]
     wrong = []
     for page in pages:
         for path in re.findall(r"`([\w/.]*\w\.[ch])`", page.read_text(encoding="utf-8")):
             if path.rpartition("/")[2] not in files | {"Python.h"} and "NAME" not in path:
+                wrong.append(f"{name(page)}: {path}")
+        for path in re.findall(r"`([a-z]+/[a-z_/]+[a-z])`", page.read_text(encoding="utf-8")):
+            if path.partition("/")[0] in inside and path not in inside:
                 wrong.append(f"{name(page)}: {path}")
     assert wrong == []
