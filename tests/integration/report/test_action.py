@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
         ({"budget": "kept.toml"}, 0, "gate passed"),
         ({"budget": "broken.toml"}, 1, "5 limits exceeded"),
         ({}, 0, "comparison"),
-        ({"options": "--top 1 --rank 0"}, 0, "comparison"),
+        ({"options": "--all --rank 0"}, 0, "comparison"),
     ],
 )
 def test_the_summary_and_the_status(inputs: dict[str, str], status: int, title: str, folder: Path) -> None:
