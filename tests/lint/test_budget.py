@@ -42,7 +42,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/measures": 1950,
     "python/fastdispatch/page": 5750,
     "python/fastdispatch/pipeline": 8150,
-    "python/fastdispatch/read": 4900,
+    "python/fastdispatch/read": 4950,
     "python/fastdispatch/record": 4200,
     "python/fastdispatch/report": 6450,
     "python/fastdispatch/testing": 350,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,9 +24,13 @@ _WORLD = 92  # offset in a recording (docs/formats/recording.md)
 
 
 def source_of(path: str | os.PathLike[str]) -> RunSource:
-    """Return a file as it is. Raises Error for a directory that cannot be read."""
+    """Return a file as it is. Raises Error for a path that does not exist or a directory that cannot be read."""
     place = os.fsdecode(path)
-    if not os.path.isdir(place):
+    try:  # one look: a recording that starts makes the directory
+        is_folder = stat.S_ISDIR(os.stat(place).st_mode)
+    except (OSError, ValueError) as error:
+        raise Error(f"{place}: {getattr(error, 'strerror', error)}") from None
+    if not is_folder:
         return place
     notes: list[str] = []
     files = list(_files(place, notes, nested=False, dumps=False))

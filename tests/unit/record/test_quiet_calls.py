@@ -73,6 +73,12 @@ def epoch(steps, step):
 """
 
 
+@pytest.fixture(autouse=True)
+def no_greenlets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call is quiet once greenlet is imported, which other tests of this process may do."""
+    monkeypatch.delitem(sys.modules, "greenlet", raising=False)
+
+
 @pytest.fixture
 def library() -> ModuleType:
     """An installed module, by the file of its code."""
@@ -212,13 +218,14 @@ def _fork_into(child: list[int]) -> None:
 def test_the_end_of_the_recording_in_a_quiet_call(
     library: ModuleType, evaluator: Callable[[], int], tmp_path: Path
 ) -> None:
-    default, ended = evaluator(), False
-    graph = fastdispatch.CallGraph(tmp_path / "out", ops="off", calls="frame", budget=1e-9)
-    graph.start()
-    while not ended:
-        ended = library.at(default, evaluator, graph.stop) == default
-        if not ended:
+    default, ended = evaluator(), 0
+    with fastdispatch.CallGraph(tmp_path / "out", ops="off", calls="frame", budget=1e-9) as graph:
+        for _ in range(STEPS):
+            if library.at(default, evaluator, graph.stop) == default:
+                ended += 1
+                break
             graph.step()
+    assert ended == 1
     assert evaluator() == default
     assert fastdispatch.load(tmp_path / "out").ranks[0]["state"] == "stopped"
 

@@ -81,7 +81,7 @@ def test_arguments_of_a_recording_have_one_type_and_default() -> None:
     assert types == Options.__annotations__
     assert Options(**{each.name: each.default for each in main}).given() == fastdispatch.CallGraph()._options.given()
     for name in RareOptions.__annotations__:
-        assert f"    {name}:\n" in str(RareOptions.__doc__)
+        assert f"\n{name}:\n" in inspect.cleandoc(str(RareOptions.__doc__))
 
 
 def test_names_of_modules_are_unique() -> None:
