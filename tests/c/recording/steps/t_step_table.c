@@ -261,6 +261,7 @@ dropped_rest_of_a_waiting_thread(void)
 {
     FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
+    CHECK(other != NULL);
     const fd_context *wait =
         fixture_enter_node(other, fixture_function(&f, "wait", 0));
     fd_context *contexts[2] = {NULL, NULL};
