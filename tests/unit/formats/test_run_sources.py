@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import fastdispatch
 from fastdispatch.read.run_sources import source_of
 
 
@@ -23,7 +24,10 @@ def read(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def test_a_file_is_its_own_source(tmp_path: Path) -> None:
-    assert source_of(tmp_path / "absent") == str(tmp_path / "absent")
+    (tmp_path / "file").touch()
+    assert source_of(tmp_path / "file") == str(tmp_path / "file")
+    with pytest.raises(fastdispatch.Error, match="absent: No such file or directory"):
+        source_of(tmp_path / "absent")
 
 
 def test_dumps_are_read_without_recordings(tmp_path: Path) -> None:
