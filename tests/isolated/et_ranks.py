@@ -1,6 +1,8 @@
 """Three ranks on gloo: two steps of a minimal network, recorded by fastdispatch and PyTorch's observer, then each kind
 of communication once, on two groups, recorded by fastdispatch. Usage: et_ranks.py FOLDER RANK"""
 
+import atexit
+import os
 import sys
 import time
 
@@ -71,3 +73,7 @@ def main(folder: str, rank: int) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], int(sys.argv[2]))
+    # gloo's threads can abort a process that finalizes the interpreter.
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(0)

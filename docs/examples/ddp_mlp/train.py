@@ -31,4 +31,4 @@ def train(rank: int, folder: str, meeting: str) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as meeting:
-        mp.spawn(train, args=(sys.argv[1], f"{meeting}/store"), nprocs=RANKS)
+        mp.start_processes(train, args=(sys.argv[1], f"{meeting}/store"), nprocs=RANKS, start_method="fork")
