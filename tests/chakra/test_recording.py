@@ -143,7 +143,7 @@ def test_generated_code_reads_every_field(run: Run) -> None:
 
 
 def test_the_observer_saw_the_same_step_with_collectives(run: Run) -> None:
-    """One difference: a call on a thread of gloo is below the call of that thread that is open, and work below its root.
+    """One difference: a call on a thread of gloo is below the open call of that thread, and work below its root.
     PyTorch's observer puts both below any call that is open, at that moment, on the requesting thread."""
     sides = run.theirs, nodes_of(run.et)
     theirs, ours = (calls_of(nodes) for nodes in sides)
