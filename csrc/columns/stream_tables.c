@@ -337,14 +337,10 @@ fd_table_rows_fill(fd_table_rows *batch, const fd_arrow_table *table,
     if (table->fill != NULL) {
         return table->fill(batch, trace, paths, rank);
     }
-    for (int i = 0; i < FD_RANK_TABLES; i++) {
-        if (fd_rank_tables[i].table == table->table) {
-            const fd_rank_list *rows =
-                fd_rank_rows(&trace->ranks.list[rank], i);
-            batch->list = rows->list;
-            batch->count = rows->count;
-        }
-    }
+    const fd_rank_list *rows =
+        fd_rank_rows_of(&trace->ranks.list[rank], table->table);
+    batch->list = rows->list;
+    batch->count = rows->count;
     return FD_OK;
 }
 

@@ -329,6 +329,17 @@ const fd_rank_table fd_rank_tables[FD_RANK_TABLES] = {
     RANK_TABLE(&fd_spreads_table, spreads),
 };
 
+fd_rank_list *
+fd_rank_rows_of(const fd_trace_rank *rank, const fd_table *table)
+{
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        if (fd_rank_tables[i].table == table) {
+            return fd_rank_rows(rank, i);
+        }
+    }
+    return NULL;
+}
+
 static_assert(sizeof measure_names / sizeof *measure_names
                   == FD_MEASURE_KINDS + 1,
               "every kind of measure has a name");

@@ -121,6 +121,10 @@ fd_rank_rows(const fd_trace_rank *rank, int table)
                                        + fd_rank_tables[table].offset);
 }
 
+/* Return the rows of a table of a rank; NULL for a table of no rank. */
+fd_rank_list *fd_rank_rows_of(const fd_trace_rank *rank,
+                              const fd_table *table);
+
 /* Call `see` for each id of a type (FD_COLUMN_CONTEXT, FD_COLUMN_TEXT) in rows,
  * or in all tables of a rank, also in its events. */
 typedef void fd_visit(uint32_t *id, void *context);

@@ -98,11 +98,7 @@ load_rank_table(const fd_loading *l, const fd_span *of, int member,
         fd_free(rows.list);
         return status;
     }
-    for (int i = 0; i < FD_RANK_TABLES; i++) {
-        if (fd_rank_tables[i].table == table) {
-            *fd_rank_rows(rank, i) = rows;
-        }
-    }
+    *fd_rank_rows_of(rank, table) = rows;
     return FD_OK;
 }
 

@@ -30,5 +30,5 @@ def train(rank: int, folder: str, meeting: str) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as meeting:
+    with tempfile.TemporaryDirectory() as meeting:  # forked ranks end before gloo's threads can abort them
         mp.start_processes(train, args=(sys.argv[1], f"{meeting}/store"), nprocs=RANKS, start_method="fork")

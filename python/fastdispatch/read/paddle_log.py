@@ -57,10 +57,7 @@ def items(line: bytes) -> Iterator[PaddleJob | int | None]:
         elif found[0].startswith(_PREFIX) and number is None:
             yield None
         elif number is not None:
-            times = [
-                int(ms) * 10**6 + int(digits.ljust(6, b"0"))
-                for ms, digits in ((start, start_digits), (end, end_digits))
-            ]
+            times = nanoseconds(start, start_digits), nanoseconds(end, end_digits)
             valid = max(int(number), int(micro_batch)) <= _MOST and max(int(start), int(end)) <= _MOST_MS
             valid = valid and times[0] <= times[1]
             yield PaddleJob(kind.decode(), int(number), int(micro_batch), *times) if valid else None
