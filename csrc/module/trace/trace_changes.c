@@ -2,8 +2,8 @@
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
-#include "json/json_text.h"
 #include "trace/canonical_order.h"
+#include "json/json_text.h"
 
 #include <string.h>
 
