@@ -257,7 +257,8 @@ static const fd_column facts[] = {
     FD_COLUMN(fd_trace_meta, "value", TEXT, json),
 };
 
-static const fd_column notes[] = {{"note", FD_COLUMN_TEXT, 0, NULL, NULL}};
+static const fd_column notes[] = {
+    {"note", FD_COLUMN_TEXT, 0, sizeof(uint32_t), NULL, NULL}};
 
 /* Tables of which no column is shown. */
 static const fd_table events_table = {"events", NULL, 0,

@@ -31,7 +31,8 @@ typedef enum fd_column_type {
 typedef struct fd_column {
     const char *name;
     fd_column_type type;
-    size_t offset;            /* offset in the row */
+    size_t offset;            /* in the row */
+    size_t bytes;             /* there */
     const char *const *names; /* names of the values of an enumeration; dumps
                                * have the numbers, Python the names */
     const char *unit;         /* "ns", "ns^2", "bytes"; or NULL */
@@ -49,7 +50,8 @@ typedef struct fd_table {
  * columns with a unit or an enumeration; of tables. */
 #define FD_COLUMN_OF(struct_type, name, type, field, names, unit) \
     { \
-        name, FD_COLUMN_##type, offsetof(struct_type, field), names, unit \
+        name, FD_COLUMN_##type, offsetof(struct_type, field), \
+            sizeof(((struct_type *)0)->field), names, unit \
     }
 #define FD_COLUMN(struct_type, name, type, field) \
     FD_COLUMN_OF(struct_type, name, type, field, NULL, NULL)

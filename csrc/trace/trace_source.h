@@ -6,7 +6,7 @@
 #include "trace/trace_part.h"
 
 /* An input: a recording, a dump or a merge; or files of a directory, which
- * Python has chosen (python/fastdispatch/read/run_sources.py). */
+ * Python has chosen (python/fastdispatch/files/run_sources.py). */
 typedef struct fd_trace_input {
     const char *path;         /* of the file or the directory */
     const char *const *files; /* the preferred ones first; NULL: a file */

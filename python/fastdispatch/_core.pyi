@@ -446,7 +446,7 @@ class Trace:
     """Recordings in memory, as columns (csrc/module/trace/trace_type.c).
 
     ``paths`` are recordings, dumps and merges, merged; a tuple is a directory, its files and lines about other files,
-    of which unreadable ones are skipped (python/fastdispatch/read/run_sources.py). Raises :class:`Error` with one line
+    of which unreadable ones are skipped (python/fastdispatch/files/run_sources.py). Raises :class:`Error` with one line
     for other files, duplicate ranks, and ranks of different runs. ``only`` skips parts of recordings: ``"totals"`` are
     the threads and the totals of contexts, without spreads, steps, jobs and measures, with the figures of all ranks
     added up in one of them; ``"open_calls"`` are the threads, and the contexts and totals of open calls and

@@ -25,6 +25,7 @@ typedef struct waits {
     FD_VECTOR(begun) nodes;
     fd_map *syncs; /* correlation -> index of the cuda_sync event + 1 */
     fd_map *calls; /* correlation -> index of the call + 1 */
+    fd_map *works; /* correlation -> index of the kernel + 1 */
 } waits;
 
 /* Tolerance for differences of the host and GPU clocks. */
@@ -129,11 +130,10 @@ wait_for(waits *w, const fd_kineto_call *call, uint32_t to)
 static void
 wait_for_copy(waits *w, const fd_kineto_call *call, uint32_t to)
 {
-    for (uint32_t i = 0; i < w->k->kernels.count; i++) {
-        const fd_kineto_kernel *kernel = &w->k->kernels.list[i];
-        if (kernel->correlation == call->correlation) {
-            return fd_et_add_edge(w->et, kernel->index - 1, to, FD_ET_SYNC);
-        }
+    uint32_t work = fd_map_get(w->works, call->correlation);
+    if (work != 0) {
+        fd_et_add_edge(w->et, w->k->kernels.list[work - 1].index - 1, to,
+                       FD_ET_SYNC);
     }
 }
 
@@ -201,8 +201,9 @@ fd_et_find_waits(fd_et *et, const fd_kineto *k)
         .k = k,
         .scratch = scratch,
         .syncs = FD_KINETO_MAP(scratch, k->syncs, fd_kineto_sync, correlation),
-        .calls =
-            FD_KINETO_MAP(scratch, k->calls, fd_kineto_call, correlation)};
+        .calls = FD_KINETO_MAP(scratch, k->calls, fd_kineto_call, correlation),
+        .works =
+            FD_KINETO_MAP(scratch, k->kernels, fd_kineto_kernel, correlation)};
     list_kernels(&w);
     list_nodes(&w);
     find_syncs(&w);

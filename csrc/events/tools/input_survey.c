@@ -21,6 +21,17 @@ take_base(fd_timeline_survey *survey, uint64_t base)
     survey->base_ns = survey->has_base ? (int64_t)base : 0;
 }
 
+/* Set the rank. One that is not a whole number is not used. */
+static void
+take_rank(fd_timeline_survey *survey, fd_span value)
+{
+    uint64_t rank;
+    survey->has_rank =
+        fd_decimal_whole(value, &rank) && rank < FD_TIMELINE_RANKS;
+    survey->rank = survey->has_rank ? (uint32_t)rank : 0;
+    survey->unread = survey->has_rank ? survey->unread : "rank";
+}
+
 /* Set the program by members that no other program writes. */
 static void
 take_program(fd_timeline_survey *survey, fd_span key)
@@ -65,17 +76,12 @@ take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
         fd_span_words(value, survey->coordinates, FD_TIMELINE_NAME);
     }
     else if (fd_span_is(key, "rank") && !survey->has_rank) {
-        survey->has_rank =
-            fd_decimal_whole(value, &number) && number < FD_TIMELINE_RANKS;
-        survey->rank = survey->has_rank ? (uint32_t)number : 0;
+        take_rank(survey, value);
     }
     else if (fd_span_is(key, "distributedInfo")) {
         fd_span words;
-        survey->has_rank =
-            find_number(value, "rank", FD_TIMELINE_RANKS - 1, &number);
-        survey->rank = survey->has_rank ? (uint32_t)number : 0;
-        if (!survey->has_rank && fd_scan_find(value, "rank", &words)) {
-            survey->unread = "rank";
+        if (fd_scan_find(value, "rank", &words)) {
+            take_rank(survey, words);
         }
         bool known =
             find_number(value, "world_size", FD_TIMELINE_RANKS, &number);
@@ -151,11 +157,13 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
            fd_error *error)
 {
     static const char *const later[] = {"\"baseTimeNanoseconds\"",
-                                        "\"distributedInfo\""};
+                                        "\"distributedInfo\"", "\"rank\""};
+    enum { LATER = sizeof later / sizeof *later };
     bool more = false;
     fd_status status = fd_timeline_reader_open(reader, path, error);
     fd_then(status, read_items(survey, reader, options, false, &more));
-    if (status == FD_OK && more && fd_bytes_in_find(&reader->in, later, 2)) {
+    if (status == FD_OK && more
+        && fd_bytes_in_find(&reader->in, later, LATER)) {
         fd_timeline_reader_close(reader);
         fd_timeline_sync_clear(&survey->sync);
         status = fd_timeline_reader_open(reader, path, error);

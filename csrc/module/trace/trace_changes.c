@@ -36,9 +36,14 @@ set_cell(fd_trace *trace, const fd_table *table, const fd_column *column,
     if (text == NULL) {
         return false;
     }
-    if (column->type == FD_COLUMN_CHARS) { /* an id */
-        snprintf(row + column->offset, sizeof((fd_trace_rank *)0)->id, "%s",
-                 text);
+    if (column->type == FD_COLUMN_CHARS) {
+        if (strlen(text) >= column->bytes) {
+            PyErr_Format(fd_value_error(),
+                         "replace: %s: longer than %zu bytes", column->name,
+                         column->bytes - 1);
+            return false;
+        }
+        strcpy(row + column->offset, text);
         return true;
     }
     if (add_text(trace, table, column, text, &id) != FD_OK) {

@@ -10,7 +10,7 @@ from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output
-from fastdispatch.files import run_directory
+from fastdispatch.files import run_directory, run_sources
 from fastdispatch.files.output import check_place, make_folder
 from fastdispatch.read.anonymous_names import anonymize
 
@@ -39,7 +39,7 @@ def _salt(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> None:
     salt = arguments.salt or secrets.token_hex(16)
-    recordings = run_directory.recordings(arguments.path)
+    recordings = run_sources.recordings(arguments.path)
     if len(recordings) <= run_directory.FEW:
         check_place(arguments.output)
         write(arguments.path, arguments.output, salt, arguments.strip_prefix)

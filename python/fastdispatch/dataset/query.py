@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fastdispatch._core import Error
 from fastdispatch.dataset import engine, run_manifest, run_tables
 from fastdispatch.dataset.write_dataset import written_in
-from fastdispatch.files import run_directory
+from fastdispatch.files import run_directory, run_sources
 from fastdispatch.read.trace import load
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: str | os.PathLike[str]) -
     """Make the tables of a run; return the folder of a data set."""
     folder = Path(path)
     if not run_manifest.is_dataset(path):
-        recordings = run_directory.recordings(path)
+        recordings = run_sources.recordings(path)
         if len(recordings) <= run_directory.FEW:
             run_tables.read(connection, load(path))
             return None

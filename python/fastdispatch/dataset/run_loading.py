@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from fastdispatch._core import Error
-from fastdispatch.files import inputs, run_directory
+from fastdispatch.files import inputs, run_directory, run_sources
 from fastdispatch.read.rank_rows import RankRow, RankTime, row_of
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
 
@@ -27,7 +27,7 @@ def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, ti
 
     if run_manifest.is_dataset(path):
         return _of_dataset(path, Path(path), steps, rank, timeline)
-    recordings = run_directory.recordings(path)
+    recordings = run_sources.recordings(path)
     if len(recordings) <= MANY or isinstance(steps, tuple):
         return load(path, steps=steps, timeline=timeline)
     if rank is not None:
@@ -66,7 +66,7 @@ def load_each(path: PathLike, ranks: Sequence[int], *, steps: Steps = None) -> T
     from fastdispatch.dataset import run_manifest
 
     if not run_manifest.is_dataset(path):
-        recordings = run_directory.recordings(path)
+        recordings = run_sources.recordings(path)
         chosen = [each for each in recordings if inputs.rank_in_header(each) in ranks] if len(recordings) > MANY else []
         return load(chosen or path, steps=steps)
     with recordings_of(path, sorted(set(ranks))) as found:
@@ -84,7 +84,7 @@ def load_some(path: PathLike, *, steps: Steps = None) -> Iterator[Trace]:
             with recordings_of(path, ranks[first : first + _AT_ONCE]) as found:
                 yield load(list(found), steps=steps)
         return
-    recordings = run_directory.recordings(path)
+    recordings = run_sources.recordings(path)
     if len(recordings) <= MANY:
         yield load(path, steps=steps)
         return
@@ -133,7 +133,7 @@ def sample_of(path: PathLike, steps: Steps) -> Trace | None:
     if run_manifest.is_dataset(path):
         paths = [each for _, each in sorted(run_manifest.load(path).ranks.items())]
     else:
-        paths = run_directory.recordings(path)
+        paths = run_sources.recordings(path)
     chosen = paths[:: max(len(paths) // _SAMPLE, 1)][:_SAMPLE]
     try:
         return load(chosen, steps=steps) if chosen else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.files.run_directory import in_folder
+from fastdispatch.files.run_sources import recordings
 
 #: Names of recordings in a run directory.
 _RECORDINGS = "rank*.fd"
@@ -56,8 +56,7 @@ def find(paths: Sequence[str]) -> list[Source]:
 
 def _local(path: str) -> list[Source]:
     try:
-        files = in_folder(Path(path)) if Path(path).is_dir() else [Path(path)]
-        return [_source(file) for file in files]
+        return [_source(Path(file)) for file in (recordings(path) if os.path.isdir(path) else [path])]
     except OSError as error:
         raise Error(f"{path}: {error.strerror}") from None
 

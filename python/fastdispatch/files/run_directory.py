@@ -304,21 +304,6 @@ def entries(folder: Path) -> list[dict[str, Any]]:
     return ranks
 
 
-def in_folder(folder: Path) -> list[Path]:
-    """Return the recordings in a folder; without any, the dumps of ranks (``fastdispatch anonymize``)."""
-    return sorted(folder.glob("rank*.fd")) or sorted(folder.glob("rank*.json"))
-
-
-def recordings(path: str | os.PathLike[str]) -> list[str]:
-    """Return the recordings of the manifest of a run directory, or those in another folder; empty for other inputs."""
-    try:
-        folder = Path(path)
-        found = [folder / each["file"] for each in entries(folder)] if folder.is_dir() else []
-        return sorted(map(str, found or in_folder(folder)))
-    except (Error, OSError):
-        return []
-
-
 def register(
     folder: _core.Folder, name: str, rank: int, world: int, run: str, *, again: bool = False, **writer: Any
 ) -> str | None:

@@ -116,7 +116,12 @@ def aligned(inputs: Sequence[ClockFacts], method: str) -> Clocks:
     if method == "wall":
         _accept_walls(inputs, clocks, reference)
         return Clocks(_move_base(inputs, clocks, reference), clocks)
-    estimates = Estimates(inputs, reference)
+    try:
+        estimates = Estimates(inputs, reference)
+    except ModuleNotFoundError as error:
+        raise _core.Error(
+            f"the clocks of several ranks need the package {error.name}: pip install 'fastdispatch[view]'"
+        ) from None
     clocks[reference].accept("reference", Fit(SAME, 0))
     for name, fits in estimates.of.items():
         if method in ("auto", name):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch._core import Error
-from fastdispatch.files import run_directory
+from fastdispatch.files import run_directory, run_sources
 from fastdispatch.files.inputs import rank_in_header
 from fastdispatch.read.collectives import compared_groups, differences, operator_differences
 from fastdispatch.read.processes import Processes, live_children, processes
@@ -32,15 +32,12 @@ _AT_ONCE = 64
 def recordings(path: str) -> list[Path]:
     """Return the recordings of a run directory, by rank, or the one file. Raises Error if none exists."""
     given = Path(path)
-    if given.is_dir():
-        found = [given / entry["file"] for entry in run_directory.entries(given)] or sorted(given.glob("rank*.fd"))
-        found = [each for each in found if each.is_file()]
-        if not found:
-            raise Error(f"{path}: no recording in this folder")
-        return found
-    if not given.is_file():
+    if not given.is_dir() and not given.is_file():
         raise Error(f"{path}: no such recording or run directory")
-    return [given]
+    found = [Path(each) for each in run_sources.recordings(path) if each.endswith(".fd")] if given.is_dir() else [given]
+    if not found:
+        raise Error(f"{path}: no recording in this folder")
+    return found
 
 
 def switch(path: str, on: bool) -> tuple[list[Path], list[Path]]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from typing import IO, Any, BinaryIO, NamedTuple, TextIO
 
 from fastdispatch.files.regular import open_regular
 
@@ -22,8 +23,12 @@ from fastdispatch.files.regular import open_regular
 TimelineInput = tuple[str, int] | tuple[str, int, bytes, int, str | None]
 
 FORMAT = "log of Paddle"
-_HEAD, _PIECE, _LONGEST = 1 << 16, 1 << 18, 1 << 24
+_HEAD, _PIECE, _LONGEST, _STORED = 1 << 16, 1 << 18, 1 << 20, 1 << 24
+#: Content beyond this size may be this many times as large as its file, as in csrc/streams/input_stream.c.
+_ALWAYS_UNPACKED, _MOST_TIMES = 1 << 28, 500
 _PREFIX = b"Profiler Info: Job ("
+#: How items begin, and the size of the largest.
+_BEGINS, _ITEM_BYTES = (_PREFIX, b"Schedule Profiler start"), 512
 _GZIP = b"\x1f\x8b"
 #: First bytes of recordings and dumps.
 _OURS = b"fastdisp", b'{"format":"fastdispatch.trace"'
@@ -35,6 +40,8 @@ _ITEM = re.compile(
 )
 _MOST, _MOST_MS = (1 << 64) - 1, ((1 << 63) - 1) // 2_000_000
 _STEPS, _JOBS = 1, 2
+#: Number, micro-batch, start, end and type of a job.
+_ROW = struct.Struct("<QQqqI")
 
 
 class PaddleJob(NamedTuple):
@@ -50,6 +57,8 @@ class PaddleJob(NamedTuple):
 
 def items(line: bytes) -> Iterator[PaddleJob | int | None]:
     """Yield the jobs of a line, first steps as numbers, None for malformed jobs."""
+    if b"Profiler" not in line:
+        return
     for found in _ITEM.finditer(line):
         number, kind, micro_batch, start, start_digits, end, end_digits, first = found.groups()
         if first is not None and int(first) <= _MOST:
@@ -116,6 +125,7 @@ class LogContent:
                 packed = self._file.read(size)
             return
         stream = zlib.decompressobj(31)
+        unpacked = 0
         try:
             while packed or not stream.eof:
                 if stream.eof:
@@ -125,6 +135,10 @@ class LogContent:
                 piece = stream.decompress(packed, size)
                 if piece:
                     yield piece
+                unpacked += len(piece)
+                if unpacked > _ALWAYS_UNPACKED and unpacked > _MOST_TIMES * self._file.tell():
+                    self.trouble = f"the gzip data unpacks to more than {_MOST_TIMES} times its size"
+                    return
                 packed = stream.unused_data if stream.eof else stream.unconsumed_tail
                 packed = packed or self._file.read(size)
                 if not packed and not stream.eof:
@@ -134,25 +148,50 @@ class LogContent:
             self.trouble = "the gzip data is corrupt"
 
     def lines(self) -> Iterator[bytes]:
-        """Yield lines; one of more than 16 MB in parts."""
+        """Yield lines; one of more than 1 MB in parts, none of which ends within a job."""
         rest = b""
         for piece in self.pieces():
             *whole, rest = (rest + piece).split(b"\n")
             yield from whole
             if len(rest) > _LONGEST:
-                yield rest
-                rest = b""
+                cut = len(rest) - 2 * _ITEM_BYTES
+                begun = max(rest.rfind(begin, cut - _ITEM_BYTES, cut + len(begin)) for begin in _BEGINS)
+                cut = cut if begun < 0 else begun
+                yield rest[:cut]
+                rest = rest[cut:]
         if rest:
             yield rest
 
 
+class _JobStore:
+    """Jobs in the order of a log, in a file of rows."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._types: dict[str, int] = {}
+        self.count, self.base, self.start = 0, 0, ""
+
+    def add(self, job: PaddleJob) -> None:
+        self.base = min(self.base, job.start) if self.count else job.start
+        self.start = self.start or (job.type if job.type != "default" else "")
+        self.count += 1
+        type = self._types.setdefault(job.type, len(self._types))
+        self._file.write(_ROW.pack(job.number, job.micro_batch, job.start, job.end, type))
+
+    def jobs(self) -> Iterator[PaddleJob]:
+        types = list(self._types)
+        self._file.seek(0)
+        while rows := self._file.read(_ROW.size * 4096):
+            for number, micro_batch, start, end, type in _ROW.iter_unpack(rows):
+                yield PaddleJob(types[type], number, micro_batch, start, end)
+
+
 @dataclass
 class PaddleLog:
-    """A log. It is read twice, because members before the events depend on all jobs."""
+    """A log. Members before the events depend on all jobs, which are stored meanwhile."""
 
     path: str
-    bad: int = 0  # malformed jobs
-    lost: int = 0  # places: these, and damage of the file
+    lost: int = 0  # places: malformed jobs, and damage of the file
     #: The first loss in words, or why there is no job.
     trouble: str | None = None
 
@@ -168,49 +207,50 @@ class PaddleLog:
         """The number of members before the events."""
         return 4 if self.machine else 3
 
-    def items(self) -> Iterator[PaddleJob | int | None]:
-        """Yield all items, and note losses."""
-        self.bad, first = 0, 0
+    def convert(self, output: Path) -> None:
+        """Write a log as Chrome JSON; an empty object if it has no job."""
+        with (
+            SpooledTemporaryFile(max_size=_STORED) as rows,
+            output.open("w", encoding="utf-8", errors="replace") as file,
+        ):
+            store = _JobStore(rows)
+            first_step = self._read(store)
+            if not store.count:
+                file.write("{}")
+                return
+            about = {"device": self.device, "jobs": store.count, "first_step": first_step}
+            host = {"host_name": self.machine} if self.machine else {}
+            members = {"displayTimeUnit": "ns", "baseTimeNanoseconds": store.base, **host, "paddle": about}
+            file.write(text(members)[:-1] + ',"traceEvents":[\n')
+            self._write_events(file, store, first_step)
+            file.write("\n]}\n")
+
+    def _read(self, store: _JobStore) -> int:
+        """Store the jobs, note losses, and return the first step."""
+        bad, first, first_step = 0, 0, None
         with open_regular(self.path) as file:
             content = LogContent(file)
             for index, line in enumerate(content.lines(), 1):
                 for item in items(line):
-                    if item is None:
-                        self.bad += 1
+                    if isinstance(item, PaddleJob):
+                        store.add(item)
+                    elif item is None:
+                        bad += 1
                         first = first or index
-                    yield item
-        jobs = f"{self.bad} invalid job{'' if self.bad == 1 else 's'}, the first in line {first}"
-        self.trouble = content.trouble or (jobs if self.bad else None)
-        self.lost = self.bad + (content.trouble is not None)
+                    elif first_step is None:
+                        first_step = item
+        self.lost = bad + (content.trouble is not None)
+        if store.count:
+            lost = f"{bad} invalid job{'' if bad == 1 else 's'}, the first in line {first}"
+            self.trouble = content.trouble or (lost if bad else None)
+        elif bad:
+            self.trouble = f"none of the {bad} lines of the profiler is complete"
+        else:
+            self.trouble = content.trouble or 'no line "Profiler Info: Job" in it'
+        return first_step or 0
 
-    def convert(self, output: Path) -> None:
-        """Write a log as Chrome JSON; an empty object if it has no job."""
-        count, base, first_step, start = 0, 0, None, ""
-        for item in self.items():
-            if isinstance(item, PaddleJob):
-                base = min(base, item.start) if count else item.start
-                start = start or (item.type if item.type != "default" else "")
-                count += 1
-            elif item is not None and first_step is None:
-                first_step = item
-        with output.open("w", encoding="utf-8", errors="replace") as file:
-            if not count:
-                self.trouble = (
-                    f"none of the {self.bad} lines of the profiler is complete"
-                    if self.bad
-                    else 'no line "Profiler Info: Job" in it'
-                )
-                file.write("{}")
-                return
-            about = {"device": self.device, "jobs": count, "first_step": first_step or 0}
-            host = {"host_name": self.machine} if self.machine else {}
-            members = {"displayTimeUnit": "ns", "baseTimeNanoseconds": base, **host, "paddle": about}
-            file.write(text(members)[:-1] + ',"traceEvents":[\n')
-            self._write_events(file, base, first_step or 0, start)
-            file.write("\n]}\n")
-
-    def _write_events(self, file: TextIO, base: int, step: int, start: str) -> None:
-        """Write the events. A step begins with the first micro-batch of the job type ``start``."""
+    def _write_events(self, file: TextIO, store: _JobStore, step: int) -> None:
+        """Write the events. A step begins with the first micro-batch of the first job type but ``default``."""
         names = (
             ("process_name", 0, f"GPU {self.device}"),
             ("thread_name", _STEPS, "Steps"),
@@ -220,28 +260,24 @@ class PaddleLog:
         file.write(",\n".join(text(head | {"tid": tid, "name": key, "args": {"name": of}}) for key, tid, of in names))
         begun: tuple[int, int] | None = None  # times of the current step
 
-        def put(tid: int, times: tuple[int, int], kind: str, name: str, args: dict[str, int]) -> None:
-            head = text({"ph": "X", "pid": self.device, "tid": tid})[:-1]
-            rest = text({"name": name, "cat": kind, "args": args})[1:]
-            file.write(
-                f',\n{head},"ts":{microseconds(times[0] - base)},"dur":{microseconds(times[1] - times[0])},{rest}'
-            )
+        def put(tid: int, start: int, end: int, name: str, kind: str, args: str) -> None:
+            times = f'"ts":{microseconds(start - store.base)},"dur":{microseconds(end - start)}'
+            head = f'"ph":"X","pid":{self.device},"tid":{tid}'
+            file.write(f',\n{{{head},{times},"name":"{name}","cat":"{kind}","args":{{{args}}}}}')
 
-        for item in self.items():
-            if not isinstance(item, PaddleJob):
-                continue
-            if item.micro_batch == 0 and item.type == start:
+        for item in store.jobs():
+            if item.micro_batch == 0 and item.type == store.start:
                 if begun is not None:
-                    put(_STEPS, begun, "step", f"step {step}", {"step": step})
+                    put(_STEPS, *begun, f"step {step}", "step", f'"step":{step}')
                     step += 1
                 begun = item.start, item.end
-            args = {"job": item.number, "micro_batch": item.micro_batch}
+            args = f'"job":{item.number},"micro_batch":{item.micro_batch}'
             if begun is not None:
                 begun = begun[0], max(begun[1], item.end)
-                args["step"] = step
-            put(_JOBS, (item.start, item.end), item.type, f"{item.type}_{item.number}", args)
+                args += f',"step":{step}'
+            put(_JOBS, item.start, item.end, f"{item.type}_{item.number}", item.type, args)
         if begun is not None:
-            put(_STEPS, begun, "step", f"step {step}", {"step": step})
+            put(_STEPS, *begun, f"step {step}", "step", f'"step":{step}')
 
 
 def text(value: Any) -> str:

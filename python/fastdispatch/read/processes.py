@@ -13,6 +13,7 @@ from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.files import run_directory
 from fastdispatch.files.run_directory import child_names
+from fastdispatch.files.run_sources import recordings
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
 
@@ -63,7 +64,7 @@ def load_children(path: PathLike) -> list[Trace]:
 def _found(path: Path) -> Iterator[tuple[Path, Trace]]:
     ranks = [path]
     if path.is_dir():
-        ranks = [path / entry["file"] for entry in run_directory.entries(path)] or sorted(path.glob("rank*.fd"))
+        ranks = list(map(Path, recordings(path)))
     elif not path.is_file():
         raise Error(f"{path}: no such recording or run directory")
     known = {

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
+from fastdispatch.files.run_sources import recordings, source_of
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.group_edges import group_edges
 from fastdispatch.read.plan_differences import settle
 from fastdispatch.read.rank_rows import RankRow
-from fastdispatch.read.run_sources import source_of
 
 if TYPE_CHECKING:
     import pandas
@@ -304,7 +304,7 @@ def merge(inputs: Iterable[PathLike], output: PathLike) -> None:
 def merged(inputs: Iterable[PathLike], output: PathLike) -> Trace:
     """Merge as :func:`merge`; return the merge."""
     paths = list(inputs)
-    _check_number(sum(max(len(run_directory.recordings(path)), 1) for path in paths), output)
+    _check_number(sum(max(len(recordings(path)), 1) for path in paths), output)
     trace = load(paths)
     _check_number(len(trace.ranks), output)
     trace.dump(output)

@@ -66,8 +66,9 @@ class Streams:
             # A call of the driver within one of the runtime has the same number: the launch is the outer one.
             outer = ~again | apart
             at = np.maximum.accumulate(np.where(outer, np.arange(count), 0))[at]
-            # Programs write 0 for an unknown number, and also as the first one.
-            found &= (self.work["correlation"][works] != 0) | (np.bincount(own[outer])[own[at]] == 1)
+            # Programs write 0 for an unknown number, and also as the first one: of one launch and one work.
+            alone = (np.bincount(own[outer])[own[at]] == 1) & (np.bincount(wanted)[wanted] == 1)
+            found &= (self.work["correlation"][works] != 0) | alone
             made[works] = np.where(found, places[at], -1)
         return made, launches["rank"][repeated]
 

@@ -272,6 +272,14 @@ def test_a_graph_on_two_streams_is_one_launch(tmp_path: Path) -> None:
     assert (row["delay"]["count"], row["delay"]["max"], row["call"]["total"]) == (3, 10_000, 130_000)
 
 
+@pytest.mark.parametrize("members", [{"rank": "3"}, {"rank": 3.0}, {"distributedInfo": {"rank": 3}, "rank": "none"}])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rank_before_and_after_the_events(members: dict[str, Any], first: bool, tmp_path: Path) -> None:
+    events = {"traceEvents": events_of("base_time_as_exponent_r0.json")}
+    (tmp_path / "rank5.json").write_text(json.dumps(members | events if first else events | members))
+    assert [row["rank"] for row in stats(tmp_path / "rank5.json")["ranks"]] == [3]
+
+
 @pytest.mark.parametrize("rank", ["1", 1.0, "1.0", 1])
 @pytest.mark.parametrize("base", ["1767189313000000000", 1.767189313e18, "1.767189313e+18", 1767189313000000000])
 def test_numbers_in_any_form(rank: object, base: object, tmp_path: Path) -> None:
@@ -287,12 +295,20 @@ def test_numbers_in_any_form(rank: object, base: object, tmp_path: Path) -> None
     assert starts[1] - starts[0] == 10**6
 
 
-@pytest.mark.parametrize(("member", "value"), [("rank", "one"), ("rank", -1), ("rank", 1.5), ("base", "today")])
-def test_numbers_that_are_not_read(member: str, value: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("members", "named"),
+    [
+        *(({"distributedInfo": {"rank": rank}}, "rank") for rank in ("one", -1, 1.5, None, [1])),
+        *(({"rank": rank}, "rank") for rank in ("one", -1, 1.5, None, {"of": 3})),
+        ({"baseTimeNanoseconds": "today"}, "baseTimeNanoseconds"),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_numbers_that_are_not_read(members: dict[str, Any], named: str, first: bool, tmp_path: Path) -> None:
     """The rank in the name of the file is used, and a line states it."""
-    members = {"distributedInfo": {"rank": value}} if member == "rank" else {"baseTimeNanoseconds": value}
-    path = write(tmp_path / "rank5.json", events_of("base_time_as_exponent_r0.json"), **members)
-    named = "rank" if member == "rank" else "baseTimeNanoseconds"
+    path = tmp_path / "rank5.json"
+    events = {"traceEvents": events_of("base_time_as_exponent_r0.json")}
+    path.write_text(json.dumps(members | events if first else events | members))
     assert f"rank5.json: {named} is not a whole number: not used" in text(path)
     errors = commands.error("timeline", "merge", path, "-o", tmp_path / "m.json", status=0)
     assert f"{named} is not a whole number" in errors
@@ -327,6 +343,22 @@ def test_files_of_the_trials(tmp_path: Path) -> None:
     assert [(Path(row["file"]).name, row["rank"]) for row in rows] == [(names[1], 0), (names[0], 1)]
     bases = [TRACES / f"base_time_as_exponent_r{rank}.json" for rank in range(2)]
     assert [row["start"] for row in stats(*bases)["steps"][:2]] == [1_000_000, 1_001_000_000]
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_copies_without_a_number_have_no_launch(copies: int, tmp_path: Path) -> None:
+    """Programs write 0 for an unknown number, and also as the first one."""
+    events: list[Event] = [
+        {"ph": "X", "pid": 1, "tid": 1, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 0, "dur": 5}
+        | {"args": {"correlation": 0}}
+    ]
+    events += [
+        {"ph": "X", "pid": 2, "tid": 7, "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 10 + 20 * place, "dur": 10}
+        | {"args": {"correlation": 0, "device": 0, "stream": 7}}
+        for place in range(copies)
+    ]
+    made = stats(write(tmp_path / "a.json", events))
+    assert (made["streams"][0]["launched"], len(made["launches"])) == ((1, 1) if copies == 1 else (0, 0))
 
 
 @pytest.mark.parametrize(

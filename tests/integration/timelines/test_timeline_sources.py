@@ -107,7 +107,7 @@ def test_files_of_an_earlier_run_and_dumps(run: Path, tmp_path: Path) -> None:
     fastdispatch.load(run).dump(tmp_path / "run" / "a.json")
     lines = merge_timelines(tmp_path / "run", "-o", tmp_path / "out.json")
     assert [line.rpartition("/")[2] for line in lines] == [
-        "rank00009.fd: skipped: of an earlier run (not named in manifest.json)",
+        "rank00009.fd: not named in manifest.json, so of an earlier run",
         "a.json: skipped: a dump has no timeline: use the recording (.fd)",
     ]
 

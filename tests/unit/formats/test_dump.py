@@ -124,6 +124,17 @@ def test_whole_numbers_are_exact_on_both_sides_of_two_to_the_53(tmp_path: Path) 
     assert dumped(trace, tmp_path / "dump.json")["ranks"][0]["figures"]["self"] == values
 
 
+def test_replaced_ids_are_not_cut(tmp_path: Path) -> None:
+    path = tmp_path / "example.json"
+    path.write_text(json.dumps(example()))
+    core = fastdispatch.load(path).core
+    core.replace([("ids", 0, {"boot_id": ["f" * 32]})])
+    assert core.columns("ids", 0)["boot_id"] == ["f" * 32]
+    with pytest.raises(fastdispatch._core.ArgumentError, match="replace: boot_id: longer than 32 bytes"):
+        core.replace([("ids", 0, {"boot_id": ["f" * 33]})])
+    assert core.columns("ids", 0)["boot_id"] == ["f" * 32]
+
+
 def test_a_damaged_spread_is_skipped(tmp_path: Path) -> None:
     """Reject non-finite figures, which JSON cannot represent."""
     with fastdispatch.CallGraph(tmp_path, ops="off") as graph:

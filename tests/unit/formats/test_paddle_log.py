@@ -6,11 +6,12 @@ import gzip
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from fastdispatch import Error
+from fastdispatch.files.regular import open_regular
 from fastdispatch.read.paddle_log import LogContent, PaddleJob, as_chrome_json, is_log, items
 from fastdispatch.report.trace_faults import check
 
@@ -165,9 +166,40 @@ def test_a_line_larger_than_the_memory_for_lines(tmp_path: Path) -> None:
     last = job(1, "last", 1, 2000, 3000)
     path.write_text(job(1, "forward", 1, 2000, 3000) * 2000 + "0123456789" * 1_800_000 + "\n" + last)
     with path.open("rb") as file:
-        assert max(map(len, LogContent(file).lines())) < 17_100_000
+        assert max(map(len, LogContent(file).lines())) < 1_400_000
     trace, lost, _ = converted(path)
     assert (trace["paddle"]["jobs"], lost, trace["traceEvents"][-1]["name"]) == (2001, 0, "last_1")
+
+
+@pytest.mark.parametrize("between", ["", "x" * 311])
+def test_a_line_is_not_parted_within_a_job(tmp_path: Path, between: str) -> None:
+    path = tmp_path / "workerlog.0"
+    path.write_text((job(1, "forward", 1, 2000, 3000)[:-1] + between) * 30_000)
+    trace, lost, _ = converted(path)
+    assert (trace["paddle"]["jobs"], lost) == (30_000, 0)
+
+
+def test_a_log_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+
+    def opening(path: str) -> BinaryIO:
+        opened.append(path)
+        return open_regular(path)
+
+    monkeypatch.setattr("fastdispatch.read.paddle_log.open_regular", opening)
+    path = tmp_path / "workerlog.0"
+    path.write_text(LOG)
+    converted(path)
+    assert len(opened) == 2  # the first bytes decide whether it is a log
+
+
+def test_a_log_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
+    """It is read up to a size, and what is there is kept."""
+    path = tmp_path / "workerlog.0"
+    path.write_bytes(gzip.compress(LOG.encode()) + gzip.compress(bytes(1 << 20)) * 4000)
+    trace, lost, trouble = converted(path)
+    assert (trace["paddle"]["jobs"], lost) == (6, 2)
+    assert trouble == "the gzip data unpacks to more than 500 times its size"
 
 
 def test_places_in_logs_are_numbers_of_items(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.read.run_sources import source_of
+from fastdispatch.cli.timeline.timeline_merge import list_files
+from fastdispatch.files.inputs import find
+from fastdispatch.files.run_sources import recordings, source_of
+from fastdispatch.read import live
 
 
 def recording(path: Path, world: int = 0) -> Path:
@@ -76,3 +79,18 @@ def test_damaged_manifest(text: str, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
     line = f"skipped: {tmp_path}/manifest.json: not valid JSON, all recordings beside it are read"
     assert read(tmp_path) == (["a.fd"], [line])
+
+
+def test_all_commands_read_the_same_recordings(tmp_path: Path) -> None:
+    """Of a run directory with folders of machines, a recording of an earlier run and one that is gone."""
+    names = ["rank00000.fd", "machine1/rank00001.fd"]
+    for name in (*names, "rank00007.fd"):
+        recording(tmp_path / name)
+    ranks = [{"rank": rank, "file": f"rank{rank:05d}.fd"} for rank in (0, 2)]
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": "fastdispatch.run", "ranks": ranks}))
+    expected = sorted(str(tmp_path / name) for name in names)
+    assert sorted(read(tmp_path)[0]) == sorted(names)
+    assert recordings(tmp_path) == expected
+    assert [source.path for source in find([str(tmp_path)])] == expected
+    assert list(map(str, live.recordings(str(tmp_path)))) == expected
+    assert sorted(map(str, list_files([str(tmp_path)], ""))) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -214,6 +215,17 @@ def test_pings_in_both_directions() -> None:
     assert [each.uncertainty for each in clocks] == [0, 10_000, 20_000]
     for rank, each in enumerate(clocks):
         assert abs(each.clock(rank * 10**9) - clocks[0].clock(0)) <= 2000
+
+
+def test_clocks_of_several_ranks_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    row = {"kind": [7]}
+    with pytest.raises(
+        Error, match=r"clocks of several ranks need the package numpy: pip install 'fastdispatch\[view\]'"
+    ):
+        aligned([facts(rank, parts=row) for rank in range(2)], "auto")
+    assert [each.method for each in aligned([facts(0, parts=row)], "auto").ranks] == ["none"]
+    assert [each.method for each in aligned([facts(rank, base=1) for rank in range(2)], "wall").ranks] == ["wall"] * 2
 
 
 def test_strict_names_the_ranks() -> None:

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fastdispatch._core import Error, et_export
+from fastdispatch._core import et_export
 from fastdispatch.cli.et.et_files import add_edges, add_layout, each, rank_of, warnings, write_groups
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, OutputFolder, add_output
-from fastdispatch.cli.timeline.timeline_merge import in_folder
 from fastdispatch.files.output import new_folder
+from fastdispatch.read import live
 from fastdispatch.text.formats import grouped
 
 
@@ -51,12 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def recordings(paths: list[str]) -> list[tuple[Path, int]]:
     """Each recording with the rank in its name, else its place."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        inside = [each for each in in_folder(path, "") if each.suffix == ".fd"] if path.is_dir() else [path]
-        if not inside:
-            raise Error(f"{path}: no recording in this folder")
-        found += inside
+    found = [each for path in paths for each in live.recordings(path)]
     ranks = [rank_of(path.name) for path in found]
     whole = min(ranks) >= 0 and len(set(ranks)) == len(ranks)
     return [(path, ranks[index] if whole else index) for index, path in enumerate(found)]

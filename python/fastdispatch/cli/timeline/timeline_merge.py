@@ -22,7 +22,8 @@ from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.files.output import new_folder
 from fastdispatch.files.regular import open_regular
-from fastdispatch.files.run_directory import MANIFEST, entries
+from fastdispatch.files.run_directory import MANIFEST
+from fastdispatch.files.run_sources import found_in
 from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.paddle_log import FORMAT, as_chrome_json
 from fastdispatch.text.formats import counted, spans
@@ -287,7 +288,7 @@ def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -
         if not path.is_dir():
             files.append(path)
             continue
-        found = list(in_folder(path, os.path.realpath(output)))
+        found = in_folder(path, os.path.realpath(output))
         if multi_machine:
             found = [each for each in found if each.parent != path]
         whole = [each for each in found if not is_merge(each)]
@@ -302,19 +303,16 @@ def list_files(paths: Iterable[str], output: str, multi_machine: bool = False) -
     return files
 
 
-def in_folder(folder: Path, output: str, nested: bool = False) -> Iterator[Path]:
-    """Yield the timelines of a folder; of a run directory only the recordings that its manifest names."""
-    named = manifest(folder)
-    for path in sorted(folder.iterdir(), key=lambda each: natural(each.name)):
-        if path.is_dir():
-            if path.name.startswith("machine") and not nested:
-                yield from in_folder(path, output, nested=True)
-        elif not is_timeline(path.name) or not path.is_file() or os.path.realpath(path) == output:
-            continue
-        elif path.suffix == ".fd" and named is not None and path.name not in named:
-            message(f"{path}: skipped: of an earlier run (not named in {MANIFEST})")
-        else:
-            yield path
+def in_folder(folder: Path, output: str) -> list[Path]:
+    """Return the timelines of a folder in natural order: recordings as other commands read them, and others."""
+    recordings, notes = found_in(str(folder))
+    for line in notes:
+        message(line)
+    folders = [folder, *(each for each in folder.iterdir() if each.name.startswith("machine") and each.is_dir())]
+    found = [path for each in folders for path in each.iterdir() if is_timeline(path.name) and path.is_file()]
+    found += [Path(each) for each in recordings if each.endswith(".fd")]
+    found = [each for each in found if os.path.realpath(each) != output]
+    return sorted(found, key=lambda each: [natural(part) for part in each.relative_to(folder).parts])
 
 
 def is_merge(path: Path) -> bool:
@@ -330,15 +328,10 @@ def is_merge(path: Path) -> bool:
 
 
 def is_timeline(name: str) -> bool:
-    """Skip manifests, and results of Paddle's tool among its logs."""
+    """Skip recordings, manifests, and results of Paddle's tool among its logs."""
     return bool(LOG.fullmatch(name)) or (
-        name.endswith(ENDINGS) and name != MANIFEST and not name.startswith("pipeline_profile")
+        name.endswith(ENDINGS[1:]) and name != MANIFEST and not name.startswith("pipeline_profile")
     )
-
-
-def manifest(folder: Path) -> set[str] | None:
-    """Return the recordings in the manifest of a folder; None without a manifest."""
-    return {entry["file"] for entry in entries(folder)} or None
 
 
 def natural(name: str) -> tuple[list[tuple[int, str]], str]:

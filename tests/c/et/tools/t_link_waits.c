@@ -98,4 +98,20 @@ streams(void)
     EQUAL(traces_edge(&et, 3, 5), 1U << FD_ET_EVENT);
 }
 
-RUN(TEST(threads), TEST(streams))
+/* A call and a copy without a number have nothing to do with each other. */
+static void
+copies_without_a_number(void)
+{
+    EMPTY_TRACE(et);
+    fd_kineto k = {.events = 0};
+    make(&et, &k);
+    k.kernels.list[0].correlation = 0;
+    fd_arena_push(
+        &et.arena, &k.calls,
+        (fd_kineto_call){
+            .thread = 7, .start = 2000, .dur = 20000, .wait = FD_KINETO_COPY});
+    fd_et_find_waits(&et, &k);
+    EQUAL(et.edges.count, 0);
+}
+
+RUN(TEST(threads), TEST(streams), TEST(copies_without_a_number))

@@ -32,11 +32,25 @@ def source_of(path: str | os.PathLike[str]) -> RunSource:
         raise Error(f"{place}: {getattr(error, 'strerror', error)}") from None
     if not is_folder:
         return place
-    notes: list[str] = []
-    files = list(_files(place, notes, nested=False, dumps=False))
-    if not files and not notes:
-        files = list(_files(place, notes, nested=False, dumps=True))
+    files, notes = found_in(place)
     return place, sorted(files, key=_preference), notes
+
+
+def recordings(path: str | os.PathLike[str]) -> list[str]:
+    """Return the recordings of a run directory by name; empty for other inputs."""
+    try:
+        return sorted(found_in(os.fsdecode(path))[0])
+    except Error:
+        return []
+
+
+def found_in(folder: str) -> tuple[list[str], list[str]]:
+    """Return the recordings of a folder, without any the dumps of ranks, and lines about others."""
+    notes: list[str] = []
+    files = list(_files(folder, notes, nested=False, dumps=False))
+    if not files and not notes:
+        files = list(_files(folder, notes, nested=False, dumps=True))
+    return files, notes
 
 
 def _files(folder: str, notes: list[str], nested: bool, dumps: bool) -> Iterator[str]:
