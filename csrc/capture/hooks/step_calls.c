@@ -22,6 +22,33 @@ optimizer_of(uint16_t special, const fd_frame *frame)
              : value;
 }
 
+/* Return whether the session has recorded a function that belongs to epochs. */
+static bool
+has_epochs(const fd_session *session)
+{
+    static const char *const names[] = {"Module.eval",
+                                        "_BaseDataLoaderIter.__next__"};
+    for (const fd_code *at = fd_process.known; at != NULL; at = at->next) {
+        bool seen = at->seen == session->serial;
+        for (size_t i = 0; seen && i < sizeof names / sizeof *names; i++) {
+            if (PyUnicode_CompareWithASCIIString(at->code->co_qualname,
+                                                 names[i])
+                == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void
+round_began(fd_session *session)
+{
+    fd_rounds *rounds = &session->step_plan.rounds;
+    uint32_t calls = fd_rounds_timed(rounds, fd_clock_ticks());
+    rounds->unclear += calls > 0 && !has_epochs(session) ? calls : 0;
+}
+
 static void
 optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
                  fd_frame *caller)
@@ -34,8 +61,11 @@ optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
         thread->stepping =
             fd_optimizer_id(&session->step_plan.optimizers, optimizer);
         fd_guard_leave(&guard);
-        fd_rounds_called(&session->step_plan.rounds, thread->stepping,
-                         fd_step_site(session, thread, caller));
+        uint32_t site = fd_step_site(session, thread, caller);
+        if (fd_rounds_called(&session->step_plan.rounds, thread->stepping,
+                             site)) {
+            round_began(session);
+        }
     }
 }
 

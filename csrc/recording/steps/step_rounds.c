@@ -7,7 +7,12 @@ enum {
     MOST_PATIENCE = 1 << 20,
     MOST_REPEATS = 16,     /* calls of an inner loop in one iteration */
     MOST_FIRST_CALLS = 64, /* new optimizers before each is an iteration */
-    MOST_SEEN = 1 << 16
+    MOST_REPLACED = 8,     /* the same, if each has a few calls */
+    MOST_SEEN = 1 << 16,
+    GROUPS_IN_TURN = 3, /* of the same size are not by chance */
+    PAUSED_PART = 8,    /* a pause takes this part of a group at least */
+    MEAN_OF = 8,
+    MOST_VOTES = 16
 };
 
 void
@@ -21,6 +26,7 @@ fd_rounds_backward(fd_rounds *rounds)
 {
     rounds->backward = true;
     rounds->any_backward = true;
+    rounds->passes++;
 }
 
 static bool
@@ -55,8 +61,10 @@ has_others(const fd_rounds *rounds, uint64_t optimizer)
 static bool
 begins_by_optimizer(fd_rounds *rounds, uint64_t optimizer, uint32_t same)
 {
-    bool begins = is_in_round(rounds, optimizer)
-               || (same > 1 && fd_map_get(&rounds->seen, optimizer) == 0);
+    bool replaces = same > 1 && fd_map_get(&rounds->seen, optimizer) == 0;
+    bool begins = is_in_round(rounds, optimizer) || replaces;
+    rounds->replaced += replaces && same <= MOST_REPEATS;
+    rounds->unclear += replaces && rounds->replaced > MOST_REPLACED ? same : 0;
     rounds->joined += !begins;
     rounds->unclear += begins && rounds->ended && rounds->round > 1
                     && rounds->joined != rounds->joined_before;
@@ -97,10 +105,14 @@ is_next_pass(fd_rounds *rounds, uint64_t optimizer, uint32_t site,
             return true;
         }
         break;
+    case FD_SITES_INNER:
+    case FD_SITES_INDIRECT:
     case FD_SITES_UNKNOWN:
         break;
     }
-    return begins_by_optimizer(rounds, optimizer, same);
+    bool begins = begins_by_optimizer(rounds, optimizer, same);
+    rounds->unclear += !begins && relation == FD_SITES_INDIRECT;
+    return begins;
 }
 
 /* Return whether a backward pass precedes this call or runs inside it. */
@@ -188,10 +200,30 @@ begin_round(fd_rounds *rounds, uint64_t optimizer)
     rounds->round++;
 }
 
-void
+/* Count an iteration without a call of the only optimizer: an update that was
+ * skipped, whose backward passes are those of the next one, too. */
+static void
+count_passes(fd_rounds *rounds, uint64_t optimizer)
+{
+    uint32_t passes = rounds->passes;
+    rounds->passes = 0;
+    if (passes == 0 || has_others(rounds, optimizer)) {
+        return;
+    }
+    if (rounds->votes == 0) {
+        rounds->usual_passes = passes;
+    }
+    rounds->unclear += passes >= 2 * rounds->usual_passes;
+    bool usual = passes == rounds->usual_passes;
+    rounds->votes += usual ? rounds->votes < MOST_VOTES : UINT32_MAX;
+}
+
+bool
 fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
 {
-    if (begins_round(rounds, optimizer, site)) {
+    count_passes(rounds, optimizer);
+    bool begins = begins_round(rounds, optimizer, site);
+    if (begins) {
         begin_round(rounds, optimizer);
     }
     if (!is_in_round(rounds, optimizer)) {
@@ -208,6 +240,7 @@ fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site)
         rounds->callers[site] = optimizer;
     }
     rounds->backward = false;
+    return begins;
 }
 
 bool
@@ -216,10 +249,65 @@ fd_rounds_returned(fd_rounds *rounds, uint64_t optimizer)
     if (rounds->backward && rounds->last_site < FD_STEP_SITES) {
         rounds->evaluating |= UINT32_C(1) << rounds->last_site;
     }
+    rounds->passes = 0; /* those of a closure */
     bool ends = rounds->kind != NULL && optimizer == rounds->kind->closing
              && !rounds->ended;
     rounds->ended |= ends;
     return ends;
+}
+
+/* Return whether a call after `ticks` begins another group. A pause within a
+ * group is noise of the machine. */
+static bool
+ends_group(const fd_call_groups *groups, double ticks)
+{
+    return groups->usual > 0 && ticks > 2 * groups->usual
+        && groups->calls >= groups->size
+        && ticks - groups->usual
+               >= groups->usual * groups->calls / PAUSED_PART;
+}
+
+/* Return the size of the group that ends before this call, if several in turn
+ * had that size. */
+static uint32_t
+add_to_group(fd_call_groups *groups, double ticks)
+{
+    bool ended = ends_group(groups, ticks);
+    bool whole = groups->calls == groups->size;
+    if (ended) {
+        groups->in_turn = whole ? groups->in_turn + 1 : 0;
+        groups->size = groups->calls;
+        groups->calls = 0;
+    }
+    else if (whole) {
+        groups->in_turn = 0; /* no pause ended it */
+        groups->size = 0;
+    }
+    if (groups->usual == 0) {
+        groups->usual = ticks;
+    }
+    else if (ticks <= 2 * groups->usual) {
+        groups->usual += (ticks - groups->usual) / MEAN_OF;
+    }
+    groups->calls++;
+    return ended && groups->in_turn >= GROUPS_IN_TURN && groups->size > 1
+             ? groups->size
+             : 0;
+}
+
+uint32_t
+fd_rounds_timed(fd_rounds *rounds, uint64_t tick)
+{
+    fd_call_groups *groups = &rounds->groups;
+    double ticks = (double)(tick - groups->began);
+    bool first = groups->began == 0;
+    groups->began = tick;
+    if (first || relation_to(rounds, rounds->last_site) != FD_SITES_INNER
+        || has_others(rounds, rounds->last)) {
+        *groups = (fd_call_groups){.began = tick, .calls = 1};
+        return 0;
+    }
+    return add_to_group(groups, ticks);
 }
 
 /* Return whether a place of another optimizer turns out to be in an inner

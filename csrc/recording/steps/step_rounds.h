@@ -28,7 +28,12 @@ typedef enum fd_site_relation {
     FD_SITES_NESTED,  /* the place itself, in a loop within that loop, which
                          has a call of another optimizer */
     FD_SITES_UNCLEAR, /* each in another loop */
-    FD_SITES_LONG     /* nested, with too many calls for one iteration */
+    /* The place itself: */
+    FD_SITES_INNER,    /* in several loops, without a call of another optimizer
+                          in the outer ones */
+    FD_SITES_INDIRECT, /* in one loop, perhaps called several times in a pass
+                          of it */
+    FD_SITES_LONG      /* nested, with too many calls for one iteration */
 } fd_site_relation;
 
 /* Rounds that begin with the same optimizer. */
@@ -39,6 +44,17 @@ typedef struct fd_round_kind {
     uint32_t streak;    /* in this many rounds in a row */
     uint32_t patience;  /* rounds after which it replaces the other */
 } fd_round_kind;
+
+/* Calls of the only optimizer, in a loop within a loop, with a pause after
+ * each group of the same number of calls: a pass of the outer loop may be the
+ * iteration. */
+typedef struct fd_call_groups {
+    uint64_t began;   /* tick of the latest round */
+    double usual;     /* mean ticks of a round without a pause */
+    uint32_t calls;   /* since the latest group began */
+    uint32_t size;    /* calls of a group; 0: not known */
+    uint32_t in_turn; /* latest groups of that size */
+} fd_call_groups;
 
 typedef struct fd_rounds {
     fd_map seen;          /* optimizer -> its latest round */
@@ -55,13 +71,18 @@ typedef struct fd_rounds {
     uint32_t joined;  /* optimizers that are in this round although a backward
                          pass preceded them, without evidence of places */
     uint32_t joined_before; /* and in the previous one */
-    uint32_t first_calls;   /* latest calls of optimizers without a round, each
+    uint32_t replaced; /* optimizers that new ones replaced after few calls */
+    uint32_t first_calls; /* latest calls of optimizers without a round, each
                              after a backward pass */
     fd_round_kind kinds[FD_ROUND_KINDS]; /* the last one is reused */
     fd_round_kind *kind;                 /* of this round */
     bool ended;    /* whether the step of this round has ended */
     bool backward; /* whether a backward pass ran since the latest call */
     bool any_backward;
+    uint32_t passes;       /* backward passes since the latest call */
+    uint32_t usual_passes; /* before most calls of the only optimizer */
+    uint32_t votes;        /* for that number */
+    fd_call_groups groups;
     uint64_t unclear; /* rounds whose begin or end is in doubt */
     uint64_t callers[FD_STEP_SITES]; /* latest optimizer of each place */
     uint8_t relations[FD_STEP_SITES][FD_STEP_SITES]; /* fd_site_relation */
@@ -72,8 +93,14 @@ void fd_rounds_clear(fd_rounds *rounds);
 /* Handle the start of a backward pass. */
 void fd_rounds_backward(fd_rounds *rounds);
 
-/* Handle the start of a call of an optimizer (not 0) at a place. */
-void fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site);
+/* Handle the start of a call of an optimizer (not 0) at a place. Return
+ * whether a round begins. */
+bool fd_rounds_called(fd_rounds *rounds, uint64_t optimizer, uint32_t site);
+
+/* Handle the tick at which the round began. Return the number of calls of the
+ * group that ended, or 0. The owner adds it to `unclear`, unless a group is an
+ * epoch. */
+uint32_t fd_rounds_timed(fd_rounds *rounds, uint64_t tick);
 
 /* Handle its return. Return whether a step ends. */
 bool fd_rounds_returned(fd_rounds *rounds, uint64_t optimizer);

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import CodeType
 
 #: Relations of csrc/recording/steps/step_rounds.h.
-UNKNOWN, SAME, NEXT, NESTED, UNCLEAR = range(5)
+UNKNOWN, SAME, NEXT, NESTED, UNCLEAR, INNER, INDIRECT = range(7)
 
 #: Instructions after which the next one does not run.
 _LEAVING = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "RAISE_VARARGS", "RERAISE"}
@@ -113,8 +113,9 @@ class StepSites:
         relations = [[UNKNOWN] * count for _ in range(count)]
         for one in range(count):
             path = self._frames(one) or []
-            if _is_called_directly(path) and sum(len(self._loops(frame)) for frame in path) == 1:
-                relations[one][one] = NEXT
+            loops = sum(len(self._loops(frame)) for frame in path)
+            if loops:
+                relations[one][one] = INNER if loops > 1 else NEXT if _is_called_directly(path) else INDIRECT
             for other in range(one):
                 self._relate(relations, one, other)
         return bytes(value for row in relations for value in row)

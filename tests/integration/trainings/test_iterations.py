@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -368,9 +369,64 @@ def a_new_one_each_time(one: Part, other: Part) -> None:
             Part().train()
 
 
+def minibatches(one: Part, between: Callable[[], object] = lambda: None) -> None:
+    for _ in range(N):
+        between()
+        time.sleep(0.02)
+        for _ in range(2):
+            for _ in range(3):
+                one.train()
+
+
+def minibatches_after_a_rollout(one: Part, other: Part) -> None:
+    minibatches(one)
+
+
+def epochs_with_evaluation(one: Part, other: Part) -> None:
+    minibatches(one, one.net.eval)
+
+
+def epochs_of_a_loader(one: Part, other: Part) -> None:
+    minibatches(one, lambda: list(torch.utils.data.DataLoader(torch.ones(2, 4))))
+
+
+def skipped_updates(one: Part, other: Part) -> None:
+    for i in range(4 * N):
+        one.optimizer.zero_grad()
+        loss_of(one.net).backward()
+        if i % 4:
+            one.optimizer.step()
+
+
+def a_new_one_for_a_few_calls(one: Part, other: Part) -> None:
+    for _ in range(N):
+        optimizer = torch.optim.SGD(one.net.parameters(), lr=0.1)
+        for _ in range(3):
+            loss_of(one.net).backward()
+            optimizer.step()
+
+
+@pytest.mark.parametrize("program", [epochs_with_evaluation, epochs_of_a_loader], ids=lambda one: one.__name__)
+def test_the_steps_of_short_epochs_are_those_of_the_optimizer(
+    tmp_path: Path, program: Callable[[Part, Part], None]
+) -> None:
+    trace = recorded(tmp_path, program, SOURCES[0])
+    assert trace.window is not None and trace.window.ended == 6 * N
+    assert trace.ranks[0]["counters"]["steps_unclear"] == 0
+
+
 @pytest.mark.parametrize(
     "program",
-    [a_new_one_each_time, loops_of_their_own, many_at_first, called_by_map, new_ones_in_an_inner_loop],
+    [
+        a_new_one_each_time,
+        loops_of_their_own,
+        many_at_first,
+        called_by_map,
+        new_ones_in_an_inner_loop,
+        minibatches_after_a_rollout,
+        skipped_updates,
+        a_new_one_for_a_few_calls,
+    ],
     ids=lambda one: one.__name__,
 )
 def test_unclear_iterations_have_no_step_time(tmp_path: Path, program: Callable[[Part, Part], None]) -> None:

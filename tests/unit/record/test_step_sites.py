@@ -7,7 +7,7 @@ from types import CodeType
 
 import pytest
 
-from fastdispatch.record.step_sites import NESTED, NEXT, SAME, UNCLEAR, UNKNOWN, StepSites
+from fastdispatch.record.step_sites import INDIRECT, INNER, NESTED, NEXT, SAME, UNCLEAR, UNKNOWN, StepSites
 
 
 class Calls:
@@ -106,20 +106,20 @@ def in_a_coroutine(call: Calls) -> None:
 @pytest.mark.parametrize(
     ("program", "forward", "back", "itself"),
     [
-        (one_after_the_other, SAME, NEXT, UNKNOWN),
-        (in_branches, NEXT, NEXT, UNKNOWN),
+        (one_after_the_other, SAME, NEXT, INNER),
+        (in_branches, NEXT, NEXT, INNER),
         (in_an_inner_loop, SAME, NEXT, NESTED),
         (in_a_loop_of_a_function, SAME, NEXT, NESTED),
-        (in_loops_of_their_own, UNCLEAR, UNCLEAR, UNKNOWN),
-        (without_a_loop, SAME, NEXT, UNKNOWN),
-        (in_a_coroutine, SAME, NEXT, UNKNOWN),
+        (in_loops_of_their_own, UNCLEAR, UNCLEAR, INNER),
+        (without_a_loop, SAME, NEXT, INNER),
+        (in_a_coroutine, SAME, NEXT, INNER),
     ],
 )
 def test_relations(program: Callable[[Calls], None], forward: int, back: int, itself: int) -> None:
     call = Calls()
     program(call)
     assert (call.relation("a", "b"), call.relation("b", "a"), call.relation("a", "a")) == (forward, back, itself)
-    assert call.relation("b", "b") == UNKNOWN
+    assert call.relation("b", "b") == INNER  # the loops of the test runner
 
 
 def frames_of(function: Callable[..., object]) -> list[tuple[CodeType, int]]:
@@ -145,6 +145,10 @@ def in_one_loop(call: Callable[[], None]) -> None:
         pick()
 
 
+def in_no_loop(call: Callable[[], None]) -> None:
+    call()
+
+
 def in_two_loops(call: Callable[[], None]) -> None:
     for _ in range(1):
         for _ in range(1):
@@ -166,7 +170,13 @@ def in_recursion(call: Callable[[], None]) -> None:
 
 @pytest.mark.parametrize(
     ("function", "relation"),
-    [(in_one_loop, NEXT), (in_two_loops, UNKNOWN), (in_a_mapped_function, UNKNOWN), (in_recursion, UNKNOWN)],
+    [
+        (in_one_loop, NEXT),
+        (in_two_loops, INNER),
+        (in_a_mapped_function, INDIRECT),
+        (in_recursion, INDIRECT),
+        (in_no_loop, UNKNOWN),
+    ],
 )
 def test_a_place_in_one_loop_is_in_another_pass_each_time(
     function: Callable[[Callable[[], None]], None], relation: int

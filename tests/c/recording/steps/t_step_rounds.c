@@ -42,6 +42,9 @@ optimizers_decide(void)
         {".a.b.a.a.b.a.a.b.a", "aaaaaa", 4}, /* which are one step? */
         {".a.b.c.d", "a", 3},                /* one step, or four? */
         {".a.b.c.d.a.b.c.d", "aa", 0},
+        {".a.a..a.a...a", "aaaaa", 2},    /* skipped updates */
+        {"..a..a.a..a....a", "aaaaa", 1}, /* accumulated, a rest; skipped */
+        {".a..b.a..b.a..b", "aab", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
@@ -78,6 +81,8 @@ places_decide(void)
          "aa", 0},
         {FD_SITES_NEXT, FD_SITES_NEXT, FD_SITES_NEXT, ".a.a.b.b.a.b.b",
          "aabbabb", 0},
+        {FD_SITES_NEXT, FD_SITES_NEXT, FD_SITES_INDIRECT, ".a.a.a.b.a.b.a",
+         "aaababa", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
@@ -146,5 +151,75 @@ new_optimizers(void)
     CHECK(rounds.unclear > 130);
 }
 
-RUN(ABSORBS(optimizers_decide), ABSORBS(places_decide), ABSORBS(an_inner_loop),
-    ABSORBS(closures), ABSORBS(new_optimizers))
+/* Each task has a new optimizer, which is called three times. */
+static void
+replaced_optimizers(void)
+{
+    CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+    for (uint64_t i = 0; i < 60; i++) {
+        EQUAL(rounds.unclear, i > 27 ? (i - 25) / 3 * 3 : 0);
+        fd_rounds_backward(&rounds);
+        fd_rounds_called(&rounds, 1 + i / 3, 0);
+        fd_rounds_returned(&rounds, 1 + i / 3);
+    }
+}
+
+/* Two optimizers in turn at one place: in a loop that is not of the program,
+ * or each in its own iteration? */
+static void
+an_indirect_place(void)
+{
+    static const uint8_t itself[] = {FD_SITES_INDIRECT};
+    CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+    for (uint64_t i = 0; i < 20; i++) {
+        fd_rounds_backward(&rounds);
+        CHECK(!fd_rounds_relate(&rounds, 1 + i % 2, 1, itself));
+        fd_rounds_called(&rounds, 1 + i % 2, 0);
+        fd_rounds_returned(&rounds, 1 + i % 2);
+    }
+    EQUAL(rounds.unclear, 10);
+}
+
+/* Play calls at one place, with a pause before some of them. Return the number
+ * of those that may be parts of iterations. */
+static uint32_t
+paused(fd_site_relation itself, const uint32_t *groups, uint64_t pause)
+{
+    uint8_t relation = (uint8_t)itself;
+    CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
+    uint32_t grouped = 0;
+    uint64_t tick = 1;
+    for (; *groups != 0; groups++) {
+        tick += pause;
+        for (uint32_t i = 0; i < *groups; i++) {
+            tick += 100 + i % 3;
+            fd_rounds_backward(&rounds);
+            fd_rounds_relate(&rounds, 1, 1, &relation);
+            fd_rounds_called(&rounds, 1, 0);
+            grouped += fd_rounds_timed(&rounds, tick);
+        }
+    }
+    return grouped;
+}
+
+static void
+groups_with_pauses(void)
+{
+    static const uint32_t equal[] = {4, 4, 4, 4, 4, 4, 0};
+    static const uint32_t large[] = {40, 40, 40, 40, 40, 40, 0};
+    static const uint32_t noise[] = {4, 1, 3, 4, 4, 4, 2, 2, 4, 0};
+    static const uint32_t other[] = {4, 5, 4, 5, 6, 4, 4, 7, 0};
+    static const uint32_t single[] = {1, 1, 1, 1, 1, 1, 1, 1, 0};
+    EQUAL(paused(FD_SITES_INNER, equal, 500), 2 * 4);
+    EQUAL(paused(FD_SITES_INNER, large, 800), 2 * 40);
+    EQUAL(paused(FD_SITES_INNER, large, 300), 0); /* a small part */
+    EQUAL(paused(FD_SITES_INNER, noise, 500), 3 * 4);
+    EQUAL(paused(FD_SITES_INNER, other, 500), 0);
+    EQUAL(paused(FD_SITES_INNER, single, 500), 0);
+    EQUAL(paused(FD_SITES_NEXT, equal, 500), 0);
+}
+
+RUN(ABSORBS(replaced_optimizers), ABSORBS(an_indirect_place),
+    ABSORBS(groups_with_pauses), ABSORBS(optimizers_decide),
+    ABSORBS(places_decide), ABSORBS(an_inner_loop), ABSORBS(closures),
+    ABSORBS(new_optimizers))
