@@ -27,7 +27,7 @@ BUDGET: dict[str, int] = {
     "csrc/profile": 1150,
     "csrc/recording": 7850,
     "csrc/streams": 750,
-    "csrc/trace": 8350,
+    "csrc/trace": 8100,
     "docs": 800,
     "pages": 50,
     "python": 100,

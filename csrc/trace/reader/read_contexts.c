@@ -8,56 +8,45 @@
 static const float LARGEST = 1e18F;
 static const double LARGEST_SUM = 1e300;
 
-static fd_status
+static void
 push_raw(fd_reading *r, const fd_trace_context *context,
          const fd_context *record, uint32_t owner)
 {
-    fd_status status = fd_vector_push(&r->raw, *context);
-    fd_then(status, fd_vector_push(&r->records, record));
-    return fd_then(status, fd_vector_push(&r->owners, owner));
+    fd_arena_push(&r->arena, &r->raw, *context);
+    fd_arena_push(&r->arena, &r->records, record);
+    fd_arena_push(&r->arena, &r->owners, owner);
 }
 
-static fd_status
+static void
 collect_contexts(fd_reading *r)
 {
-    fd_trace_context none = {.flags = 0};
-    fd_status status = push_raw(r, &none, NULL, 0);
-    FOR_EACH_CHUNK(r, FD_CHUNK_CONTEXTS, view)
-    {
-        const fd_context *contexts = view->records;
-        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            const fd_context *c = &contexts[i];
-            fd_trace_context context = {
-                .parent = c->parent,
-                .node = c->node,
-                .module = c->module,
-                .origin = c->origin,
-                .flags = c->flags,
-            };
-            status = push_raw(r, &context, c, view->header.owner);
-        }
+    push_raw(r, &(fd_trace_context){.flags = 0}, NULL, 0);
+    FOR_EACH_RECORD (r, FD_CHUNK_CONTEXTS, fd_context, c) {
+        fd_trace_context context = {
+            .parent = c->parent,
+            .node = c->node,
+            .module = c->module,
+            .origin = c->origin,
+            .flags = c->flags,
+        };
+        push_raw(r, &context, c, view->header.owner);
     }
-    return status;
 }
 
-static fd_status
+static void
 make_lost(fd_reading *r)
 {
     fd_trace_node node = {.kind = FD_NODE_OVERFLOW};
-    fd_trace_context context = {.flags = 0};
-    fd_status status =
-        fd_text_pool_add(&r->trace->texts, "<lost>", 6, &node.name);
-    fd_then(status, fd_trace_add_node(r->trace, &node, &context.node));
-    if (status == FD_OK) {
-        status = push_raw(r, &context, NULL, 0);
-        r->lost = r->raw.count - 1;
-    }
-    return status;
+    fd_arena_check(&r->arena, fd_text_pool_add(&r->trace->texts, "<lost>", 6,
+                                               &node.name));
+    fd_trace_context context = {.node = fd_reading_add_node(r, &node)};
+    push_raw(r, &context, NULL, 0);
+    r->lost = r->raw.count - 1;
 }
 
 /* Convert ids of the file to raw indexes; replace a parent or node that is
  * lost. */
-static fd_status
+static void
 link_contexts(fd_reading *r)
 {
     uint32_t count = r->raw.count;
@@ -71,10 +60,7 @@ link_contexts(fd_reading *r)
         uint32_t parent = fd_reading_raw(r, c->parent);
         bool lost = (c->parent != 0 && parent == 0) || c->node == 0;
         if (lost && r->lost == 0) {
-            fd_status status = make_lost(r);
-            if (status != FD_OK) {
-                return status;
-            }
+            make_lost(r);
             c = &r->raw.list[i];
         }
         c->parent = c->parent != 0 && parent == 0 ? r->lost : parent;
@@ -83,7 +69,6 @@ link_contexts(fd_reading *r)
             c->node = r->raw.list[r->lost].node;
         }
     }
-    return FD_OK;
 }
 
 static bool
@@ -95,23 +80,17 @@ is_active(const fd_context *record)
 
 /* Merge the contexts. Skip those that never ran and have no descendant that
  * ran, or those on which no open call depends. */
-static fd_status
+static void
 merge_contexts(fd_reading *r)
 {
-    bool *wanted = fd_calloc(r->raw.count, sizeof *wanted);
-    r->map = fd_malloc(r->raw.count * sizeof *r->map);
-    if (wanted == NULL || r->map == NULL) {
-        fd_free(wanted);
-        return FD_ENOMEM;
-    }
+    bool *wanted = fd_arena_new(&r->arena, r->raw.count, sizeof *wanted);
+    r->map = fd_arena_new(&r->arena, r->raw.count, sizeof *r->map);
     for (uint32_t i = 1; i < r->raw.count; i++) {
         wanted[i] =
             r->open != NULL ? r->open[i] : is_active(r->records.list[i]);
     }
-    fd_status status =
-        fd_contexts_merge(r->trace, r->raw.list, wanted, r->raw.count, r->map);
-    fd_free(wanted);
-    return status;
+    fd_arena_check(&r->arena, fd_contexts_merge(r->trace, r->raw.list, wanted,
+                                                r->raw.count, r->map));
 }
 
 /* Return whether the numbers are valid; those of a damaged file can be NaN. */
@@ -148,16 +127,13 @@ add_spread(const fd_reading *r, const fd_context *record, fd_figure *figure)
 
 /* Read the figures. Threads of one role share contexts of the trace, so their
  * figures are added up. */
-static fd_status
+static void
 read_figures(fd_reading *r)
 {
     uint32_t count = r->trace->contexts.count;
-    fd_figure *sums = fd_malloc(count * sizeof *sums);
-    if (sums == NULL) {
-        return FD_ENOMEM;
-    }
-    /* One page fault per page: pages of calloc fault when read, and again when
-     * written. */
+    fd_trace_rank *rank = r->rank;
+    fd_arena_check(&r->arena, fd_vector_reserve(&rank->figures, count));
+    fd_figure *sums = rank->figures.list;
     memset(sums, 0, count * sizeof *sums);
     for (uint32_t i = 1; i < r->raw.count; i++) {
         const fd_context *record = r->records.list[i];
@@ -171,35 +147,22 @@ read_figures(fd_reading *r)
             fd_figure_add(&sums[r->map[i]], &figure);
         }
     }
-    uint32_t kept = 0;
     for (uint32_t i = 1; i < count; i++) {
         if (sums[i].calls + sums[i].resumes + sums[i].self > 0) {
             sums[i].context = i;
-            sums[kept++] = sums[i];
+            sums[rank->figures.count++] = sums[i];
         }
     }
-    if (kept == 0) {
-        fd_free(sums);
-        return FD_OK;
-    }
-    r->rank->figures.list = sums;
-    r->rank->figures.count = kept;
-    r->rank->figures.capacity = count;
-    return FD_OK;
 }
 
-fd_status
+void
 fd_read_contexts(fd_reading *r)
 {
-    fd_status (*const parts[])(fd_reading *) = {link_contexts, merge_contexts,
-                                                read_figures};
-    fd_status status = collect_contexts(r);
-    if (status == FD_OK && r->part == FD_PART_OPEN_CALLS) {
-        status = fd_read_open_contexts(r);
+    collect_contexts(r);
+    if (r->part == FD_PART_OPEN_CALLS) {
+        fd_read_open_contexts(r);
     }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
-         i++) {
-        status = parts[i](r);
-    }
-    return status;
+    link_contexts(r);
+    merge_contexts(r);
+    read_figures(r);
 }

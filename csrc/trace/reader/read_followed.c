@@ -31,39 +31,35 @@ is_called_for(const fd_reading *r, const fd_context *record,
     return node != NULL && node->kind == FD_NODE_PYTHON;
 }
 
-static fd_status
+static void
 add_match(followed_path *path, uint32_t raw, uint32_t parent,
           const fd_entry *entry)
 {
     fd_followed_call call = {raw, parent, entry};
-    return fd_vector_push(&path->calls, call);
+    fd_arena_push(&path->r->arena, &path->calls, call);
 }
 
 /* Add a level: the children of the last one that match an entry. Without a
  * match (a folded call, or one that is new here) the last level stays. */
-static fd_status
+static void
 add_level(followed_path *path, const fd_entry *entry)
 {
     const fd_reading *r = path->r;
     uint32_t end = path->calls.count;
-    fd_status status = FD_OK;
     for (uint32_t i = 1;
-         i < r->raw.count && path->calls.count < end + MOST_MATCHES
-         && status == FD_OK;
-         i++) {
+         i < r->raw.count && path->calls.count < end + MOST_MATCHES; i++) {
         const fd_context *record = r->records.list[i];
         if (!is_called_for(r, record, entry)) {
             continue;
         }
         uint32_t parent = fd_reading_raw(r, record->parent);
-        for (uint32_t at = path->begin; at < end && status == FD_OK; at++) {
+        for (uint32_t at = path->begin; at < end; at++) {
             if (path->calls.list[at].raw == parent) {
-                status = add_match(path, i, at, entry);
+                add_match(path, i, at, entry);
             }
         }
     }
     path->begin = path->calls.count > end ? end : path->begin;
-    return status;
 }
 
 /* Return the innermost call around all matches of the last level. */
@@ -101,28 +97,25 @@ next_followed(const fd_entry *entries, uint32_t at, uint32_t depth)
     return at;
 }
 
-fd_status
-fd_reading_followed(fd_reading *r, const fd_thread_record *record,
-                    fd_followed_list *found)
+fd_followed_list
+fd_reading_followed(fd_reading *r, const fd_thread_record *record)
 {
     uint32_t depth;
     const fd_entry *entries = fd_reading_stack(r, record, &depth);
     uint32_t at = next_followed(entries, 0, depth);
     followed_path path = {.r = r};
-    found->count = 0;
+    fd_followed_list found = {NULL, 0, 0};
     if (at == depth || fd_chunks_header(&r->file)->state == FD_STATE_STOPPED) {
-        return FD_OK;
+        return found;
     }
-    fd_status status =
-        add_match(&path, fd_reading_raw(r, entries[at].context), 0, NULL);
-    for (; at < depth && status == FD_OK;
-         at = next_followed(entries, at + 1, depth)) {
-        status = add_level(&path, &entries[at]);
+    add_match(&path, fd_reading_raw(r, entries[at].context), 0, NULL);
+    for (; at < depth; at = next_followed(entries, at + 1, depth)) {
+        add_level(&path, &entries[at]);
     }
-    for (uint32_t i = call_around(&path); i > 0 && status == FD_OK;
+    for (uint32_t i = call_around(&path); i > 0;
          i = path.calls.list[i].parent) {
-        status = fd_vector_push(found, path.calls.list[i]);
+        fd_arena_push(&r->arena, &found, path.calls.list[i]);
     }
-    fd_vector_clear(&path.calls);
-    return status;
+    fd_arena_drop(path.calls.list);
+    return found;
 }

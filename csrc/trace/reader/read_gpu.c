@@ -13,32 +13,22 @@ add_record(fd_gpu_figure *sum, const fd_gpu_record *record)
 
 /* Read the figures. Threads of one role share contexts of the trace, so their
  * figures are added up. */
-static fd_status
+static void
 read_figures(fd_reading *r)
 {
     uint32_t count = r->trace->contexts.count;
     fd_gpu_figure *sums = NULL;
-    fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_GPU, view)
-    {
-        const fd_gpu_record *records = view->records;
-        sums = sums != NULL ? sums : fd_calloc(count, sizeof *sums);
-        if (sums == NULL) {
-            return FD_ENOMEM;
-        }
-        for (uint32_t i = 0; i < view->used; i++) {
-            add_record(&sums[fd_reading_context(r, records[i].context)],
-                       &records[i]);
-        }
+    FOR_EACH_RECORD (r, FD_CHUNK_GPU, fd_gpu_record, record) {
+        sums =
+            sums != NULL ? sums : fd_arena_new(&r->arena, count, sizeof *sums);
+        add_record(&sums[fd_reading_context(r, record->context)], record);
     }
-    for (uint32_t i = 1; sums != NULL && i < count && status == FD_OK; i++) {
+    for (uint32_t i = 1; sums != NULL && i < count; i++) {
         sums[i].context = i;
         if (sums[i].calls > 0 || sums[i].starved > 0) {
-            status = fd_vector_push(&r->rank->gpu, sums[i]);
+            fd_reading_push(r, &r->rank->gpu, sums[i]);
         }
     }
-    fd_free(sums);
-    return status;
 }
 
 /* Return the index of a thread's record; 0, the first, if it is unknown. */
@@ -46,65 +36,50 @@ static uint16_t
 thread_of(const fd_reading *r, uint32_t id)
 {
     uint32_t thread = 0;
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
-    {
-        const fd_thread_record *records = view->records;
-        for (uint32_t i = 0; i < view->used; i++, thread++) {
-            if (fd_reading_id(r, &records[i]) == id && thread < UINT16_MAX) {
-                return (uint16_t)thread;
-            }
+    FOR_EACH_RECORD (r, FD_CHUNK_THREADS, fd_thread_record, record) {
+        if (fd_reading_id(r, record) == id && thread < UINT16_MAX) {
+            return (uint16_t)thread;
         }
+        thread++;
     }
     return 0;
 }
 
 /* Add an event, of which the times and the launching thread are given. */
-static fd_status
+static void
 add_event(fd_reading *r, fd_trace_gpu_event made, uint64_t start,
           uint64_t ticks, uint32_t thread)
 {
-    uint64_t end = start + ticks;
-    made.start = fd_reading_ns(r, start);
-    made.duration = end < start ? 0 : fd_reading_ns(r, end) - made.start;
+    fd_reading_span(r, start, ticks, &made.start, &made.duration);
     made.thread = thread_of(r, thread);
     if (made.context == 0 || made.thread >= r->rank->threads.count) {
         r->rank->counters[FD_COUNT_GPU_EVENTS_LOST]++;
-        return FD_OK;
+        return;
     }
-    return fd_vector_push(&r->rank->gpu_events, made);
+    fd_reading_push(r, &r->rank->gpu_events, made);
 }
 
-/* Return the ticks since the start of the recording. */
-static uint64_t
-since_start(const fd_reading *r, uint64_t tick)
-{
-    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
-    return tick > origin ? tick - origin : 0;
-}
-
-static fd_status
+static void
 read_interval(fd_reading *r, const fd_gpu_event *event)
 {
     uint32_t context = fd_reading_context(r, event->context);
     fd_trace_gpu_event made = {
-        .host = fd_reading_ns(r, since_start(r, event->host)),
+        .host = fd_reading_since_start(r, event->host),
         .context = context,
         .launcher = context,
         .device = event->device,
         .stream = event->stream,
     };
-    return add_event(r, made, since_start(r, event->start), event->ticks,
-                     event->thread != 0
-                         ? event->thread
-                         : r->owners.list[fd_reading_raw(r, event->context)]);
+    add_event(r, made, event->start, event->ticks,
+              event->thread != 0
+                  ? event->thread
+                  : r->owners.list[fd_reading_raw(r, event->context)]);
 }
 
-static fd_status
+static void
 read_kernel(fd_reading *r, const fd_kernel_event *event)
 {
-    uint64_t host = since_start(r, event->host);
     fd_trace_gpu_event made = {
-        .host = fd_reading_ns(r, host),
         .bytes = event->bytes,
         .context = fd_reading_kernel(r, event->context, event->name),
         .launcher = fd_reading_context(r, event->launcher),
@@ -113,38 +88,37 @@ read_kernel(fd_reading *r, const fd_kernel_event *event)
         .device = event->device,
         .stream = event->stream,
     };
-    made.call = fd_reading_ns(r, host + event->call_ticks) - made.host;
-    return add_event(r, made, since_start(r, event->start), event->ticks,
-                     r->owners.list[fd_reading_raw(r, event->launcher)]);
+    fd_reading_span(r, event->host, event->call_ticks, &made.host, &made.call);
+    add_event(r, made, event->start, event->ticks,
+              r->owners.list[fd_reading_raw(r, event->launcher)]);
 }
 
-static fd_status
+static void
 read_run(fd_reading *r, const fd_chunk_view *one, uint32_t kind)
 {
     const void *records;
-    fd_status status = fd_chunks_events(&r->file, one, &records);
+    fd_arena_check(&r->arena, fd_chunks_events(&r->file, one, &records));
     if (records == NULL) {
         r->rank->counters[FD_COUNT_GPU_EVENTS_LOST] += one->used;
-        return status;
+        return;
     }
-    for (uint32_t i = 0; i < one->used && status == FD_OK; i++) {
-        status = kind == FD_CHUNK_GPU_EVENTS
-                   ? read_interval(r, (const fd_gpu_event *)records + i)
-                   : read_kernel(r, (const fd_kernel_event *)records + i);
+    for (uint32_t i = 0; i < one->used; i++) {
+        if (kind == FD_CHUNK_GPU_EVENTS) {
+            read_interval(r, (const fd_gpu_event *)records + i);
+        }
+        else {
+            read_kernel(r, (const fd_kernel_event *)records + i);
+        }
     }
-    return status;
 }
 
-fd_status
+void
 fd_read_gpu_events(fd_reading *r, uint32_t kind)
 {
-    fd_run_list runs = {NULL, 0, 0};
-    fd_status status = fd_reading_runs(r, kind, 0, &runs);
-    for (uint32_t i = 0; i < runs.count && status == FD_OK; i++) {
-        status = read_run(r, runs.list[i], kind);
+    fd_run_list runs = fd_reading_runs(r, kind, 0);
+    for (uint32_t i = 0; i < runs.count; i++) {
+        read_run(r, runs.list[i], kind);
     }
-    fd_vector_clear(&runs);
-    return status;
 }
 
 /* Return the job that was open on the thread when the interval was launched,
@@ -182,13 +156,14 @@ give_to_jobs(fd_reading *r)
     }
 }
 
-fd_status
+void
 fd_read_gpu(fd_reading *r)
 {
-    fd_status status = r->kernels.count > 0 ? FD_OK : read_figures(r);
-    if (status == FD_OK && r->part == FD_PART_TIMELINE) {
-        status = fd_read_gpu_events(r, FD_CHUNK_GPU_EVENTS);
+    if (r->kernels.count == 0) {
+        read_figures(r);
+    }
+    if (r->part == FD_PART_TIMELINE) {
+        fd_read_gpu_events(r, FD_CHUNK_GPU_EVENTS);
         give_to_jobs(r);
     }
-    return status;
 }

@@ -19,14 +19,6 @@ typedef struct peaks {
     uint32_t count;
 } peaks;
 
-/* Convert ticks since the start of the recording to ns. */
-static uint64_t
-since_start(const fd_reading *r, uint64_t tick)
-{
-    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
-    return tick > origin ? fd_reading_ns(r, tick - origin) : 0;
-}
-
 /* Return the peak of a device, or one of 0 bytes. */
 static device_peak
 peak_of(const peaks *of, uint32_t device)
@@ -132,23 +124,33 @@ read_memory(fd_reading *r, const device_peak *of, const fd_measure *from,
 
 /* Add what a record of allocated blocks held at the latest failed
  * allocation. */
-static fd_status
+static void
 add_held(fd_reading *r, const device_peak *of, const fd_measure *from,
          fd_trace_measure to)
 {
-    if (from->kind != FD_MEASURE_ALLOCATED || from->now == 0
-        || of->refused == 0) {
-        return FD_OK;
+    if (from->kind == FD_MEASURE_ALLOCATED && from->now != 0
+        && of->refused != 0) {
+        to.kind = FD_MEASURE_HELD;
+        to.count = 1;
+        to.sum = from->now;
+        to.max = of->step;
+        to.other = 0;
+        fd_reading_push(r, &r->rank->measures, to);
     }
-    to.kind = FD_MEASURE_HELD;
-    to.count = 1;
-    to.sum = from->now;
-    to.max = of->step;
-    to.other = 0;
-    return fd_vector_push(&r->rank->measures, to);
 }
 
-static fd_status
+static bool
+is_empty(const fd_trace_measure *measure)
+{
+    return measure->context == 0 || measure->kind == 0
+        || measure->kind >= FD_MEASURE_KINDS
+        || (measure->count == 0
+            && (measure->kind == FD_MEASURE_LATEST
+                || (measure->sum == 0 && measure->other == 0
+                    && measure->max == 0)));
+}
+
+static void
 read_measure(fd_reading *r, const peaks *all, const fd_measure *from)
 {
     const device_peak of = peak_of(all, from->detail);
@@ -161,47 +163,31 @@ read_measure(fd_reading *r, const peaks *all, const fd_measure *from)
         .max = from->max,
         .other = from->other,
     };
-    if (!read_memory(r, &of, from, &made)) {
-        return FD_OK;
-    }
-    if (made.context == 0 || made.kind == 0 || made.kind >= FD_MEASURE_KINDS
-        || (made.count == 0
-            && (made.kind == FD_MEASURE_LATEST
-                || (made.sum == 0 && made.other == 0 && made.max == 0)))) {
-        return FD_OK;
+    if (!read_memory(r, &of, from, &made) || is_empty(&made)) {
+        return;
     }
     if (made.kind == FD_MEASURE_STEPS) {
         made.sum = fd_reading_ns(r, made.sum);
         made.max = fd_reading_ns(r, made.max);
     }
     if (made.kind == FD_MEASURE_LATEST) {
-        made.sum = since_start(r, made.sum);
-        made.max = since_start(r, made.max);
+        made.sum = fd_reading_since_start(r, made.sum);
+        made.max = fd_reading_since_start(r, made.max);
     }
-    fd_status status = fd_reading_text(r, from->detail, 0, &made.detail);
-    fd_then(status, fd_vector_push(&r->rank->measures, made));
-    return fd_then(status, add_held(r, &of, from, made));
+    made.detail = fd_reading_text(r, from->detail, 0);
+    fd_reading_push(r, &r->rank->measures, made);
+    add_held(r, &of, from, made);
 }
 
-fd_status
+void
 fd_read_measures(fd_reading *r)
 {
-    fd_status status = FD_OK;
     peaks of = {.count = 0};
-    FOR_EACH_CHUNK(r, FD_CHUNK_MEASURES, view)
-    {
-        const fd_measure *records = view->records;
-        for (uint32_t i = 0; i < view->used; i++) {
-            note_memory(&of, &records[i]);
-        }
+    FOR_EACH_RECORD (r, FD_CHUNK_MEASURES, fd_measure, measure) {
+        note_memory(&of, measure);
     }
-    FOR_EACH_CHUNK(r, FD_CHUNK_MEASURES, view)
-    {
-        const fd_measure *records = view->records;
-        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            status = read_measure(r, &of, &records[i]);
-        }
+    FOR_EACH_RECORD (r, FD_CHUNK_MEASURES, fd_measure, measure) {
+        read_measure(r, &of, measure);
     }
     fd_measures_fold(r->rank);
-    return status;
 }

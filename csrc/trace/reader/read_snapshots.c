@@ -1,4 +1,5 @@
 #include "trace/reader/recording_reading.h"
+#include "trace/trace_columns.h"
 
 #include <string.h>
 
@@ -11,9 +12,9 @@ typedef struct snapshots {
     uint64_t figures; /* number of records in the file */
     uint64_t threads;
     FD_VECTOR(uint32_t) chosen; /* by mark: index in `list` */
-    fd_mark_figure *states;     /* owned; by raw context, in ticks */
-    uint64_t *covered;          /* owned; by thread, in ticks */
-    uint64_t *cpu;              /* owned; by thread */
+    fd_mark_figure *states;     /* by raw context, in ticks */
+    uint64_t *covered;          /* by thread, in ticks */
+    uint64_t *cpu;              /* by thread */
 } snapshots;
 
 /* Find the records of one chunk; further chunks of a damaged file are
@@ -21,8 +22,7 @@ typedef struct snapshots {
 static void
 find_records(snapshots *s)
 {
-    FOR_EACH_CHUNK(s->r, FD_CHUNK_SNAPSHOTS, view)
-    {
+    FOR_EACH_CHUNK (s->r, FD_CHUNK_SNAPSHOTS, view) {
         s->list = s->list == NULL ? view->records : s->list;
         s->count = s->count == 0 ? view->used : s->count;
     }
@@ -33,13 +33,10 @@ find_records(snapshots *s)
 static fd_trace_mark
 mark_of(const fd_reading *r, const fd_snapshot *snapshot)
 {
-    uint64_t start = fd_chunks_header(&r->file)->start.ticks;
     fd_trace_mark made = {
         .number = snapshot->number,
         .steps = snapshot->steps,
-        .end = snapshot->tick > start
-                 ? fd_reading_ns(r, snapshot->tick - start)
-                 : 0,
+        .end = fd_reading_since_start(r, snapshot->tick),
         .recorded = fd_reading_ns(r, snapshot->recorded),
         .queued = snapshot->queued,
         .memory = snapshot->memory,
@@ -48,14 +45,6 @@ mark_of(const fd_reading *r, const fd_snapshot *snapshot)
         made.phases[i] = fd_reading_ns(r, snapshot->phases[i]);
     }
     return made;
-}
-
-static fd_status
-add_mark(snapshots *s, uint32_t index)
-{
-    fd_trace_mark mark = mark_of(s->r, &s->list[index]);
-    fd_status status = fd_vector_push(&s->r->rank->marks, mark);
-    return fd_then(status, fd_vector_push(&s->chosen, index));
 }
 
 static bool
@@ -76,14 +65,14 @@ follows_mark(const snapshots *s, uint32_t index)
             && fd_reading_ns(s->r, snapshot->recorded) >= last->recorded);
 }
 
-static fd_status
-find_marks(snapshots *s)
+static void
+add_mark(snapshots *s, uint32_t index)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 1; i < s->count && status == FD_OK; i++) {
-        status = follows_mark(s, i) ? add_mark(s, i) : FD_OK;
+    if (follows_mark(s, index)) {
+        fd_reading_push(s->r, &s->r->rank->marks,
+                        mark_of(s->r, &s->list[index]));
+        fd_arena_push(&s->r->arena, &s->chosen, index);
     }
-    return status == FD_OK && follows_mark(s, 0) ? add_mark(s, 0) : status;
 }
 
 static uint64_t
@@ -110,18 +99,16 @@ static void
 add_figures(const snapshots *s, uint64_t end)
 {
     uint64_t at = 0;
-    FOR_EACH_CHUNK(s->r, FD_CHUNK_SNAPSHOT_FIGURES, view)
-    {
-        const fd_snapshot_figure *list = view->records;
-        for (uint32_t i = 0; i < view->used && at < end; i++, at++) {
-            uint32_t raw = fd_reading_raw(s->r, list[i].context);
-            s->states[raw] = (fd_mark_figure){
-                .steps = list[i].steps,
-                .calls = list[i].calls,
-                .resumes = list[i].resumes,
-                .self = list[i].self,
-                .self_squares = list[i].self_squares,
-                .total_squares = list[i].total_squares,
+    FOR_EACH_RECORD (s->r, FD_CHUNK_SNAPSHOT_FIGURES, fd_snapshot_figure,
+                     from) {
+        if (at++ < end) {
+            s->states[fd_reading_raw(s->r, from->context)] = (fd_mark_figure){
+                .steps = from->steps,
+                .calls = from->calls,
+                .resumes = from->resumes,
+                .self = from->self,
+                .self_squares = from->self_squares,
+                .total_squares = from->total_squares,
             };
         }
     }
@@ -131,15 +118,12 @@ static void
 add_threads(const snapshots *s, const fd_snapshot *snapshot, uint64_t begin)
 {
     uint64_t at = 0;
-    FOR_EACH_CHUNK(s->r, FD_CHUNK_SNAPSHOT_THREADS, view)
-    {
-        const fd_snapshot_thread *list = view->records;
-        for (uint32_t i = 0; i < view->used && at < snapshot->threads;
-             i++, at++) {
-            if (at >= begin) {
-                add_thread(s, snapshot, &list[i]);
-            }
+    FOR_EACH_RECORD (s->r, FD_CHUNK_SNAPSHOT_THREADS, fd_snapshot_thread,
+                     thread) {
+        if (at >= begin && at < snapshot->threads) {
+            add_thread(s, snapshot, thread);
         }
+        at++;
     }
 }
 
@@ -181,19 +165,15 @@ add_last_figures(const snapshots *s)
 static void
 add_last_threads(const snapshots *s)
 {
-    FOR_EACH_CHUNK(s->r, FD_CHUNK_THREADS, view)
-    {
-        const fd_thread_record *list = view->records;
-        for (uint32_t i = 0; i < view->used; i++) {
-            add_thread(s, &s->list[0],
-                       &(fd_snapshot_thread){
-                           .thread = fd_reading_id(s->r, &list[i]),
-                           .context = list[i].step_context,
-                           .last = list[i].step_last,
-                           .covered = list[i].step_covered,
-                           .cpu = list[i].step_cpu,
-                       });
-        }
+    FOR_EACH_RECORD (s->r, FD_CHUNK_THREADS, fd_thread_record, record) {
+        add_thread(s, &s->list[0],
+                   &(fd_snapshot_thread){
+                       .thread = fd_reading_id(s->r, record),
+                       .context = record->step_context,
+                       .last = record->step_last,
+                       .covered = record->step_covered,
+                       .cpu = record->step_cpu,
+                   });
     }
 }
 
@@ -244,27 +224,28 @@ add_state(const snapshots *s, uint32_t raw, fd_mark_figure *sum)
         sound_squares(fd_reading_squares(s->r, state->total_squares));
 }
 
-typedef FD_VECTOR(fd_mark_figure) mark_figures;
-
-static fd_status
-keep_figures(const snapshots *s, mark_figures *to)
+/* Add the sums of contexts to a list, whose type is that of both lists of a
+ * window. */
+static void
+keep_figures(const snapshots *s, fd_rank_list *to)
 {
     uint32_t count = s->r->trace->contexts.count;
-    fd_mark_figure *sums = fd_calloc(count, sizeof *sums);
-    fd_status status = sums != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 1; status == FD_OK && i < s->r->raw.count; i++) {
+    FD_VECTOR(fd_mark_figure) list = {NULL, 0, 0};
+    fd_arena_check(&s->r->arena, fd_vector_reserve(&list, count));
+    fd_mark_figure *sums = list.list;
+    memset(sums, 0, count * sizeof *sums);
+    for (uint32_t i = 1; i < s->r->raw.count; i++) {
         if (s->r->map[i] != 0 && s->r->records.list[i] != NULL) {
             add_state(s, i, &sums[s->r->map[i]]);
         }
     }
-    for (uint32_t i = 1; status == FD_OK && i < count; i++) {
+    for (uint32_t i = 1; i < count; i++) {
         if (sums[i].calls + sums[i].resumes + sums[i].self > 0) {
             sums[i].context = i;
-            status = fd_vector_push(to, sums[i]);
+            sums[list.count++] = sums[i];
         }
     }
-    fd_free(sums);
-    return status;
+    *to = (fd_rank_list){list.list, list.count, list.capacity};
 }
 
 static void
@@ -280,60 +261,36 @@ keep_threads(const snapshots *s, bool end)
     }
 }
 
-static fd_status
-read_window(snapshots *s)
+static void
+read_end(snapshots *s, uint32_t place, const fd_table *table, bool end)
 {
-    fd_step_window *window = &s->r->rank->window;
-    mark_figures lists[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
-    uint32_t places[2] = {window->from, window->to};
-    fd_status status = FD_OK;
-    for (int end = 0; end < 2 && status == FD_OK; end++) {
-        if (places[end] > 0) {
-            find_state(s, places[end] - 1);
-            status = keep_figures(s, &lists[end]);
-            keep_threads(s, end == 1);
-        }
+    if (place > 0) {
+        find_state(s, place - 1);
+        keep_figures(s, fd_rank_rows_of(s->r->rank, table));
+        keep_threads(s, end);
     }
-    window->figures_from.list = lists[0].list;
-    window->figures_from.count = lists[0].count;
-    window->figures_from.capacity = lists[0].capacity;
-    window->figures_to.list = lists[1].list;
-    window->figures_to.count = lists[1].count;
-    window->figures_to.capacity = lists[1].capacity;
-    return status;
 }
 
-static fd_status
-make_room(snapshots *s)
-{
-    uint32_t threads = s->r->rank->threads.count + 1;
-    s->states = fd_calloc(s->r->raw.count, sizeof *s->states);
-    s->covered = fd_calloc(threads, sizeof *s->covered);
-    s->cpu = fd_calloc(threads, sizeof *s->cpu);
-    return s->states != NULL && s->covered != NULL && s->cpu != NULL
-             ? FD_OK
-             : FD_ENOMEM;
-}
-
-fd_status
+void
 fd_read_snapshots(fd_reading *r)
 {
     snapshots s = {.r = r};
+    const fd_step_window *window = &r->rank->window;
+    uint32_t threads = r->rank->threads.count + 1;
     find_records(&s);
     if (s.list == NULL || s.count == 0 || r->file.damaged > 0) {
-        return FD_OK;
+        return;
     }
-    fd_status status = find_marks(&s);
-    if (status == FD_OK) {
-        fd_steps_choose(r->rank, r->steps);
-        status = r->rank->window.to > 0 ? make_room(&s) : FD_OK;
+    for (uint32_t i = 1; i < s.count; i++) {
+        add_mark(&s, i);
     }
-    if (status == FD_OK && r->rank->window.to > 0) {
-        status = read_window(&s);
+    add_mark(&s, 0);
+    fd_steps_choose(r->rank, r->steps);
+    if (window->to > 0) {
+        s.states = fd_arena_new(&r->arena, r->raw.count, sizeof *s.states);
+        s.covered = fd_arena_new(&r->arena, threads, sizeof *s.covered);
+        s.cpu = fd_arena_new(&r->arena, threads, sizeof *s.cpu);
+        read_end(&s, window->from, &fd_settled_from_table, false);
+        read_end(&s, window->to, &fd_settled_to_table, true);
     }
-    fd_vector_clear(&s.chosen);
-    fd_free(s.states);
-    fd_free(s.covered);
-    fd_free(s.cpu);
-    return status;
 }

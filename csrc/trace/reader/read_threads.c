@@ -3,8 +3,8 @@
 #include "trace/reader/recording_reading.h"
 
 /* Sum the ticks of every tree, by the id of its thread record. */
-static fd_status
-sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
+static void
+sum_trees(fd_reading *r, fd_map *places, uint64_t *ticks)
 {
     for (uint32_t i = 1; i < r->raw.count; i++) {
         const fd_context *record = r->records.list[i];
@@ -16,14 +16,10 @@ sum_trees(const fd_reading *r, fd_map *places, uint64_t *ticks)
         uint32_t index = fd_map_get(places, owner);
         if (index == 0) {
             index = places->count + 1;
-            fd_status status = fd_map_put(places, owner, index);
-            if (status != FD_OK) {
-                return status;
-            }
+            fd_arena_put(&r->arena, places, owner, index);
         }
         ticks[index] += record->self;
     }
-    return FD_OK;
 }
 
 /* Return the calls of a thread that the latest look has found, if it was not
@@ -34,8 +30,7 @@ watched_calls(const fd_reading *r, const fd_thread_record *record,
 {
     uint64_t look = fd_chunks_header(&r->file)->seen_alive;
     look = look > since ? look : since;
-    FOR_EACH_CHUNK(r, FD_CHUNK_WATCHED, view)
-    {
+    FOR_EACH_CHUNK (r, FD_CHUNK_WATCHED, view) {
         if (view->header.owner == fd_reading_id(r, record)
             && view->header.partner == record->system_id
             && view->header.first >= look) {
@@ -75,15 +70,10 @@ static uint32_t
 line_of_entry(const fd_reading *r, const fd_thread_record *record,
               const fd_entry *entry, uint32_t index)
 {
-    FOR_EACH_CHUNK(r, FD_CHUNK_LINES, view)
-    {
-        const fd_open_line *lines = view->records;
-        for (uint32_t i = 0; i < view->used; i++) {
-            if (lines[i].thread == fd_reading_id(r, record)
-                && lines[i].entry == index
-                && lines[i].check == FD_OPEN_LINE_CHECK(entry)) {
-                return lines[i].line;
-            }
+    FOR_EACH_RECORD (r, FD_CHUNK_LINES, fd_open_line, line) {
+        if (line->thread == fd_reading_id(r, record) && line->entry == index
+            && line->check == FD_OPEN_LINE_CHECK(entry)) {
+            return line->line;
         }
     }
     return 0;
@@ -104,63 +94,65 @@ end_of_followed(const fd_reading *r, const fd_thread_record *record,
     return last > r->alive ? last : r->alive;
 }
 
-static fd_status
-read_followed_calls(fd_reading *r, const fd_thread_record *record)
+/* Add an open call, which is the entry at `index` of the stack. */
+static void
+add_open_call(fd_reading *r, const fd_thread_record *record, uint32_t context,
+              uint64_t ticks, const fd_entry *entry, uint32_t index)
 {
-    fd_followed_list found = {.list = NULL};
-    fd_status status = fd_reading_followed(r, record, &found);
+    if (context != 0) {
+        fd_open_call call = {r->rank->threads.count - 1, context,
+                             fd_reading_ns(r, ticks),
+                             line_of_entry(r, record, entry, index)};
+        fd_reading_push(r, &r->rank->open, call);
+    }
+}
+
+static void
+read_followed_calls(fd_reading *r, const fd_thread_record *record,
+                    const fd_entry *entries)
+{
+    fd_followed_list found = fd_reading_followed(r, record);
     uint64_t last = found.count > 0
                       ? fd_reading_followed_start(r, found.list[0].entry)
                       : 0;
     uint64_t until = end_of_followed(r, record, last);
-    uint32_t depth;
-    const fd_entry *entries = fd_reading_stack(r, record, &depth);
-    while (found.count > 0 && status == FD_OK) {
-        const fd_followed_call *at = &found.list[--found.count];
+    for (uint32_t i = found.count; i-- > 0;) {
+        const fd_followed_call *at = &found.list[i];
         uint64_t start = fd_reading_followed_start(r, at->entry);
-        fd_open_call call = {
-            r->rank->threads.count - 1, r->map[at->raw],
-            fd_reading_ns(r, until > start ? until - start : 0),
-            line_of_entry(r, record, at->entry,
-                          (uint32_t)(at->entry - entries))};
-        if (call.context != 0) {
-            status = fd_vector_push(&r->rank->open, call);
-        }
+        add_open_call(r, record, r->map[at->raw],
+                      until > start ? until - start : 0, at->entry,
+                      (uint32_t)(at->entry - entries));
     }
-    fd_vector_clear(&found);
-    return status;
+    fd_arena_drop(found.list);
 }
 
-static fd_status
+static void
 read_open_calls(fd_reading *r, const fd_thread_record *record)
 {
     uint32_t depth;
     const fd_entry *entries = fd_reading_stack(r, record, &depth);
     uint64_t until = record->last > r->alive ? record->last : r->alive;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < depth && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < depth; i++) {
         const fd_entry *entry = &entries[i];
-        uint32_t context = fd_reading_context(r, entry->context);
-        if (context != 0 && (entry->flags & FD_ENTRY_CONTRACTED) == 0) {
+        if ((entry->flags & FD_ENTRY_CONTRACTED) == 0) {
             uint64_t age = entry->start > 0 && until > entry->start
                              ? until - entry->start
                              : 0;
-            fd_open_call call = {r->rank->threads.count - 1, context,
-                                 fd_reading_ns(r, age),
-                                 line_of_entry(r, record, entry, i)};
-            status = fd_vector_push(&r->rank->open, call);
+            add_open_call(r, record, fd_reading_context(r, entry->context),
+                          age, entry, i);
         }
     }
-    return fd_then(status, read_followed_calls(r, record));
+    read_followed_calls(r, record, entries);
 }
 
-static fd_status
+static void
 read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
 {
     uint64_t running = record->attached != 0 && record->last > record->attached
                          ? record->last - record->attached
                          : 0;
     fd_trace_thread thread = {
+        .role = fd_reading_text(r, record->role, 0),
         .system_id = record->system_id,
         .root = fd_reading_context(r, record->root),
         .running = record->running != FD_THREAD_NONE,
@@ -183,28 +175,18 @@ read_thread(fd_reading *r, const fd_thread_record *record, uint64_t self)
         thread.still =
             still != 0 && seen > still ? fd_reading_ns(r, seen - still) : 0;
     }
-    fd_status status = fd_reading_text(r, record->role, 0, &thread.role);
-    fd_then(status, fd_vector_push(&r->rank->threads, thread));
-    return fd_then(status, read_open_calls(r, record));
+    fd_reading_push(r, &r->rank->threads, thread);
+    read_open_calls(r, record);
 }
 
-fd_status
+void
 fd_read_threads(fd_reading *r)
 {
-    fd_map places = {.entries = NULL};
-    uint64_t *ticks = fd_calloc(r->raw.count + 1, sizeof *ticks);
-    fd_status status =
-        ticks != NULL ? sum_trees(r, &places, ticks) : FD_ENOMEM;
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
-    {
-        const fd_thread_record *records = view->records;
-        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            uint32_t id = fd_reading_id(r, &records[i]);
-            status =
-                read_thread(r, &records[i], ticks[fd_map_get(&places, id)]);
-        }
+    fd_map *places = fd_arena_map(&r->arena);
+    uint64_t *ticks = fd_arena_new(&r->arena, r->raw.count + 1, sizeof *ticks);
+    sum_trees(r, places, ticks);
+    FOR_EACH_RECORD (r, FD_CHUNK_THREADS, fd_thread_record, record) {
+        read_thread(r, record,
+                    ticks[fd_map_get(places, fd_reading_id(r, record))]);
     }
-    fd_map_clear(&places);
-    fd_free(ticks);
-    return status;
 }

@@ -9,21 +9,19 @@
 #include <string.h>
 #include <time.h>
 
-static fd_status
+static void
 read_step(fd_reading *r, const fd_step *step)
 {
-    uint64_t start = fd_chunks_header(&r->file)->start.ticks;
     fd_trace_step made = {.number = step->number,
+                          .begin = fd_reading_since_start(r, step->begin),
+                          .end = fd_reading_since_start(r, step->end),
                           .communicated = step->communicated,
                           .live = step->live};
-    made.begin =
-        step->begin > start ? fd_reading_ns(r, step->begin - start) : 0;
-    made.end = step->end > start ? fd_reading_ns(r, step->end - start) : 0;
     for (int i = 0; i < FD_PHASES; i++) {
         made.phases[i] = fd_reading_ns(r, step->phases[i]);
     }
-    fd_status status = fd_vector_push(&r->rank->latest, made);
-    for (int i = 0; i < FD_STEP_TOP && status == FD_OK; i++) {
+    fd_reading_push(r, &r->rank->latest, made);
+    for (int i = 0; i < FD_STEP_TOP; i++) {
         fd_trace_top top = {
             .step = step->number,
             .context = fd_reading_context(r, step->top[i].context),
@@ -31,84 +29,65 @@ read_step(fd_reading *r, const fd_step *step)
                 fd_reading_whole((double)step->top[i].self * r->ns_per_tick),
         };
         if (top.context != 0) {
-            status = fd_vector_push(&r->rank->tops, top);
+            fd_reading_push(r, &r->rank->tops, top);
         }
     }
-    return status;
 }
 
 FD_ORDER_POINTERS(by_number, fd_step, FD_UP(number))
 
 /* Read the latest steps, sorted by number. */
-static fd_status
+static void
 read_steps(fd_reading *r)
 {
     FD_VECTOR(const fd_step *) ended = {NULL, 0, 0};
-    fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_STEPS, view)
-    {
-        const fd_step *steps = view->records;
-        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            if (steps[i].end != 0) {
-                status = fd_vector_push(&ended, &steps[i]);
-            }
+    FOR_EACH_RECORD (r, FD_CHUNK_STEPS, fd_step, step) {
+        if (step->end != 0) {
+            fd_arena_push(&r->arena, &ended, step);
         }
     }
     fd_vector_sort(&ended, by_number);
-    for (uint32_t i = 0; i < ended.count && status == FD_OK; i++) {
-        status = read_step(r, ended.list[i]);
+    for (uint32_t i = 0; i < ended.count; i++) {
+        read_step(r, ended.list[i]);
     }
-    fd_vector_clear(&ended);
-    return status;
 }
 
-static fd_status
-put_meta(fd_reading *r, const fd_trace_meta *meta)
+static void
+put_meta(fd_reading *r, fd_trace_meta meta)
 {
     for (uint32_t i = 0; i < r->rank->meta.count; i++) {
-        if (r->rank->meta.list[i].key == meta->key) {
-            r->rank->meta.list[i].json = meta->json;
-            return FD_OK;
+        if (r->rank->meta.list[i].key == meta.key) {
+            r->rank->meta.list[i].json = meta.json;
+            return;
         }
     }
-    return fd_vector_push(&r->rank->meta, *meta);
+    fd_reading_push(r, &r->rank->meta, meta);
 }
 
 /* Add JSON in the spelling of dumps. */
-static fd_status
-read_json(fd_reading *r, uint32_t id, uint32_t *to)
+static uint32_t
+read_json(fd_reading *r, uint32_t id)
 {
-    const fd_string *string = fd_chunks_string(&r->file, id);
-    fd_buffer text = {.bytes = NULL};
-    *to = 0;
-    if (string == NULL || string->size == 0) {
-        return FD_OK;
+    uint32_t text = fd_reading_text(r, id, 0);
+    if (text != 0) {
+        fd_buffer *spelled = fd_arena_buffer(&r->arena);
+        fd_json_text(spelled, fd_trace_text(r->trace, text));
+        fd_arena_check(&r->arena,
+                       fd_text_pool_take(&r->trace->texts, spelled, &text));
     }
-    fd_status status = fd_reading_text(r, id, 0, to);
-    if (status == FD_OK) {
-        fd_json_text(&text, fd_trace_text(r->trace, *to));
-        status = fd_text_pool_take(&r->trace->texts, &text, to);
-    }
-    return status;
+    return text;
 }
 
-static fd_status
+static void
 read_meta(fd_reading *r)
 {
-    fd_status status = FD_OK;
-    FOR_EACH_CHUNK(r, FD_CHUNK_META, view)
-    {
-        const fd_meta *list = view->records;
-        for (uint32_t i = 0; i < view->used && status == FD_OK; i++) {
-            fd_trace_meta meta;
-            status = fd_reading_text(r, list[i].key, 0, &meta.key);
-            fd_then(status, read_json(r, list[i].value, &meta.json));
-            if (status == FD_OK && meta.key != 0 && meta.json != 0) {
-                status = put_meta(r, &meta);
-            }
+    FOR_EACH_RECORD (r, FD_CHUNK_META, fd_meta, from) {
+        fd_trace_meta meta = {.key = fd_reading_text(r, from->key, 0),
+                              .json = read_json(r, from->value)};
+        if (meta.key != 0 && meta.json != 0) {
+            put_meta(r, meta);
         }
     }
-    return status;
 }
 
 static void
@@ -119,40 +98,35 @@ put_hexadecimal(const uint8_t bytes[16], char text[33])
     }
 }
 
-static fd_status
+static void
 note_line(fd_reading *r, const char *line)
 {
     uint32_t id;
-    fd_status status =
-        fd_text_pool_add(&r->trace->texts, line, strlen(line), &id);
-    return fd_then(status, fd_vector_push(&r->rank->notes, id));
+    fd_arena_check(&r->arena, fd_text_pool_add(&r->trace->texts, line,
+                                               strlen(line), &id));
+    fd_reading_push(r, &r->rank->notes, id);
 }
 
-static fd_status
+static void
 note_damage(fd_reading *r)
 {
     char line[128];
-    fd_status status = FD_OK;
     r->rank->incomplete = r->file.truncated || r->file.damaged > 0;
     if (r->file.truncated) {
-        status =
-            note_line(r, "the file is cut short: its last records are lost");
+        note_line(r, "the file is cut short: its last records are lost");
     }
-    if (status == FD_OK && r->file.damaged > 0) {
+    if (r->file.damaged > 0) {
         snprintf(line, sizeof line, "%u damaged pages were skipped",
                  r->file.damaged);
-        status = note_line(r, line);
+        note_line(r, line);
     }
-    if (status == FD_OK && r->file.writer == FD_WRITER_UNKNOWN) {
-        status =
-            note_line(r, "whether its process lives is not known: the file "
-                         "system has no locks");
+    if (r->file.writer == FD_WRITER_UNKNOWN) {
+        note_line(r, "whether its process lives is not known: the file "
+                     "system has no locks");
     }
-    if (status == FD_OK && r->lost != 0) {
-        status =
-            note_line(r, "calls whose callers are lost hang below <lost>");
+    if (r->lost != 0) {
+        note_line(r, "calls whose callers are lost hang below <lost>");
     }
-    return status;
 }
 
 /* Return the tick of the latest sign of life: of now, if the process runs on
@@ -226,12 +200,8 @@ read_duration(fd_reading *r)
     const fd_header *header = fd_chunks_header(&r->file);
     uint64_t ticks = header->recorded;
     uint64_t last = 0;
-    FOR_EACH_CHUNK(r, FD_CHUNK_THREADS, view)
-    {
-        const fd_thread_record *records = view->records;
-        for (uint32_t i = 0; i < view->used; i++) {
-            last = records[i].last > last ? records[i].last : last;
-        }
+    FOR_EACH_RECORD (r, FD_CHUNK_THREADS, fd_thread_record, record) {
+        last = record->last > last ? record->last : last;
     }
     if (header->resumed != 0 && last > header->resumed) {
         ticks += last - header->resumed;
@@ -239,9 +209,9 @@ read_duration(fd_reading *r)
     r->rank->recorded = fd_reading_ns(r, ticks);
 }
 
-typedef fd_status (*part_reader)(fd_reading *r);
+typedef void part_reader(fd_reading *r);
 
-static const part_reader ALL_PARTS[] = {
+static part_reader *const ALL_PARTS[] = {
     fd_read_shared,  fd_read_contexts,
     fd_read_threads, fd_read_snapshots,
     fd_read_jobs,    fd_read_events,
@@ -250,11 +220,11 @@ static const part_reader ALL_PARTS[] = {
     read_steps,      read_meta,
     note_damage,     NULL,
 };
-static const part_reader TOTALS_PARTS[] = {
+static part_reader *const TOTALS_PARTS[] = {
     fd_read_shared, fd_read_contexts, fd_read_threads,
     read_meta,      note_damage,      NULL,
 };
-static const part_reader OPEN_PARTS[] = {
+static part_reader *const OPEN_PARTS[] = {
     fd_read_contexts, fd_read_threads, fd_read_measures,
     read_meta,        note_damage,     NULL,
 };
@@ -262,33 +232,33 @@ static const part_reader OPEN_PARTS[] = {
 static fd_status
 read_all(fd_reading *r)
 {
-    fd_status status = FD_OK;
-    const part_reader *read = r->part == FD_PART_OPEN_CALLS ? OPEN_PARTS
-                            : r->part == FD_PART_TOTALS     ? TOTALS_PARTS
-                                                            : ALL_PARTS;
+    part_reader *const *read = r->part == FD_PART_OPEN_CALLS ? OPEN_PARTS
+                             : r->part == FD_PART_TOTALS     ? TOTALS_PARTS
+                                                             : ALL_PARTS;
+    if (fd_arena_caught(&r->arena, NULL)) {
+        return r->arena.status;
+    }
+    r->trace = fd_trace_new();
+    r->rank = r->trace != NULL ? fd_trace_add_rank(r->trace) : NULL;
+    fd_arena_check(&r->arena, r->rank != NULL ? FD_OK : FD_ENOMEM);
     read_header(r);
-    for (; *read != NULL && status == FD_OK; read++) {
-        status = (*read)(r);
+    for (int i = 0; read[i] != NULL; i++) {
+        read[i](r);
     }
     read_duration(r);
-    return status;
+    return fd_arena_left(&r->arena);
 }
 
 static void
 clear_reading(fd_reading *r)
 {
+    fd_arena_clear(&r->arena);
     fd_chunks_close(&r->file);
     fd_map_clear(&r->nodes);
     fd_map_clear(&r->modules);
     fd_map_clear(&r->jobs);
     fd_map_clear(&r->kernels);
     fd_map_clear(&r->threads);
-    fd_vector_clear(&r->flows);
-    fd_vector_clear(&r->raw);
-    fd_vector_clear(&r->records);
-    fd_vector_clear(&r->owners);
-    fd_free(r->map);
-    fd_free(r->open);
 }
 
 /* Read the open chunks, and close them. `path` NULL: in memory. */
@@ -296,9 +266,7 @@ static fd_status
 read_chunks(fd_reading *r, fd_trace **trace, const char *path, fd_error *error)
 {
     const char *name = path != NULL ? path : "this recording";
-    r->trace = fd_trace_new();
-    r->rank = r->trace != NULL ? fd_trace_add_rank(r->trace) : NULL;
-    fd_status status = r->rank != NULL ? read_all(r) : FD_ENOMEM;
+    fd_status status = read_all(r);
     if (status == FD_OK && !r->unsorted) {
         status = fd_trace_sort(r->trace);
     }

@@ -1,9 +1,10 @@
 /* Shared declarations of the reader of recordings: recording_reader.c and
- * read_*.c. */
+ * read_*.c. Reading is one request of an arena (base/arena.h): after a failure,
+ * it continues at its begin in recording_reader.c. */
 #ifndef FD_RECORDING_READING_H
 #define FD_RECORDING_READING_H
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/step_window.h"
 #include "trace/trace_part.h"
@@ -20,6 +21,7 @@ typedef struct fd_raw_flow {
 typedef FD_VECTOR(const fd_chunk_view *) fd_run_list;
 
 typedef struct fd_reading {
+    fd_arena arena;
     fd_chunks file;
     fd_trace *trace;
     fd_trace_rank *rank;
@@ -28,19 +30,19 @@ typedef struct fd_reading {
                        not stopped; else 0 */
     fd_map nodes;
     fd_map modules;
-    /* entry 0 unused, then the contexts of the file in order */
+    /* of the arena: entry 0 unused, then the contexts of the file in order */
     FD_VECTOR(fd_trace_context) raw;
     FD_VECTOR(const fd_context *) records; /* parallel to raw */
     FD_VECTOR(uint32_t) owners;            /* thread id, parallel to raw */
-    uint32_t *map;  /* owned; raw index -> context of the trace */
+    uint32_t *map;  /* of the arena; raw index -> context of the trace */
     uint32_t lost;  /* raw index of <lost>; 0 before it is needed */
     fd_map threads; /* id of the file -> index of the thread + 1 */
     fd_map jobs;    /* id of the file -> index into rank->jobs + 1 */
     fd_map
         kernels; /* context << 32 | string of the file -> context of the trace */
     FD_VECTOR(fd_raw_flow) flows; /* flows found among the events */
-    bool *open; /* owned; by raw index: needed for the open calls; NULL: read
-                 * all parts */
+    bool *open; /* of the arena; by raw index: needed for the open calls; NULL:
+                 * read all parts */
     fd_trace_part part;
     bool unsorted;                /* do not sort the trace */
     const fd_steps_wanted *steps; /* borrowed; NULL: the settled steps */
@@ -54,7 +56,17 @@ typedef struct fd_reading {
          view++) \
         if (view->header.kind == (wanted))
 #define FOR_EACH_CHUNK(r, wanted, view) \
-    FOR_EACH_CHUNK_OF(&(r)->file, wanted, view)
+    FOR_EACH_CHUNK_OF (&(r)->file, wanted, view)
+
+/* Every record of a kind. */
+#define FOR_EACH_RECORD(r, wanted, type, record) \
+    FOR_EACH_CHUNK (r, wanted, view) \
+        for (const type *record = view->records; \
+             record < (const type *)view->records + view->used; record++)
+
+/* Add a row to a vector of the trace. */
+#define fd_reading_push(r, vector, ...) \
+    fd_arena_check(&(r)->arena, fd_vector_push((vector), __VA_ARGS__))
 
 static inline uint32_t
 fd_reading_id(const fd_reading *r, const void *record)
@@ -91,6 +103,19 @@ fd_reading_since_start(const fd_reading *r, uint64_t tick)
 {
     uint64_t start = fd_chunks_header(&r->file)->start.ticks;
     return tick > start ? fd_reading_ns(r, tick - start) : 0;
+}
+
+/* Convert a start and a duration in ticks. Start and end are rounded, not the
+ * duration, so that nested calls are nested in nanoseconds. */
+static inline void
+fd_reading_span(const fd_reading *r, uint64_t tick, uint64_t ticks,
+                uint64_t *start, uint64_t *duration)
+{
+    uint64_t origin = fd_chunks_header(&r->file)->start.ticks;
+    uint64_t since = tick > origin ? tick - origin : 0;
+    *start = fd_reading_ns(r, since);
+    *duration =
+        since + ticks < since ? 0 : fd_reading_ns(r, since + ticks) - *start;
 }
 
 /* Convert a sum of squares to an integer, if it is below 2^53: sums over ranks
@@ -140,44 +165,48 @@ typedef struct fd_followed_call {
 
 typedef FD_VECTOR(fd_followed_call) fd_followed_list;
 
-/* Find the followed calls of a thread, the innermost first. */
-fd_status fd_reading_followed(fd_reading *r, const fd_thread_record *record,
-                              fd_followed_list *found);
+/* Find the followed calls of a thread, the innermost first. Drop the list when
+ * it is used. */
+fd_followed_list fd_reading_followed(fd_reading *r,
+                                     const fd_thread_record *record);
 
 /* Return the tick at which a followed call was opened. */
 uint64_t fd_reading_followed_start(const fd_reading *r, const fd_entry *entry);
 
 /* Add a string of the file, without its first `skip` bytes, as a text; 0 if
  * the string is damaged. */
-fd_status fd_reading_text(fd_reading *r, uint32_t id, size_t skip,
-                          uint32_t *to);
+uint32_t fd_reading_text(fd_reading *r, uint32_t id, size_t skip);
 
 /* List the chunks of a kind and owner in the order of writing. */
-fd_status fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner,
-                          fd_run_list *runs);
+fd_run_list fd_reading_runs(fd_reading *r, uint32_t kind, uint32_t owner);
+
+/* Add nodes and contexts of the file or of the reader to the trace; return the
+ * id. */
+uint32_t fd_reading_add_node(fd_reading *r, const fd_trace_node *node);
+uint32_t fd_reading_add_context(fd_reading *r,
+                                const fd_trace_context *context);
 
 /* Add a node of the file to the trace and to the map. */
-fd_status fd_read_node(fd_reading *r, const fd_node *node);
+void fd_read_node(fd_reading *r, const fd_node *node);
 
 /* Find the contexts that open calls and collectives depend on, and read their
  * nodes, before contexts are linked. */
-fd_status fd_read_open_contexts(fd_reading *r);
+void fd_read_open_contexts(fd_reading *r);
 
 /* Readers of the parts, in this order. */
-fd_status fd_read_shared(fd_reading *r);    /* nodes and modules */
-fd_status fd_read_contexts(fd_reading *r);  /* the tree and its figures */
-fd_status fd_read_threads(fd_reading *r);   /* threads and their open calls */
-fd_status fd_read_snapshots(fd_reading *r); /* marks and selected steps */
-fd_status fd_read_jobs(fd_reading *r);
-fd_status fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
-fd_status fd_read_flows(fd_reading *r);  /* flows, after all events */
-fd_status fd_read_events(fd_reading *r); /* the timeline, if requested */
+void fd_read_shared(fd_reading *r);    /* nodes and modules */
+void fd_read_contexts(fd_reading *r);  /* the tree and its figures */
+void fd_read_threads(fd_reading *r);   /* threads and their open calls */
+void fd_read_snapshots(fd_reading *r); /* marks and selected steps */
+void fd_read_jobs(fd_reading *r);
+void fd_read_flow(fd_reading *r, const fd_event *event, uint16_t thread);
+void fd_read_flows(fd_reading *r);  /* flows, after all events */
+void fd_read_events(fd_reading *r); /* the timeline, if requested */
 /* kernels: nodes, contexts, GPU figures, and if requested events */
-fd_status fd_read_kernels(fd_reading *r);
+void fd_read_kernels(fd_reading *r);
 /* without kernels, GPU figures of intervals; if requested, intervals */
-fd_status fd_read_gpu(fd_reading *r);
-fd_status fd_read_gpu_events(fd_reading *r, uint32_t kind);
-
-fd_status fd_read_measures(fd_reading *r);
+void fd_read_gpu(fd_reading *r);
+void fd_read_gpu_events(fd_reading *r, uint32_t kind);
+void fd_read_measures(fd_reading *r);
 
 #endif
