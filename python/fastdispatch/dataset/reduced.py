@@ -92,6 +92,7 @@ def _windows(a: About | None, b: About | None) -> About | None:
         return None
     made = {name: max(a[name], b[name]) for name in ("last", "steps", "ended", "slower", "varying")}
     made |= {name: min(a[name], b[name]) for name in ("first", "skipped", "settled")}
+    made["most_skipped"] = max(each.get("most_skipped", 0) for each in (a, b))
     return made | {"varying": made["varying"] and made["settled"]}
 
 

@@ -34,7 +34,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
         paths = sorted(set(tops))
         if _evaluates(steps, paths):
             rows = [row for path in paths for row in _rows(steps, path, trained)]
-            time = steps.unclaimed(rows)
+            time = steps.usual(steps.unclaimed(rows))
             if time >= limits.EVALUATION_SHARE * steps.step:
                 yield _finding(steps, paths, rows, time)
 
@@ -91,7 +91,7 @@ def _finding(steps: MeasuredSteps, paths: list[int], rows: list[int], time: floa
     inline = _trains(steps, path)
     caller = path if inline else steps.user(steps.paths["parent"][path])
     where = steps.where(path) if caller < 0 else steps.where(caller, "eval" if inline else steps.name(path))
-    count = sum(map(steps.calls, rows))
+    count, share = sum(map(steps.calls, rows)), time / steps.step
     steps.claim(rows)
     what = "evaluates the model" if inline else f"calls {steps.name(path)}, which evaluates the model,"
     return steps.finding(
@@ -99,8 +99,8 @@ def _finding(steps: MeasuredSteps, paths: list[int], rows: list[int], time: floa
         f"{steps.name(caller if caller >= 0 else path)} {what} in every step",
         where,
         time,
-        f"{counted(count, 'forward pass' if inline else 'call')} per step without a backward pass, {seconds(time)} or"
-        f" {percent(time / steps.step)} of a step",
+        f"{counted(count, 'forward pass' if inline else 'call')} per step without a backward pass,"
+        f" {seconds(share * steps.typical)} or {percent(share)} of a step",
         ADVICE,
         evidence={"calls_per_step": round(count, 2), "ns_per_step": round(time)},
     )

@@ -99,7 +99,7 @@ STAGE_GAIN = 0.02
 #: stage-imbalance: another split is better if its heaviest stage takes less than this share of the time.
 BETTER_SPLIT = 0.98
 
-#: pipeline-bubble: idle share of a step that unequal stages do not explain.
+#: pipeline-bubble: idle share of a step of equal stages; the same of waits that the schedule does not explain.
 BUBBLE = 0.1
 
 #: slowdown: last steps compared with the first ones, minimum number of steps, significance of the trend (standard

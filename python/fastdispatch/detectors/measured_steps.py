@@ -104,6 +104,11 @@ class MeasuredSteps:
         counts = {rank["rank"]: max(steps_of(rank), 1) for rank in self.ranks}
         return {rank: time / counts[rank] for rank, time in times.items() if time is not None}
 
+    def usual(self, time: float) -> float:
+        """Return what a time of operators is in a usual step, ns. The time and the sum of which it is a share exclude
+        the time of other processes, the step includes it."""
+        return time * self.step / max(self._of_main(), 1)
+
     def extent(self, time: float) -> dict[str, Any]:
         """Return fields of a finding about time outside of usual steps, ns: its share of the run."""
         run = max((time_of_run(rank) for rank in self.ranks), default=0)

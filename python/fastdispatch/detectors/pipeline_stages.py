@@ -6,6 +6,7 @@ from fastdispatch._core import Error
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.rank_figures import RankFigures
 from fastdispatch.pipeline.report import PipelineReport, report
+from fastdispatch.text.formats import seconds
 
 _NONE = "no jobs of a pipeline were recorded"
 
@@ -19,6 +20,15 @@ def analysis(steps: MeasuredSteps) -> PipelineReport | str:
     except Error:
         return _NONE
     return made if made.table else _NONE
+
+
+def mean_of(made: PipelineReport, *parts: str) -> float:
+    """Return the time of parts of a step, mean of the stages, ns."""
+    return float(sum(row[part] for row in made.table for part in parts) / len(made.table))
+
+
+def without_core(steps: MeasuredSteps) -> str:
+    return f"main threads had no core for up to {seconds(max(steps.queued.values()))} of a step"
 
 
 def stage_jobs(steps: MeasuredSteps) -> list[int]:

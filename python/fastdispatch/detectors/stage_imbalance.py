@@ -9,7 +9,7 @@ from itertools import pairwise
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.detectors.pipeline_stages import analysis, stage_jobs
+from fastdispatch.detectors.pipeline_stages import analysis, mean_of, stage_jobs, without_core
 from fastdispatch.pipeline.partition import partition
 from fastdispatch.pipeline.report import PipelineReport
 from fastdispatch.pipeline.sentences import Row
@@ -27,11 +27,15 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         yield NotDecided(ID, "one stage")
         return
     slowest = max(made.table, key=lambda row: row["busy"])
-    mean = sum(row["busy"] for row in made.table) / len(made.table)
-    sure = steps.overloaded and slowest["busy"] >= limits.UNEQUAL_TIME * mean
-    gain = _gain(made, slowest["busy"] - mean, simulated=not sure)
+    mean = mean_of(made, "busy")
+    gain = _gain(made, slowest["busy"] - mean, simulated=not steps.overloaded)
     if gain < limits.STAGE_GAIN * made.step or slowest["busy"] < limits.UNEQUAL_CALLS * mean:
         return
+    if steps.overloaded:
+        gain = min(gain, _by_cpu_time(steps, made, slowest, mean))
+        if not gain:
+            yield NotDecided(ID, without_core(steps))
+            return
     heavy, name = _heavy_module(steps, slowest["ranks"])
     rows = stage_jobs(steps)
     steps.claimed.update(row for row, main in enumerate(steps.main) if main)
@@ -42,13 +46,24 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         + (f", mostly in {name}" if name else ""),
         steps.where(heavy if heavy >= 0 else rows[0] if rows else 0),
         gain,
-        f"the other stages wait for it; equal stages save {'at most ' * sure}{seconds(gain)} of an iteration of"
-        f" {seconds(made.step)}",
+        f"the other stages wait for it; equal stages save {'at most ' * steps.overloaded}{seconds(gain)} of an"
+        f" iteration of {seconds(made.step)}",
         _advice(steps, made, slowest, name),
         ranks=list(slowest["ranks"]),
         evidence={"busy_ns": times, "ns_per_step": round(gain)},
         share=round(gain / made.step, 4),
     )
+
+
+def _by_cpu_time(steps: MeasuredSteps, made: PipelineReport, slowest: Row, mean: float) -> float:
+    """Return how much longer than the mean a stage computes, ns, by the CPU time of its ranks; 0 if it needs no more.
+    If that is unknown, a stage that is much slower decides."""
+    cpu = [[steps.cpu[rank] for rank in row["ranks"] if rank in steps.cpu] for row in made.table]
+    if steps.uses_gpu or not all(cpu):
+        return float(slowest["busy"] - mean if slowest["busy"] >= limits.UNEQUAL_TIME * mean else 0)
+    times = [sum(each) / len(each) for each in cpu]
+    most, usual = times[made.table.index(slowest)], sum(times) / len(times)
+    return float(slowest["busy"] * (1 - usual / most) if most >= limits.UNEQUAL_CALLS * usual else 0)
 
 
 def _gain(made: PipelineReport, most: float, *, simulated: bool) -> float:

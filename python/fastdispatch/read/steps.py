@@ -98,14 +98,14 @@ class Window:
     settled: bool  # the steps after times have settled; false: requested ones
     varying: bool  # settled, but times did not: half of the steps are skipped
     slower: float  # mean time of a skipped step / of a step in the window; 0 without any
+    most_skipped: int = 0  # of the rank that skips most
 
     @property
     def text(self) -> str:
         """A sentence about these steps: ``steps 4 to 40 of 41 (the first 4 are skipped: 5.2 times as long)``."""
         span = f"step {self.first}" if self.first == self.last else f"steps {self.first} to {self.last}"
         text = f"{span} of {self.ended}"
-        if self.settled and self.skipped:
-            which = "the first is" if self.skipped == 1 else f"the first {self.skipped} are"
+        if self.settled and (self.skipped or self.most_skipped):
             slower = f"{self.slower:.2g}" if self.slower < 100 else f"{self.slower:.0f}"
             why = (
                 "times vary"
@@ -114,8 +114,15 @@ class Window:
                 if self.slower < 1.1
                 else f"{slower} times as long"
             )
-            text += f" ({which} skipped: {why})"
+            text += f" ({self._which} skipped: {why})"
         return text
+
+    @property
+    def _which(self) -> str:
+        least, most = self.skipped, max(self.skipped, self.most_skipped)
+        if least == most:
+            return "the first is" if least == 1 else f"the first {least} are"
+        return f"by rank, the first {least} to {most} are" if least else f"on some ranks, up to the first {most} are"
 
 
 @dataclass(frozen=True)
@@ -230,6 +237,7 @@ def window_of(ranks: Sequence[Mapping[str, Any]]) -> Window | None:
         settled=is_settled,
         varying=is_settled and any(rank["settled"]["verdict"] == "varying" for rank in ranks),
         slower=max(_slower(rank) for rank in ranks),
+        most_skipped=max(one["skipped"] for one in chosen),
     )
 
 

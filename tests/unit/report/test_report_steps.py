@@ -154,6 +154,9 @@ def test_times_that_vary() -> None:
         )
     assert text(**usual | {"varying": True, "skipped": 20}).endswith("(the first 20 are skipped: times vary)")
     assert text(**usual | {"settled": False, "last": 1}) == "step 1 of 41"
+    assert "(by rank, the first 4 to 9 are skipped: " in text(**usual | {"skipped": 4, "most_skipped": 9})
+    assert "(on some ranks, up to the first 3 are skipped: " in text(**usual | {"skipped": 0, "most_skipped": 3})
+    assert "(the first is skipped: " in text(**usual | {"most_skipped": 1})
 
 
 CONTEXT, USUAL, EXTRA = 5, 10.0, 100.0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.detectors import device_copy, input_wait, pipeline_bubble, slow_rank, stage_imbalance
+from fastdispatch.detectors import device_copy, evaluation, input_wait, pipeline_bubble, slow_rank, stage_imbalance
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.text import sentence
@@ -117,6 +117,23 @@ def test_an_operator_that_was_late_in_few_steps_counts_as_usual(tmp_path: Path) 
     assert steps.own(row) == 4_000_000
 
 
+def test_both_figures_of_an_evaluation_are_of_a_usual_step(tmp_path: Path) -> None:
+    """Another process had the core in one step, in training and in evaluation: half of each step is evaluation."""
+    flags = {"flags": PHASES.index("forward")}
+    product = ("op:aten::mm", 10, 400, [], "", flags)
+    forward = ("model.py:[Net]:forward", 10, 0, [product], "", flags | {"module": "net"})
+    backward = ("autograd:MmBackward0", 10, 1, [], "model.py:[Net]:forward")
+    trains = ("train.py:[]:train", 10, 0, [forward, backward])
+    tree = [("train.py:[]:main", 1, 0, [trains, ("train.py:[]:validate", 10, 0, [forward])])]
+    figures(path := tmp_path / "run.json", tree, cpu=[200], data=70)
+    document = json.loads(path.read_text())
+    document["ranks"][0]["step_tops"] = {"step": [3, 3], "context": [4, 8], "self": [300 * MS, 300 * MS]}
+    path.write_text(json.dumps(document))
+    (found,) = evaluation.find(MeasuredSteps(fastdispatch.load(path)))
+    assert found.proof == "1 call per step without a backward pass, 34.8 ms or 50 % of a step"
+    assert (found.gain_ns, found.share) == (pytest.approx(34.8 * MS, 0.01), pytest.approx(0.5, 0.01))
+
+
 def test_a_gain_is_at_most_a_step_and_other_time_is_of_the_run(tmp_path: Path) -> None:
     steps = stepped(tmp_path / "run.json", [2] * 10)
     found = steps.finding("tiny-ops", "slow", steps.where(0), 1e12, "", "")
@@ -178,32 +195,57 @@ def test_a_checkpoint_of_some_steps_counts_with_all_that_it_does(tmp_path: Path)
     assert found.proof.endswith("200 ms each")
 
 
+FILLS = "the pipeline fills and drains with 1 micro-batch per step: its stages are idle for 30 ms of 100 ms"
+LONGER = "stages wait 38.8 ms of a step longer than their schedule and their times explain"
+
+
 @pytest.mark.parametrize(
-    ("busy", "idle", "found"),
+    ("busy", "micro_batches", "wait", "transfer", "queued", "found"),
     [
-        ((20, 80), 0.7, "stage 1 computes 80 ms per step, the mean stage 50 ms"),
-        ((15, 15), 0.7, "the stages of the pipeline are idle for 70 % of a step"),
-        ((15, 15), 0.45, None),
+        ((20, 80), 4, 30, 10, 40, ["critical: stage 1 computes 80 ms per step, the mean stage 50 ms"]),
+        ((20, 80), 4, 30, 10, 0, ["critical: stage 1 computes 80 ms per step, the mean stage 50 ms"]),
+        ((12, 18), 99, 30, 10, 40, ["stage-imbalance"]),
+        ((30, 30), 1, 30, 0, 0, [f"warning: {FILLS}"]),
+        ((30, 30), 1, 30, 0, 40, ["pipeline-bubble"]),
+        ((20, 20), 16, 0, 40, 0, ["warning: each stage of the pipeline spends 40 ms of a step in transfers"]),
+        (
+            (20, 20),
+            16,
+            0,
+            40,
+            40,
+            ["pipeline-bubble", f"{LONGER}, but main threads had no core for up to 40 ms of a step"],
+        ),
+        ((20, 20), 16, 40, 0, 0, ["pipeline-bubble", LONGER]),
+        ((80, 80), 16, 6, 4, 0, []),
     ],
 )
-def test_stages_on_an_overloaded_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: tuple[int, int], idle: float, found: str | None
+def test_verdicts_of_a_pipeline(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    busy: tuple[int, int],
+    micro_batches: int,
+    wait: int,
+    transfer: int,
+    queued: int,
+    found: list[str],
 ) -> None:
-    """A simulation keeps the transfers, which have the time without a core: 40 of 100 ms."""
-    steps = figures(tmp_path / "run.json", [("train.py:[]:step", 10, 1000)], cpu=[300], queued=400)
-    causes = dict.fromkeys(("warm_up", "cool_down", "steady", "transfer"), 1)
-    table = [
-        {"stage": at, "busy": ms * MS, "ranks": [at], "layers": [], "time": 1} | causes for at, ms in enumerate(busy)
-    ]
-    made = SimpleNamespace(table=table, step=100 * MS, bubble_of_total=idle, layer_times=None, engine="torch")
-    made.what_if, made.schedule = [{"change": "balanced", "share": -0.03}], {"name": "1f1b", "micro_batches": 4}
+    """A person can change the split, the number of micro-batches and transfers; other idle time is not decided."""
+    steps = figures(tmp_path / "run.json", [("train.py:[]:step", 10, 1000)], cpu=[300], queued=10 * queued)
+    parts = {"warm_up": 0, "steady": wait * MS, "cool_down": 0, "transfer": transfer * MS}
+    table = [{"stage": at, "busy": ms * MS, "ranks": [at], "layers": []} | parts for at, ms in enumerate(busy)]
+    made = SimpleNamespace(table=table, step=100 * MS, lines=1, stages=2, layer_times=None, engine="torch")
+    made.bubble_of_total = 1 - sum(busy) / 200
+    ideal = {"of_total": 1 / (micro_batches + 1), "makespan": sum(busy) / 2 * MS * (micro_batches + 1) / micro_batches}
+    made.schedule = {"name": "1f1b", "micro_batches": micro_batches, "ideal": ideal, "stages": ideal}
+    made.what_if = [{"change": "balanced", "share": 0.3}, {"change": "overlapped_transfers", "share": transfer / 100}]
     results = []
     for module in (stage_imbalance, pipeline_bubble):
         monkeypatch.setattr(module, "analysis", lambda steps: made)
         results += module.find(steps)
-    assert [each.title for each in results if isinstance(each, Finding)] == [found] * (found is not None)
-    assert all(each.share <= idle for each in results if isinstance(each, Finding))
-    assert [each.id for each in results if isinstance(each, NotDecided)] == ["pipeline-bubble"] * (found is None)
+    sentences = [f"{each.severity}: {each.title}" for each in results if isinstance(each, Finding)]
+    reasons = [text for each in results if isinstance(each, NotDecided) for text in (each.id, each.reason)]
+    assert [*sentences, *reasons][: max(len(found), 1)] == found
 
 
 def test_a_tensor_that_is_made_anew_in_each_step(tmp_path: Path) -> None:
