@@ -9,22 +9,30 @@ from __future__ import annotations
 import json
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from fastdispatch.cli.doctor_command import Checks
 from fastdispatch.detectors.model import Findings
 from fastdispatch.detectors.registry import DETECTORS
+from fastdispatch.measures.memory_report import MemoryReport
+from fastdispatch.report.report_flops import FlopReport
+from fastdispatch.report.report_shapes import ShapeReport
 
 SCHEMAS = Path(__file__).parent / "schemas"
 WIDTH = 120
 
 _HEAD = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
-#: By the name of the file: the printed dataclass, and keywords besides its fields.
-DOCUMENTS: dict[str, tuple[type, dict[str, Any]]] = {
-    "doctor": (Checks, {"title": "fastdispatch doctor --json"}),
-    "findings": (Findings, {"title": "fastdispatch findings --json", "$defs": {"id": {"enum": sorted(DETECTORS)}}}),
+#: By the name of the file: the command, and the dataclass that it prints.
+DOCUMENTS: dict[str, tuple[str, type]] = {
+    "doctor": ("doctor", Checks),
+    "findings": ("findings", Findings),
+    "flops": ("report --flops", FlopReport),
+    "memory": ("report --memory", MemoryReport),
+    "shapes": ("report --shapes", ShapeReport),
 }
+_DEFINITIONS = {"findings": {"$defs": {"id": {"enum": sorted(DETECTORS)}}}}
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -38,8 +46,13 @@ def schema_of(kind: Any) -> dict[str, Any]:
         return {"type": "object", "required": [*fields], "additionalProperties": False, "properties": fields}
     if get_origin(kind) is Literal:
         return {"enum": [*get_args(kind)]}
+    if get_origin(kind) in (Union, UnionType):
+        (some,) = (schema_of(each) for each in get_args(kind) if each is not NoneType)
+        return {"anyOf": [{"type": "null"}, some]} if "properties" in some else some | {"type": [some["type"], "null"]}
     if get_origin(kind) is list:
         return {"type": "array", "items": schema_of(get_args(kind)[0])}
+    if get_origin(kind) is dict and get_args(kind)[1] is not Any:
+        return {"type": "object", "additionalProperties": schema_of(get_args(kind)[1])}
     return {"type": _NAMES[get_origin(kind) or kind]}
 
 
@@ -69,9 +82,15 @@ def filled(items: list[str], width: int) -> list[str]:
     return lines
 
 
+def schema_of_document(name: str) -> dict[str, Any]:
+    command, kind = DOCUMENTS[name]
+    head = {"title": f"fastdispatch {command} --json", "description": " ".join((kind.__doc__ or "").split())}
+    return _HEAD | head | _DEFINITIONS.get(name, {}) | schema_of(kind)
+
+
 def formatted(path: Path) -> str:
-    kind, more = DOCUMENTS.get(path.name.partition(".")[0], (None, {}))
-    return laid_out(_HEAD | more | schema_of(kind) if kind else json.loads(path.read_text())) + "\n"
+    name = path.name.partition(".")[0]
+    return laid_out(schema_of_document(name) if name in DOCUMENTS else json.loads(path.read_text())) + "\n"
 
 
 if __name__ == "__main__":

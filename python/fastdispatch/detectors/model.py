@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
-from fastdispatch.text.formats import printable
+from fastdispatch.text.formats import Count, printable
 
-Count = Annotated[int, {"minimum": 0}]
 _ID = {"$ref": "#/$defs/id"}
 
 

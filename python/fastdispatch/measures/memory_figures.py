@@ -1,7 +1,5 @@
 """Memory of a recording by call path, and the parts of its peak (docs/guides/memory.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.read.trace import Trace
+from fastdispatch.text.formats import Count
 
 #: Part of blocks of a GPU that are not followed: from before the recording, or without room.
 UNRECORDED = "not recorded"
@@ -99,9 +98,9 @@ class DeviceMemory:
 class Unfollowed:
     """Blocks without room for a record, and frees of blocks that are not known, as those from before the recording."""
 
-    blocks: int = 0
-    bytes: int = 0
-    frees: int = 0
+    blocks: Count = 0
+    bytes: Count = 0
+    frees: Count = 0
 
 
 def has_memory(rank: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
@@ -21,91 +21,92 @@ from fastdispatch.read.source_calls import Sources, called
 from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
-from fastdispatch.text.formats import module_pattern
-
-SCHEMA = "fastdispatch-memory/1"
+from fastdispatch.text.formats import AT_LEAST_0, Count, module_pattern
 
 
 @dataclass
 class MemoryRow:
-    """Blocks of one place of the program: the function that caused them, the line of its only call that can have caused
-    them (0: unknown, or several calls), the module and the operator. Bytes, except ``blocks`` and ``frees``.
-    ``growth`` is per step, 0 without significant growth."""
+    """Blocks of one place of the program, in bytes except for numbers of blocks and frees."""
 
-    where: str
+    where: Annotated[str, "function of the program that caused the blocks"]
     file: str
-    line: int
-    module: str
-    operator: str
-    parts: dict[str, int]
-    held: dict[str, int]  # the same at the latest failed allocation
-    peak: int
-    allocated: int
-    blocks: int
-    freed: int
-    frees: int
-    live: int
-    growth: int
-    error: int
+    line: Annotated[Count, "of the only call that can have caused them; 0: unknown, or several calls"]
+    module: Annotated[str, "path of the module"]
+    operator: Annotated[str, "outermost operator or autograd node"]
+    parts: Annotated[dict[str, int], "bytes at the peak by part"]
+    held: Annotated[dict[str, int], "bytes at the latest failed allocation, by part"]
+    peak: Annotated[int, "bytes at the peak"]
+    allocated: Count
+    blocks: Annotated[Count, "number of allocations"]
+    freed: Count
+    frees: Annotated[Count, "number of frees"]
+    live: Annotated[int, "bytes at the end"]
+    growth: Annotated[Count, "bytes per step; 0 without significant growth"]
+    error: Annotated[Count, "standard error of the growth"]
 
 
 @dataclass
 class Moment:
-    """The place of the call that reached a peak, or of a failed allocation; ``step`` is the number of its step, None if
-    it is not known, ``reserved`` what the allocator of a GPU had reserved, 0 for others."""
+    """The place of the call that reached a peak, or of a failed allocation."""
 
-    where: str
+    where: Annotated[str, "function of the program"]
     file: str
-    line: int
-    step: int | None
-    reserved: int
+    line: Annotated[Count, "0: unknown, or several calls"]
+    step: Annotated[int | None, AT_LEAST_0, "null: not known"]
+    reserved: Annotated[Count, "bytes that the allocator of the GPU had reserved; 0: not reported"]
 
 
 @dataclass
 class Failure(Moment):
-    """The latest failed allocation, of ``failures``. ``parts`` add up to ``allocated``, the bytes live then; they are
-    empty if they are not known."""
+    """The latest failed allocation."""
 
-    failures: int
-    requested: int
-    allocated: int
-    parts: dict[str, int]
+    failures: Annotated[int, {"minimum": 1}]
+    requested: Count
+    allocated: Count
+    parts: Annotated[dict[str, int], "bytes of live blocks, by part, which add up to allocated; empty: unknown"]
 
 
 @dataclass
 class DeviceReport:
     """Memory of a device: the rows by their bytes at the peak, the largest first."""
 
-    device: str
-    total: int  # bytes of the device; 0: not known
-    retries: int | None  # of its allocator; None: not known
-    reserved: int | None  # maximum of the bytes that its allocator reserved, also before the recording; None: not known
-    peak: int
+    device: Annotated[str, "cpu, cuda:0"]
+    total: Annotated[Count, "bytes of the GPU; 0: not known"]
+    retries: Annotated[
+        int | None, AT_LEAST_0, "how often its allocator freed its cache to allocate again; null: not known"
+    ]
+    reserved: Annotated[
+        int | None,
+        AT_LEAST_0,
+        "maximum of the bytes that the allocator reserved, also before the recording; null: not known",
+    ]
+    peak: Count
     at_peak: Moment
-    refused: Failure | None
-    reached: str  # function or operator that reached it
-    live: int  # at the end
-    allocated: int
-    growth: int  # per step, of the rows that grow
-    steps: int  # ends of steps
-    parts: dict[str, int]  # add up to the peak
+    refused: Annotated[Failure | None, "the latest failed allocation"]
+    reached: Annotated[str, "function or operator that reached the peak"]
+    live: Annotated[int, "bytes at the end"]
+    allocated: Count
+    growth: Annotated[Count, "bytes per step of the rows that grow"]
+    steps: Annotated[Count, "ends of steps"]
+    parts: Annotated[dict[str, int], {"required": [*PARTS], "maxProperties": len(PARTS)}, "they add up to the peak"]
     rows: list[MemoryRow]
 
 
 @dataclass
 class MemoryReport:
-    """Memory of the rank with the highest peak, or of the selected one."""
+    """Memory of one rank by device, part of the peak and call path; bytes (docs/guides/memory.md)."""
 
     path: str
-    rank: int
-    ranks: int
+    rank: Annotated[Count, "with the highest peak, or selected"]
+    ranks: Annotated[Count, "ranks of the recording"]
     devices: list[DeviceReport]
-    unfollowed: Unfollowed
-    kept: bool  # the recorder kept arguments alive until the end of their call (calls="frame")
+    unfollowed: Annotated[Unfollowed, "blocks without room, and frees of unknown blocks"]
+    kept: Annotated[bool, "arguments were kept alive until the end of their call (calls='frame')"]
+    schema: Literal["fastdispatch-memory/1"] = "fastdispatch-memory/1"
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of ``docs/reference/schemas/memory.schema.json``."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return asdict(self)
 
 
 def memory_report(trace: Trace, rank: int | None = None) -> MemoryReport:

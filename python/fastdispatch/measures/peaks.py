@@ -1,14 +1,13 @@
 """Peak rates of devices, FLOP/s: given, known (docs/concepts/measures.md) or measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 from fastdispatch._core import Error
+from fastdispatch.text.formats import Figure
 
 #: Dense rates of GPUs by a part of their name, in TFLOP/s. The first match counts. Sources: docs/concepts/measures.md.
 _KNOWN: tuple[tuple[str, dict[str, float]], ...] = (
@@ -39,7 +38,7 @@ _SIZE, _REPEATS = {"cpu": 1024, "cuda": 8192}, 5
 class Peak:
     """FLOP/s of one device, and their origin."""
 
-    rate: float
+    rate: Annotated[Figure, "FLOP/s"]
     source: str
 
 

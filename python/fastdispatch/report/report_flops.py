@@ -1,11 +1,9 @@
 """The model of ``report --flops`` (``docs/reference/schemas/flops.schema.json``): FLOPs at their forward call sites."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Literal
 
 from fastdispatch._core import Error
 from fastdispatch.measures.flops import Flops, Work, flops_of, has_flops
@@ -15,9 +13,7 @@ from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Group, Trace
 from fastdispatch.report.report_facts import COMPILED
-from fastdispatch.text.formats import counted
-
-SCHEMA = "fastdispatch-flops/1"
+from fastdispatch.text.formats import AT_LEAST_0, Count, Figure, counted
 
 #: Sort keys, with their field.
 SORTS = {"total": "flops", "self": "own", "backward": "backward", "calls": "calls"}
@@ -34,19 +30,19 @@ class FlopRow:
     """Figures per step of a function, operator, module or package, and of all that it calls or causes."""
 
     where: str
-    flops: float
-    own: float  # without callees of the table
-    forward: float
-    backward: float
-    recomputed: float
-    optimizer: float
-    elementwise: float
-    calls: float  # of operators with a formula
-    bytes: float  # of their inputs
-    time: float  # ns; of kernels, if these were recorded
-    intensity: float | None  # FLOPs per byte of these inputs; None without any
-    rate: float | None  # FLOP/s; None if the time is not that of the computation
-    of_peak: float | None  # rate by peak, 0 to 1; None without peak, or if the peak of some FLOPs is unknown
+    flops: Annotated[Figure, "the sum of the four passes, with callees"]
+    own: Annotated[Figure, "without callees that have a row"]
+    forward: Figure
+    backward: Figure
+    recomputed: Annotated[Figure, "by checkpointing"]
+    optimizer: Figure
+    elementwise: Annotated[Figure, "in no other figure"]
+    calls: Annotated[Figure, "of operators with a formula"]
+    bytes: Annotated[Figure, "of the inputs of these operators"]
+    time: Annotated[Figure, "ns of all passes; of kernels with on_kernels, else on the CPU"]
+    intensity: Annotated[float | None, AT_LEAST_0, "FLOPs per byte of these inputs; null without any"]
+    rate: Annotated[float | None, AT_LEAST_0, "FLOP/s; null for calls on a GPU without on_kernels"]
+    of_peak: Annotated[float | None, AT_LEAST_0, "the rate by the peak, 0 to 1; null if that of some FLOPs is unknown"]
 
 
 @dataclass
@@ -54,39 +50,52 @@ class UnknownRow:
     """An operator whose FLOPs are not known, per step."""
 
     operator: str
-    calls: float
-    bytes: float
-    beyond: float  # calls with more shapes than a call path lists
-    failed: str  # exception of its formula
+    calls: Figure
+    bytes: Figure
+    beyond: Annotated[Figure, "calls with more shapes than a call path lists"]
+    failed: Annotated[str, "exception of its formula; empty without"]
 
 
 @dataclass
 class FlopReport:
-    """FLOPs per step and rank; without steps, of the recording."""
+    """Floating-point operations at the forward calls that cause them (docs/concepts/measures.md). Figures are per step
+    and rank; without steps, of the recording."""
 
     path: str
-    by: str
-    steps: int  # measured, of all ranks; 0: the recording has no steps
-    ranks: int
-    step: int  # ns
-    gpu: bool  # whether calls ran on a GPU
-    on_kernels: bool  # whether times are those of kernels; if not, rows of a GPU have no rates
+    by: Annotated[str, {"enum": [*_BY]}]
+    steps: Annotated[Count, "measured steps of all ranks; 0: no steps"]
+    ranks: Annotated[int, {"minimum": 1}]
+    step: Annotated[Count, "ns, the median; without steps the recorded time"]
+    gpu: Annotated[bool, "whether the recording has calls on a GPU"]
+    on_kernels: Annotated[
+        bool, "whether times are those of kernels that compute, without communication, copies and fills"
+    ]
     total: FlopRow
-    peak: Peak | None  # of the FLOPs of forward and backward together
-    undecided: dict[str, float]  # FLOPs without a known peak, by element type; of them only if others have one
+    peak: Annotated[Peak | None, "of one device, for its FLOPs of forward and backward"]
+    undecided: Annotated[
+        dict[str, Figure], "FLOPs without a known peak by element type, if others have one; they are in no utilization"
+    ]
     rows: list[FlopRow]
-    more: int  # rows that are not listed
-    hidden: int  # functions of libraries that only forward
-    unknown: list[UnknownRow]
-    compiled: int  # calls of regions of torch.compile, whose operators are not counted
-    replays: int  # of CUDA graphs, in which no operator is called
-    mfu: float | None  # model FLOPs utilization: forward and backward, of the peak
-    hfu: float | None  # hardware FLOPs utilization: with recomputation and the optimizer
+    more: Annotated[Count, "rows that are not listed"]
+    hidden: Annotated[Count, "functions of libraries that only forward"]
+    unknown: Annotated[
+        list[UnknownRow], "operators without a formula, and calls whose FLOPs cannot be derived from their shapes"
+    ]
+    compiled: Annotated[
+        Count, "calls of regions of torch.compile in the selected steps, whose operators are not counted"
+    ]
+    replays: Annotated[
+        Count,
+        "replays of CUDA graphs, whose operators are not counted; with them, compiled, unknown or undecided, "
+        "utilizations are lower bounds",
+    ]
+    mfu: Annotated[float | None, AT_LEAST_0, "forward and backward, of the peak, 0 to 1; null without a peak"]
+    hfu: Annotated[float | None, AT_LEAST_0, "all passes, of the peak"]
+    rate: Annotated[Figure, "FLOP/s of a rank, with recomputation"] = field(init=False)
+    schema: Literal["fastdispatch-flops/1"] = "fastdispatch-flops/1"
 
-    @property
-    def rate(self) -> float:
-        """FLOP/s of a rank, with recomputation."""
-        return self.total.flops / self.step * 1e9 if self.step else 0.0
+    def __post_init__(self) -> None:
+        self.rate = self.total.flops / self.step * 1e9 if self.step else 0.0
 
     @property
     def not_counted(self) -> list[str]:
@@ -112,7 +121,7 @@ class FlopReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of ``docs/reference/schemas/flops.schema.json``."""
-        return {"schema": SCHEMA, **asdict(self), "rate": self.rate}
+        return asdict(self)
 
 
 def flop_report(

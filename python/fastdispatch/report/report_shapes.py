@@ -1,18 +1,15 @@
 """The model of ``report --shapes`` (``docs/reference/schemas/shapes.schema.json``): operands per call path."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.shapes import PathShapes, Shapes, operands_of, padding_of, shapes_of
 from fastdispatch.read.compilations import compilations
 from fastdispatch.read.trace import Trace
-
-SCHEMA = "fastdispatch-shapes/1"
+from fastdispatch.text.formats import Count, Figure
 
 #: Guards of torch.compile on the sizes of tensors.
 _SIZE_GUARD = re.compile(r"size mismatch|rank mismatch|\.size\(|\.shape\b")
@@ -25,16 +22,16 @@ SORTS = {"total": "shapes", "calls": "calls"}
 class Change:
     """A size that differs between calls of one path."""
 
-    operand: str  # counted from 1; in a list "2.1"
-    dimension: int  # counted from 1
-    least: int
-    most: int
+    operand: Annotated[str, "counted from 1; the first of a list is 2.1"]
+    dimension: Annotated[int, {"minimum": 1}]
+    least: Count
+    most: Count
 
 
 @dataclass
 class ShapeCalls:
-    operands: str
-    calls: int
+    operands: Annotated[str, "float32[2,3], _, [int64[4]] (docs/formats/recording.md)"]
+    calls: Count
 
 
 @dataclass
@@ -42,14 +39,17 @@ class ShapeRow:
     """Shapes of one operator on one call path, over all measured steps and ranks."""
 
     operator: str
-    where: str  # the calling function; of backward that of the forward call
-    module: str  # the innermost module of that call; "" without
-    path: list[str]
-    work: str  # forward, backward, recomputed, optimizer
-    calls: int
-    shapes: int
-    beyond: int  # calls with shapes that are not listed
-    changes: list[Change]
+    where: Annotated[str, "the calling function; of backward that of the forward call"]
+    module: Annotated[str, "path, of a root the class, of the innermost module of that call; empty without"]
+    path: Annotated[list[str], "the calls down to the operator"]
+    work: Annotated[str, {"enum": ["forward", "backward", "recomputed", "optimizer"]}]
+    calls: Count
+    shapes: Annotated[Count, "different operands that are listed"]
+    beyond: Annotated[Count, "calls with operands that are not listed"]
+    changes: Annotated[
+        list[Change],
+        "sizes that differ, of tensors with equal numbers of dimensions; the widest range first",
+    ]
     operands: list[ShapeCalls]
 
 
@@ -59,9 +59,9 @@ class Padding:
 
     operator: str
     where: str
-    calls: int
-    kept: int
-    made: int
+    calls: Count
+    kept: Annotated[Count, "elements that were copied"]
+    made: Annotated[Count, "elements with padding"]
 
 
 @dataclass
@@ -70,31 +70,49 @@ class Unequal:
 
     operator: str
     where: str
-    least_rank: int
-    least: float
-    most_rank: int
-    most: float
+    least_rank: Count
+    least: Annotated[Figure, "elements per call"]
+    most_rank: Count
+    most: Figure
+
+
+@dataclass
+class Recompilation:
+    """Recompilations of one function by one guard."""
+
+    rank: Count
+    function: str
+    file: str
+    line: int
+    guard: str
+    count: Count
 
 
 @dataclass
 class ShapeReport:
+    """Shapes of the operands of operators per call path, over all measured steps and ranks
+    (docs/concepts/measures.md)."""
+
     path: str
-    steps: int  # measured, of all ranks; 0: the recording has no steps
-    ranks: int
-    operators: int  # call paths of operators that are called by no other operator
-    changing: int  # of them, with more than one shape
-    beyond: int  # calls with shapes that are not listed
-    first: ShapeRow | None  # the one of forward with most shapes, inside a module if any is
+    steps: Annotated[Count, "measured steps of all ranks; 0: no steps"]
+    ranks: Annotated[int, {"minimum": 1}]
+    operators: Annotated[Count, "call paths of operators that no other operator calls"]
+    changing: Annotated[Count, "of them, with several shapes"]
+    beyond: Annotated[Count, "their calls with operands that are not listed"]
+    first: Annotated[ShapeRow | None, "the operator of the forward pass with most shapes, inside a module if any is"]
     rows: list[ShapeRow]
-    more: int  # rows that are not listed
-    inside: int  # rows that are not listed because another operator calls them
-    padding: list[Padding]
-    unequal: list[Unequal]
-    recompilations: list[dict[str, Any]]  # of torch.compile, by guards on sizes
+    more: Annotated[Count, "rows that are not listed"]
+    inside: Annotated[Count, "rows that are not listed because an operator calls them"]
+    padding: Annotated[list[Padding], "operators that pad, whose sizes are known"]
+    unequal: Annotated[
+        list[Unequal], "operators of the forward pass whose operands have unequal elements per call on the ranks"
+    ]
+    recompilations: Annotated[list[Recompilation], "recompilations of torch.compile by guards on sizes"]
+    schema: Literal["fastdispatch-shapes/1"] = "fastdispatch-shapes/1"
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of ``docs/reference/schemas/shapes.schema.json``."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return asdict(self)
 
 
 def shape_report(trace: Trace, *, rank: int | None, sort: str, top: int | None, everything: bool) -> ShapeReport:
@@ -124,7 +142,7 @@ def shape_report(trace: Trace, *, rank: int | None, sort: str, top: int | None, 
         padding=list(_paddings(found, made)),
         unequal=_unequal(found, made, forward),
         recompilations=[
-            {"rank": fact["rank"], **each}
+            Recompilation(fact["rank"], *(each[name] for name in ("function", "file", "line", "guard", "count")))
             for fact in compilations(trace)
             for each in fact["recompilations"]
             if rank in (None, fact["rank"]) and _SIZE_GUARD.search(each["guard"])

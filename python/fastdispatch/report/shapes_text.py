@@ -1,7 +1,5 @@
 """``report --shapes`` as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import IO
 
@@ -108,8 +106,5 @@ def _unequal(report: ShapeReport) -> Table:
 
 
 def _recompilations(report: ShapeReport) -> Table:
-    rows = [
-        (grouped(each["count"]), str(each["rank"]), each["function"], each["guard"])
-        for each in report.recompilations[:_SHOWN]
-    ]
+    rows = [(grouped(each.count), str(each.rank), each.function, each.guard) for each in report.recompilations[:_SHOWN]]
     return table(("times", "rank", "function", "guard"), rows, ("function", "guard"))

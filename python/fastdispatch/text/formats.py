@@ -3,6 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import Annotated
+
+#: Numbers of documents, with keywords of their JSON schema.
+AT_LEAST_0 = {"minimum": 0}
+Count = Annotated[int, AT_LEAST_0]
+Figure = Annotated[float, AT_LEAST_0]
 
 #: Prefixes of FLOPs.
 _UNITS = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))

@@ -233,8 +233,8 @@ def test_recompilations_for_sizes_are_listed(tmp_path: Path) -> None:
             compiled(torch.ones(size))
 
     found = report(recorded(work, tmp_path)).recompilations
-    assert sum(each["count"] for each in found) == 2
-    assert all("size mismatch" in each["guard"] for each in found)
+    assert sum(each.count for each in found) == 2
+    assert all("size mismatch" in each.guard for each in found)
 
 
 @pytest.mark.parametrize(
