@@ -1,7 +1,5 @@
 """``python -m benchmarks``: every subject in its own process, a table, and one JSON file."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Cost of the default in whole runs, by processor time, beside the cost that the recordings state."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A Python call: what one costs more. Imports no PyTorch, so that it runs on any Python the extension is built for."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from itertools import repeat

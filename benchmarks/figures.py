@@ -1,7 +1,5 @@
 """A figure: a number, its spread, and the bar it is held against."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

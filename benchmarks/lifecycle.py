@@ -1,7 +1,5 @@
 """What a recording costs before and after: import, start, stop."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

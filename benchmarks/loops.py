@@ -1,7 +1,5 @@
 """Training loops of frameworks, small enough that recording shows: each maker returns a function that trains."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Facts about the machine, without which a figure says little."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

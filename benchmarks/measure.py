@@ -9,8 +9,6 @@ Time is the processor time of this process: equal to elapsed time on an idle mac
 busy one. All measured work is bound to the processor.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping

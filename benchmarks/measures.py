@@ -1,7 +1,5 @@
 """What measured figures add to a short training step, beside other tools that count the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Merging the timelines of eight ranks, beside what people do without us."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

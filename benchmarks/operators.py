@@ -1,7 +1,5 @@
 """Added cost of an operator, beside the minimum cost of PyTorch's hooks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import repeat
 

@@ -1,7 +1,5 @@
 """The page of a recording with 100 000 contexts: its size, and the time from opening to the result of a search."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tools that we compare with, each as a context manager, set up as their own manuals say."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What pipelines take to be reported on, cut and planned, at the sizes that are promised."""
 
-from __future__ import annotations
-
 import os
 import resource
 import struct

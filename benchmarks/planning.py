@@ -1,7 +1,5 @@
 """Time and memory of planning a pipeline, for graphs with published times of the original optimizer."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

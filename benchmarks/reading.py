@@ -1,7 +1,5 @@
 """Reading and writing of a recording with 100 000 contexts."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

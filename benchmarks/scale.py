@@ -1,7 +1,5 @@
 """Data sets of many ranks. The ranks are copies of recordings with times scaled."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

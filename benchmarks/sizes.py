@@ -1,7 +1,5 @@
 """Sizes of recordings. The figures repeat exactly except for the set of imported modules."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """A timeline: what an event adds to a call, and how fast it is written for its readers."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -3,8 +3,6 @@
 `make test-consumers` installs the tools.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

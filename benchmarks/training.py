@@ -1,7 +1,5 @@
 """A training step of the example GPT: a short one, where overhead shows, and a long one."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

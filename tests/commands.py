@@ -1,7 +1,5 @@
 """The command line in this process: what a command prints."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Shared by all tests: the example GPT as a module, and the selection of tests without PyTorch."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

@@ -1,7 +1,5 @@
 """The texts of ``tests/gold``."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Recordings of many ranks, made from one: another rank, id and run, and other times (docs/formats/recording.md)."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Iterator, Sequence

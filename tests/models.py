@@ -1,7 +1,5 @@
 """Graphs of typical models for the planner, generated from a seed."""
 
-from __future__ import annotations
-
 import random
 
 from fastdispatch.pipeline import Graph, Node

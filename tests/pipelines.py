@@ -1,7 +1,5 @@
 """Recordings of real pipelines on gloo ranks: the programs tests/isolated/pipeline_*.py."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Running programs of ``tests/isolated`` and the command line."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The schemas of the JSON that commands print."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures of a trace by the names of its functions and operators."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Real training steps of the example GPT, for the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pretrain

@@ -7,8 +7,6 @@
 Not for programs that test the start of the interpreter (FASTDISPATCH=1, options of Python).
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -4,8 +4,6 @@ Unlike the other subjects it is timed by the clock on the wall, from one synchro
 counts too. Without a GPU it measures nothing and prints the reason.
 """
 
-from __future__ import annotations
-
 from benchmarks.figures import Result
 from benchmarks.gpu import kernels, marks
 from benchmarks.gpu.training import make_step

@@ -1,7 +1,5 @@
 """``python -m benchmarks.gpu``: figures of GPU time as lines and as a JSON file. Needs only PyTorch with CUDA."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime
 from pathlib import Path

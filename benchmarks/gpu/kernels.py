@@ -1,7 +1,5 @@
 """Calls of CUDA's runtime that marks add to a step."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """What kernels and marks add to a step, and what taking marks in adds between two."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from statistics import median

@@ -1,7 +1,5 @@
 """A step of a small training: some 200 operators, most of them of a few microseconds on a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Train a tiny GPT-2 of transformers for 20 steps: config-made, random weights, nothing is downloaded."""
 
-from __future__ import annotations
-
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 

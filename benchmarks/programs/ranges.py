@@ -1,7 +1,5 @@
 """Ranges whose names never repeat: python ranges.py COUNT."""
 
-from __future__ import annotations
-
 import sys
 
 import torch

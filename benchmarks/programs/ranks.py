@@ -1,7 +1,5 @@
 """A small transformer on the ranks of gloo. Arguments: ddp, fsdp or pipeline; the number of layers."""
 
-from __future__ import annotations
-
 import sys
 
 import torch

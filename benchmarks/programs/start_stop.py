@@ -1,7 +1,5 @@
 """Start and stop a recording; prints the milliseconds of processor time that the two took together."""
 
-from __future__ import annotations
-
 import tempfile
 from time import process_time
 

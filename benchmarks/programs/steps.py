@@ -1,7 +1,5 @@
 """Many short training steps: python steps.py COUNT."""
 
-from __future__ import annotations
-
 import sys
 
 import torch

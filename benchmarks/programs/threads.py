@@ -1,7 +1,5 @@
 """Many threads, one after the other, that each do a little: python threads.py COUNT."""
 
-from __future__ import annotations
-
 import sys
 from threading import Thread
 

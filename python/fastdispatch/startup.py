@@ -8,8 +8,6 @@ cannot be written is kept in memory, unless ``best_effort=0`` is given. Subinter
 fastdispatch are not recorded.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """Pairs of an execution trace and a Kineto trace of a rank with a GPU: in torch.profiler's form, times invented."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

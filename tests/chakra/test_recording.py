@@ -1,7 +1,5 @@
 """What ``et export`` writes, in the hands of the public tools: three ranks on gloo, no GPU."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

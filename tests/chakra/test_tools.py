@@ -1,7 +1,5 @@
 """The public tools for Chakra take our files, and ours hold all that theirs do. ``make test-consumers``."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

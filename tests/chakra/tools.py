@@ -1,7 +1,5 @@
 """The public tools, run in their environment."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

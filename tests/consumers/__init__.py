@@ -3,8 +3,6 @@
 All of them are in packages of the test environment; tests download nothing.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Open files in the Perfetto UI and in the engine of chrome://tracing, in a headless Chromium without a network."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 from collections.abc import Iterator

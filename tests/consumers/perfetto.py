@@ -1,7 +1,5 @@
 """Load files in the Perfetto trace processor, and query the errors that it does not report."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Iterator

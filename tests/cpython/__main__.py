@@ -4,8 +4,6 @@ Exit status 1 if a difference is not listed in docs/concepts/reliability.md. Mis
 skipped. Plain results are cached in the folder of the environments; ``--fresh`` runs them again.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Differences between two runs of a module, and their reasons in docs/concepts/reliability.md."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """An environment per version of CPython, with this package."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

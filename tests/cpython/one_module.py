@@ -4,8 +4,6 @@ Usage: one_module.py MODULE FILE. A script for the interpreter under test: it im
 plain runs are not affected, and prepares the process like CPython's own runner (``python -m test``).
 """
 
-from __future__ import annotations
-
 import faulthandler
 import importlib
 import json

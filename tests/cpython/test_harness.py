@@ -1,7 +1,5 @@
 """The runner of CPython's tests: outcomes of processes, and the list of known differences."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

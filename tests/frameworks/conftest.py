@@ -1,7 +1,5 @@
 """These tests need the packages that ``make test-frameworks`` installs."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 collect_ignore_glob = [] if find_spec("lightning") is not None else ["test_*.py"]

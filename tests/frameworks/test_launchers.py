@@ -1,7 +1,5 @@
 """Run the commands of docs/guides/launchers.md: real launchers, stand-ins for Slurm and Kubernetes."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Training loops of real frameworks: equal losses with and without a recording, exact numbers of steps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

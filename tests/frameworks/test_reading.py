@@ -1,7 +1,5 @@
 """Small trainings of real frameworks read right: losses, steps, phases, modules, the picture."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

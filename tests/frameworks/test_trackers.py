@@ -1,7 +1,5 @@
 """The summary and the page arrive in the stores of real trackers, offline."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess

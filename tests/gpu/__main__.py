@@ -3,8 +3,6 @@
 Usage: python -m tests.gpu [CHECK...]. All that was measured is left in the folder gpu-results.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import traceback

@@ -3,8 +3,6 @@
 Usage: python -m tests.gpu.allocator RUN return|kill, which trains, provokes a retry and a failure, and prints figures.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The checks. Each function is one: it returns a line about what it saw, and raises if something is wrong."""
 
-from __future__ import annotations
-
 import functools
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Programs with planted faults and without, planted idle time, and costs. Each check leaves figures in ``FOLDER``."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess

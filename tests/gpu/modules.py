@@ -1,7 +1,5 @@
 """Kernel times of torch.profiler by module, as ``Trace.table("module")`` names modules."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Runs used by several modules."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Ranks that treat each other as different hosts, train with DistributedDataParallel, and record."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Another tool stores a word in one code object; prints the arguments of its destructor."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 

@@ -3,8 +3,6 @@
 Usage: compiled_callbacks.py plain|frame|monitor
 """
 
-from __future__ import annotations
-
 import sys
 
 import torch

@@ -3,8 +3,6 @@
 Arguments: the recording, the folder of Inductor's cache.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

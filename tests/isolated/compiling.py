@@ -1,7 +1,5 @@
 """Compile a function with a graph break for inputs that need recompilations, recorded to the first argument."""
 
-from __future__ import annotations
-
 import sys
 
 import torch

@@ -4,8 +4,6 @@ The last line of the output is JSON. Arguments: number of random cases, and a fo
 without a pipeline. DeepSpeed is called without a process group if possible.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -4,8 +4,6 @@ Arguments: run directory, and number of timings of both (default: 0). Ranks are 
 MASTER_ADDR and MASTER_PORT, over gloo. The last line of the output is JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

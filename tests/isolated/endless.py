@@ -1,7 +1,5 @@
 """Train in nested calls of several threads until killed. Prints a line after the start."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Trainings as new users write them, each with a planted fault: ``first_users.py NAME STEPS OUT`` records itself."""
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import Any

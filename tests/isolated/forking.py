@@ -1,7 +1,5 @@
 """Record while DataLoader workers are forked that run Python code and operators."""
 
-from __future__ import annotations
-
 import os
 import sys
 

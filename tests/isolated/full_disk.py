@@ -1,7 +1,5 @@
 """Record to a full file system, and continue training. Arguments: run directory, file that fills it."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 

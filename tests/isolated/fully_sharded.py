@@ -1,7 +1,5 @@
 """Eight steps with fully_shard on two ranks of gloo, started by torchrun. Prints the loss of each step."""
 
-from __future__ import annotations
-
 import gc
 
 import torch

@@ -1,7 +1,5 @@
 """A loop of steps that stands still or is slow from step ``AT`` on: ``hanging.py OUT KIND [RENDEZVOUS RANK RANKS]``."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Objects that a recording must not change: the functions of an engine, and their code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

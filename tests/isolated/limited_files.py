@@ -1,7 +1,5 @@
 """Record while the size of files is limited and exceeding the limit ends the process. Argument: run directory."""
 
-from __future__ import annotations
-
 import resource
 import signal
 import sys

@@ -3,8 +3,6 @@
 Rank 1 waits for its batch while file argv[3].stall exists.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

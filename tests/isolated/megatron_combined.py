@@ -4,8 +4,6 @@ The forward pass of a micro-batch and the backward pass of the previous one are 
 ranges of CUDA are stand-ins.
 """
 
-from __future__ import annotations
-
 import contextlib
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Send messages both ways on two ranks with torch.profiler, one by one and in batches. Argument: folder."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

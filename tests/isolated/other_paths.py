@@ -1,8 +1,6 @@
 """Call one of two functions and return, for ever, in a recorded step: ``other_paths.py OUT
 SOURCE``."""
 
-from __future__ import annotations
-
 import sys
 
 import fastdispatch

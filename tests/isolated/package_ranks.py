@@ -1,8 +1,6 @@
 """Run a generated package on one rank per stage, like its runtime: rows of model(), ranks of mp_conf.json, each tensor
 sent by its name to the stages that read it. Argument: folder of the package. The last rank prints one loss per step."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

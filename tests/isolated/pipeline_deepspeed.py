@@ -4,8 +4,6 @@ Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over glo
 state of the engine before and after the recording.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

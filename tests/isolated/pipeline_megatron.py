@@ -4,8 +4,6 @@ Ranks are processes with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, over glo
 CPU; schedules, transfers and model are Megatron's, but a chunk computes only one linear layer.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 pipeline_ranks.py OUT STAGES MICRO_BATCHES [slow-stage=K] [slow-sender=K] [die=K] [copies=N]
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -5,8 +5,6 @@ rank, stages r and 2W-1-r in V-shaped schedules, and r and r+W in others. Ranks 
 MASTER_ADDR and MASTER_PORT, over gloo.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

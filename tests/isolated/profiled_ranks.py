@@ -1,7 +1,5 @@
 """Train on four ranks with torch.profiler. Argument: folder for the traces."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

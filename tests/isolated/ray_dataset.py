@@ -1,7 +1,5 @@
 """Write a data set on a Ray cluster of this machine, one process of which is killed by its first group."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

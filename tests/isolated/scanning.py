@@ -1,8 +1,6 @@
 """Read a run directory repeatedly, like `top`, `report` and `stacks`, until a file exists. Prints all states and errors
 with their counts. Arguments: run directory, that file."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """End in all ways in which a program can end, with all hooks installed."""
 
-from __future__ import annotations
-
 import atexit
 import sys
 import threading

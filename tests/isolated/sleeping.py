@@ -1,7 +1,5 @@
 """A slow layer: SLEEP seconds forward, twice that backward."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Any

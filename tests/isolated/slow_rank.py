@@ -1,8 +1,6 @@
 """DDP on gloo, RANK of WORLD_SIZE, recorded to argv[1]; rank 1 loads its batches in argv[3] seconds. argv[2]:
 rendezvous file."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Start a child by a method of multiprocessing, which ends (``ends``) or is killed (``killed``) in its target."""
 
-from __future__ import annotations
-
 import multiprocessing
 import sys
 import time

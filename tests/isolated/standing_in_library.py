@@ -1,7 +1,5 @@
 """Stay in a quiet call of an unrecorded step: ``standing_in_library.py OUT KIND``."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 import sysconfig

@@ -4,8 +4,6 @@
 time in the last steps.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """A second interpreter, created on another thread, runs Python code and ends."""
 
-from __future__ import annotations
-
 import sys
 import threading
 

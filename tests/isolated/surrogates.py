@@ -1,7 +1,5 @@
 """Records names that UTF-8 cannot encode, into argv[1]. Every exception is an error of the recorder."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from types import FunctionType

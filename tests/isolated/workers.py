@@ -1,7 +1,5 @@
 """Record while DataLoader workers, started as the second argument says, call functions of this file."""
 
-from __future__ import annotations
-
 import os
 import sys
 

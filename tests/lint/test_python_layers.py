@@ -1,7 +1,5 @@
 """The structure of the Python package: imports point one way, also those inside functions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

@@ -3,8 +3,6 @@
 Usage: python -m tests.matrix FOLDER [--only NAME] [--short] [--write]   Environments are kept in FOLDER (some GB).
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex

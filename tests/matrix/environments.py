@@ -1,7 +1,5 @@
 """Environments of the matrix: a suite of Debian in a folder, with its Python and its PyTorch."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

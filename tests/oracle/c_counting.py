@@ -1,7 +1,5 @@
 """Count calls of C functions with ``sys.setprofile``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any

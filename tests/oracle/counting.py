@@ -1,7 +1,5 @@
 """Count calls with ``sys.setprofile``."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from abc import ABC, abstractmethod

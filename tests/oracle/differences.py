@@ -1,7 +1,5 @@
 """Necessary differences between the two operator back ends: PyTorch behaves differently while a dispatch mode is on."""
 
-from __future__ import annotations
-
 import torch
 
 #: Operators that only the dispatch back end records.

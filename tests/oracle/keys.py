@@ -1,7 +1,5 @@
 """The key of a frame, by the rule of the documentation: ``file:[Class]:function`` with the runtime class."""
 
-from __future__ import annotations
-
 from types import CodeType, FrameType
 
 from fastdispatch.record.environment import prefixes

@@ -1,7 +1,5 @@
 """Execution traces as JSON, and the common facts of nodes from PyTorch's observer and from fastdispatch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ States are sets of layers that contain all their predecessors; the recursion run
 convention shared with the C core is that the first source is the one with the smallest id.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Facts of a recording of fastdispatch, for comparison with the slow recorders."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator

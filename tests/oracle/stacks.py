@@ -1,7 +1,5 @@
 """The usual recorder in Python: the stack of frames at each operator, in a Python dispatch mode."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator

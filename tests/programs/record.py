@@ -4,8 +4,6 @@ A program has ``FINDING``, the id of its planted fault, ``main(fault)``, and opt
 recording and ``HANGS``.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The parts that the programs share: a model whose step takes some milliseconds, and its data."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import torch

@@ -7,8 +7,6 @@ readable and not empty, and memory constant. Prints a table of faults, times tri
 after a failure.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

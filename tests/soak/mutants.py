@@ -5,8 +5,6 @@ failure is printed with the seed and the number of its file; ``python -m tests.s
 prints all of the error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import gzip

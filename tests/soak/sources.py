@@ -1,8 +1,6 @@
 """Valid inputs of every format, which :mod:`tests.soak.mutants` changes. ``python -m tests.soak.sources`` records those
 in ``sources.tar.xz``; the others are made of them."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import runpy

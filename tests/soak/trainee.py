@@ -4,8 +4,6 @@ Usage: trainee.py STEPS FOLDER OPTIONS   OPTIONS is JSON: those of CallGraph, nu
 gets a line per step: its number, the loss in hexadecimal, the resident memory in KB.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Build the wheel of one Python, and make environments for it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

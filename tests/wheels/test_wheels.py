@@ -1,7 +1,5 @@
 """A wheel per version of Python: what it contains, what it needs, and a recording with it. ``make test-wheels``."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

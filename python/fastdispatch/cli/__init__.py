@@ -1,7 +1,5 @@
 """The command line: one module per command, each with ``add(commands)`` and a function of the parsed arguments."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import os

@@ -1,7 +1,5 @@
 """Messages of commands, on standard error."""
 
-from __future__ import annotations
-
 import sys
 
 from fastdispatch.text.formats import printable

@@ -1,7 +1,5 @@
 """Numbers on the command line, with messages that state the accepted range."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 An input is a file or a folder. An output replaces at most a regular file, never an input.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

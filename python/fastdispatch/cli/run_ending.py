@@ -3,8 +3,6 @@
 Modules that the recorded program may use under the same name are imported only after its end.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

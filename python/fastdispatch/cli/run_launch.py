@@ -1,7 +1,5 @@
 """A command that ``fastdispatch run`` starts: its signals and its status. Not imported before a recorded program."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

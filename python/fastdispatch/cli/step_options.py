@@ -1,7 +1,5 @@
 """The option that selects steps of a recording, and a check of others."""
 
-from __future__ import annotations
-
 import argparse
 import re
 

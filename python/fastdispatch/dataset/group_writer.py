@@ -1,7 +1,5 @@
 """One group of ranks: from recordings to one Parquet file per table. Runs in a worker process."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path

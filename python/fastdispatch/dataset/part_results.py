@@ -1,7 +1,5 @@
 """Groups that the tasks of a job array have written, until one more call adds them to the data set."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The steps of each rank of a data set, and the time of a call path on each (read/rank_rows.py)."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterator

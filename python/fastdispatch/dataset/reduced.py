@@ -1,8 +1,6 @@
 """The description of the ranks of a data set, the fact ``reduced`` of their sum (docs/formats/dump.md): a dict that
 :func:`combined` adds up. Whatever the order, the result is the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

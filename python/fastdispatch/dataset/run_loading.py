@@ -1,8 +1,6 @@
 """What commands read: the sum of the ranks of a data set, one rank of it, or a few recordings as they are. A run
 directory of many ranks has its data set inside."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress

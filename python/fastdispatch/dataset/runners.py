@@ -1,7 +1,5 @@
 """Runners of the step that every group needs: in this process, in worker processes, or on a cluster of Dask or Ray."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence

@@ -3,8 +3,6 @@
 A file that is skipped gets a line, which becomes a note of the first rank.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

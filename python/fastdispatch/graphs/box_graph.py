@@ -8,8 +8,6 @@ package it would draw a path that leaves the package and returns (train_step -> 
 GPT.forward) upside down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

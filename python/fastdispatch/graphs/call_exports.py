@@ -1,7 +1,5 @@
 """Exports of a call graph: docs/formats/exports.md."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace

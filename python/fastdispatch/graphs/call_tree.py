@@ -1,7 +1,5 @@
 """The call tree of a picture: the contexts that take part, and sums of their figures by function or edge."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar

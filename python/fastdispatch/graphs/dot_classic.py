@@ -1,7 +1,5 @@
 """The classic style of a picture, as in the scripts of Megatron-DeepSpeed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from fastdispatch.graphs.box_graph import BoxGraph, stacked

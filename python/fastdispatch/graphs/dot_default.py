@@ -1,8 +1,6 @@
 """The default style of a picture: packages as clusters, time as colour and line width, figures as tooltips, and a
 legend with the number of hidden functions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from math import floor, sqrt

@@ -1,7 +1,5 @@
 """Parts of a picture that are equal in both styles: tooltips and the order of boxes without callees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from fastdispatch.graphs.box_graph import Box, BoxEdge, BoxGraph

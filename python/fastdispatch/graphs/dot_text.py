@@ -1,7 +1,5 @@
 """Text of Graphviz's language: escapes, and numbers with units."""
 
-from __future__ import annotations
-
 _MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 #: Characters that XML does not allow become U+FFFD. Graphviz decodes entities in all texts.
 _PLAIN = {**dict.fromkeys((*range(32), 127, 0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}"), **_MARKUP}

@@ -1,7 +1,5 @@
 """An execution trace collapsed to a graph that is small enough to draw."""
 
-from __future__ import annotations
-
 from typing import Any
 
 #: Maximum number of boxes.

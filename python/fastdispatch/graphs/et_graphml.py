@@ -1,7 +1,5 @@
 """An execution trace as GraphML, for networkx, yEd and Gephi."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture of an execution trace in Graphviz's language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import log10
 from typing import Any

@@ -6,8 +6,6 @@ only if they are public and are the first such function below other code; the fu
 (_call_impl, DDP, decorators) are folded into their callers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from fastdispatch.graphs.call_tree import OPERATORS, CallTree

@@ -1,7 +1,5 @@
 """Options of pictures of a call graph."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

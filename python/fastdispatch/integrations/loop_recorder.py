@@ -1,7 +1,5 @@
 """A recording whose begin, steps and end are events of a training loop."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

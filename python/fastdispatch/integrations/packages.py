@@ -1,7 +1,5 @@
 """Packages of other projects, imported on use."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The names of profile options that Megatron and DeepSpeed programs have, as arguments of ``CallGraph``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Collectives across ranks: waiting for the last rank, transfer, bandwidth (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

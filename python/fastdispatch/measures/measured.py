@@ -1,7 +1,5 @@
 """Measured figures by call site: FLOPs, bytes that operators read, communicated and allocated bytes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

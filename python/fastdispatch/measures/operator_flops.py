@@ -1,7 +1,5 @@
 """FLOPs of the calls of operators, derived from their recorded shapes, and precisions (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

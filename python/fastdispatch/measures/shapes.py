@@ -1,7 +1,5 @@
 """Shapes of the operands of operators, recorded with ``measure="shapes"`` (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Layout of graphs by Graphviz."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The HTML report: one self-contained file, without network access."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Sequence

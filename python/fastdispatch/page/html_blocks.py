@@ -6,8 +6,6 @@ The head has ``values``, ``texts`` (without duplicates) and ``tables``: for each
 offset, and whether values are rows of ``texts``. Columns of zeros are omitted.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

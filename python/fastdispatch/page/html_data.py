@@ -3,8 +3,6 @@
 Figures are self values of contexts, without callees; the page adds them up for any part of the tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

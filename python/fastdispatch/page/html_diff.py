@@ -1,7 +1,5 @@
 """The page of a comparison: the paths of both recordings in one tree, each figure before and after."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any

@@ -4,8 +4,6 @@ They are those of ``report --flops``, ``--memory`` and ``--comm``: FLOPs per ste
 forward call that caused them, bytes of communication at the call itself.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

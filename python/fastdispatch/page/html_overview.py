@@ -1,7 +1,5 @@
 """Overview of the page: the time of a step by phase, findings, hottest paths, phases and steps of each rank."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any

@@ -7,8 +7,6 @@ own scope, without comments and indentation::
     export function draw() {}          const flame_js = (() => { function draw() {} return { draw }; })();
 """
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """The block "data-source" of a page: files and the text of functions."""
 
-from __future__ import annotations
-
 import inspect
 import tokenize
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """Timeline of the page: lanes of threads, asynchronous work, GPU streams and jobs of all ranks, on one clock."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

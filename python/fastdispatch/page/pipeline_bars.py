@@ -1,7 +1,5 @@
 """Drawing of the cost of layers: bars of time, output and parameters, with their cumulative share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple

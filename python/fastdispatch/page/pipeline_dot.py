@@ -1,7 +1,5 @@
 """Graphviz source of a graph of layers: stages as clusters, bytes on the edges between stages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fastdispatch.pipeline.graph import Graph, Node

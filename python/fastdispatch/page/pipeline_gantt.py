@@ -1,7 +1,5 @@
 """Drawing of an iteration of a pipeline: a row per stage, with jobs and causes of idle time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 

@@ -1,7 +1,5 @@
 """Drawing of a simulated plan: a row per stage, time to the right."""
 
-from __future__ import annotations
-
 import colorsys
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """SVG markup of all drawings: elements, patterns, axes and the document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from html import escape
 

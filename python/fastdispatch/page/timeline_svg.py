@@ -1,7 +1,5 @@
 """Drawing of steps by rank over time, with the shares of their parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.page import svg_markup

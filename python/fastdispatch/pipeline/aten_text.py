@@ -1,7 +1,5 @@
 """The name and the call of the node of a recorded operator, ``%0.softmax(-1)``, for ``pipeline convert``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

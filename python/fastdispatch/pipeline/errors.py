@@ -1,7 +1,5 @@
 """Errors with the texts and exception types of DeepSpeed, also caught as our own."""
 
-from __future__ import annotations
-
 from fastdispatch._core import Error
 
 

@@ -1,7 +1,5 @@
 """The text and the JSON form of a graph of layers (docs/formats/pipeline-graph.md)."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

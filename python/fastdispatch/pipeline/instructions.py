@@ -1,7 +1,5 @@
 """Schedules of DeepSpeed's classes, its own or a user's, as the tables that plans print."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

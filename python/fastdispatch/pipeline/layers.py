@@ -1,7 +1,5 @@
 """Layers of a pipeline in all accepted forms: their names and numbers of parameters."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Partitions in the formats of other programs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """``profile``: record some steps of a model, return its graph of layers (docs/guides/pipeline-partition.md)."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

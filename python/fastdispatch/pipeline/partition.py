@@ -1,7 +1,5 @@
 """Partition of layers into the stages of a pipeline."""
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

@@ -1,7 +1,5 @@
 """``report``: analysis of the time of a pipeline by stage (docs/guides/pipeline-report.md)."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

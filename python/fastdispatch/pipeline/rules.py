@@ -1,7 +1,5 @@
 """User-defined rules: functions of an engine that are jobs of a pipeline."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastdispatch import _core

@@ -1,7 +1,5 @@
 """Sentences of a pipeline report: findings, and notes on their limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from statistics import median
 from typing import Any, Protocol

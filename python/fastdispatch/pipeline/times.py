@@ -1,7 +1,5 @@
 """Measured time of each layer, from a recording in which the layers are modules."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import defaultdict

@@ -1,8 +1,6 @@
 """Clock offsets between ranks without a common clock, from their transfers: data is received after it is sent. Both
 directions together bound the offset."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastdispatch._core import Error

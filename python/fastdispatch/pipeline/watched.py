@@ -1,7 +1,5 @@
 """Layers observed in some steps, and their graph."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

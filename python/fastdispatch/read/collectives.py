@@ -1,7 +1,5 @@
 """The latest collectives of each process group, compared between ranks (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

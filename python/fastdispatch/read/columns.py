@@ -1,7 +1,5 @@
 """Tables of a trace as Arrow columns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastdispatch._core import ArgumentError

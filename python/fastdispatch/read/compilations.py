@@ -1,7 +1,5 @@
 """Compilations, recompilations and graph breaks of torch.compile in a recording, and source lines of its kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

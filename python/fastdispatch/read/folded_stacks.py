@@ -1,7 +1,5 @@
 """Folded stacks for flame graphs: "main;step;forward 123", one line per stack (github.com/brendangregg/FlameGraph)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal

@@ -1,7 +1,5 @@
 """Clocks, power and errors of GPUs while recorded steps ran (docs/formats/recording.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

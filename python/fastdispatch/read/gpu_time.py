@@ -1,7 +1,5 @@
 """The time of GPUs in a recording: busy time by use, idle time by cause and by function of the host."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Call graphs: which group of calls calls which."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -3,8 +3,6 @@
 A recording is a file that its process maps; reading it does not affect the process.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

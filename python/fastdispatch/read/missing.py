@@ -1,7 +1,5 @@
 """Ranks of a run without a recording, and those that an exception or a signal ended, as sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

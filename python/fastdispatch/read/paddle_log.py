@@ -3,8 +3,6 @@
 Its profiler of pipeline schedules prints lines among any other output (docs/formats/timeline.md).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Plumbing: functions that only pass a call on. Views fold them into their callers by default."""
 
-from __future__ import annotations
-
 from fastdispatch.read.trace import Columns, Trace
 
 #: Kinds of nodes that are functions: of Python, and C functions.

@@ -1,7 +1,5 @@
 """Profiles for pprof, not compressed (github.com/google/pprof/blob/main/proto/profile.proto)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from fastdispatch import _core

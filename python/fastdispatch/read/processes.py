@@ -1,7 +1,5 @@
 """Other processes of the ranks of a run: DataLoader workers and further children (docs/formats/run-directory.md)."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

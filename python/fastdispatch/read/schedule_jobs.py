@@ -9,8 +9,6 @@ are numbered along the model as global stages; with 4 stages and 2 chunks
 so that the chunk of a global stage is always global // stages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from fastdispatch._core import Error

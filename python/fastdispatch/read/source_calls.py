@@ -1,7 +1,5 @@
 """Lines of the program's source, if it is on this machine: where in a function a call is."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from functools import cached_property

@@ -5,8 +5,6 @@ begins on the recorded line with a definition of its name. Recordings of other u
 below the searched folders are read.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """The steps of a run: those that a trace is reduced to, the time of a step, the parts of the run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Summary of a recording in two lines, and formats of numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

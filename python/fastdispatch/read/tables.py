@@ -1,7 +1,5 @@
 """The tables of a trace as an SQLite database (docs/formats/exports.md)."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import tempfile

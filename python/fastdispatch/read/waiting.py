@@ -1,7 +1,5 @@
 """Work and waiting of main threads: functions that wait for other ranks, time on a CPU and in the queue for one."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ Both processes share a folder: the script removes ``waiting`` when it begins, so
 withdrawn, and writes its ``result`` as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Recordings of children: forked processes leave the recording of their parent, and each child starts its own."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

@@ -4,8 +4,6 @@ Rank 0 (and with more than 64 ranks every 64th) replies, the others send request
 the address, port and token. No rank waits for another: a separate thread does all slow work. See SECURITY.md.
 """
 
-from __future__ import annotations
-
 import _socket
 import _thread
 import os

@@ -4,8 +4,6 @@ kernels.
 Dynamo keeps these facts itself; they are read once, at the end. Nothing of PyTorch is imported or changed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

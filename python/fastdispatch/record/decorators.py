@@ -1,7 +1,5 @@
 """``label`` and ``CallGraph`` as decorators of functions."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """``CallGraph(detail=...)``: optional entries of the calling-context tree (docs/concepts/calls.md)."""
 
-from __future__ import annotations
-
 from fastdispatch._core import Error
 
 

@@ -1,7 +1,5 @@
 """What works on this machine, in this environment: one check per part of the recorder."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

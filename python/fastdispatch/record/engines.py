@@ -3,8 +3,6 @@
 Read once, in the first recorded iteration; the engine is not kept alive and not changed.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType

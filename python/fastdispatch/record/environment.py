@@ -1,7 +1,5 @@
 """Facts of the recorded process: rank, run, hardware, versions, and its file system."""
 
-from __future__ import annotations
-
 import json
 import os
 import site

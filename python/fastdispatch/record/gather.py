@@ -4,8 +4,6 @@ Every rank sends its recording, one after the other. Everything goes through the
 collective of the program is disturbed, and a lost rank delays no other rank beyond the time limit.
 """
 
-from __future__ import annotations
-
 import json
 import time
 import warnings

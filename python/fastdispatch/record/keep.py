@@ -1,7 +1,5 @@
 """The ``keep`` option: functions that become nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 

@@ -1,7 +1,5 @@
 """Launchers: the variables they give to a process, and their own processes, which are not recorded."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

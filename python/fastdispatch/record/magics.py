@@ -1,7 +1,5 @@
 """``%%fastdispatch``: record a cell of a notebook (``%load_ext fastdispatch``)."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import shlex

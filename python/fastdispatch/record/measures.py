@@ -1,7 +1,5 @@
 """``CallGraph(measure=...)``: figures of operators besides their time (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

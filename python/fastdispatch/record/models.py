@@ -1,7 +1,5 @@
 """Contents of a model: the layers, parameters and buffers stored in a recording for execution traces."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Recordings in a notebook or an IPython shell."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Selection of the back end that records PyTorch's operators."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fastdispatch._core import Error, Session

@@ -5,8 +5,6 @@ autograd number, one without, a range, and the backward of the first, called dir
 No random numbers are drawn and no defaults change. The second part does the same for operands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fastdispatch._core import Session

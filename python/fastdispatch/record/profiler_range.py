@@ -1,7 +1,5 @@
 """``job_schedule_profiler_range``: record some iterations of a loop, like PaddlePaddle's tool of that name."""
 
-from __future__ import annotations
-
 import os
 import sys
 from operator import index

@@ -1,7 +1,5 @@
 """Facts of the runtime that are read at the start and at the end of a recording, and cost nothing in between."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from typing import Any

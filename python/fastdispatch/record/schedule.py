@@ -1,7 +1,5 @@
 """Schedules: the steps of a training run to record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol, SupportsIndex
 

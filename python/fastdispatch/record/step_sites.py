@@ -5,8 +5,6 @@ executes. Two places first differ in one function, where the bytecode decides: w
 reached from the earlier one without another pass of a loop around both.
 """
 
-from __future__ import annotations
-
 import dis
 import weakref
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Files of ranks sent through the store of torch.distributed, in pieces that the receiver requests."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Collection, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Options of a timeline: the recorded calls, and the behaviour when it is full."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """``fastdispatch report --comm``: calls, bytes and bandwidth of communication (docs/concepts/measures.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass

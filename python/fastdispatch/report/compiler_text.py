@@ -1,7 +1,5 @@
 """What torch.compile did, as text: a few lines per rank, and what a kernel computes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any

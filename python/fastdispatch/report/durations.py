@@ -6,8 +6,6 @@ A bucket has the highest bits of its values, so that its width is at most 1/64 o
             bucket: 1 + 6 bits
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """``report --flops`` as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import IO
 

@@ -1,7 +1,5 @@
 """Streams of GPUs: idle time and its causes, delays between launches and their work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """First findings of a running recording, for ``fastdispatch top``."""
 
-from __future__ import annotations
-
 import time
 
 from fastdispatch._core import Error

@@ -1,7 +1,5 @@
 """``report --memory`` as text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 

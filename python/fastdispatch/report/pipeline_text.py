@@ -1,7 +1,5 @@
 """Pipeline reports as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import IO
 

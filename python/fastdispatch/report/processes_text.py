@@ -1,7 +1,5 @@
 """The other processes of ranks as text: one line per group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.processes import Processes, WorkerTimes

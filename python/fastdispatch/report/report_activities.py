@@ -1,8 +1,6 @@
 """Parts of the training that are recognised in the call paths: evaluation, checkpoint saving, recomputation, gradient
 accumulation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

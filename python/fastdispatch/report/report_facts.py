@@ -1,7 +1,5 @@
 """Facts of a recording beside its rows: its processes, the time of 100 %, the cost of recording, and missing data."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any

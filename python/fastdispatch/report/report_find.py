@@ -1,7 +1,5 @@
 """Search for a function by name, and its callers and callees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

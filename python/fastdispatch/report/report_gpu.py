@@ -1,7 +1,5 @@
 """Sentences about the kernels of GPUs: busy time by use, idle time by cause, and reasons for missing kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The model of a report, built once; printed as text or JSON (``docs/reference/schemas/report.schema.json``)."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Hot paths: the few call paths with most self time at their ends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from fastdispatch.read.plumbing import is_library

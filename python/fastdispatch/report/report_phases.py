@@ -1,7 +1,5 @@
 """Rows of ``report --by phase``: time of the main threads in each phase of training."""
 
-from __future__ import annotations
-
 from collections import Counter
 from statistics import pstdev
 

@@ -1,7 +1,5 @@
 """Rows of a report: functions, operators, modules or packages, selected and sorted, with library details hidden."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The tree of call paths, as flat rows in printing order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The summary of a run: one flat dict of figures for trackers and metrics (docs/formats/summary.md)."""
 
-from __future__ import annotations
-
 from fastdispatch._core import ArgumentError
 from fastdispatch.detectors import Findings, findings
 from fastdispatch.measures.flops import has_flops

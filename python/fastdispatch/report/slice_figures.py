@@ -1,7 +1,5 @@
 """Figures of timelines from their slices (docs/formats/timeline.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

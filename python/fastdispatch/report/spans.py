@@ -1,7 +1,5 @@
 """Sets of times as disjoint intervals: arrays with a row (start, end) per interval, in order."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

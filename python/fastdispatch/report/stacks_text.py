@@ -1,7 +1,5 @@
 """Stacks of running processes as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.collectives import COUNTED

@@ -1,7 +1,5 @@
 """Events far beyond all others: a time of 0, or of another clock, or a length that was not set."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Text reports in a terminal or a pipe: tables, sections, and their output."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO

@@ -1,8 +1,6 @@
 """The model of timeline statistics: printed, drawn, and as JSON
 (``docs/reference/schemas/timeline-stats.schema.json``)."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable

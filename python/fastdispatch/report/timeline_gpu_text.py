@@ -1,7 +1,5 @@
 """Tables of timeline statistics about GPUs: kinds of kernels, streams, launches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.table import Table

@@ -1,7 +1,5 @@
 """Timeline statistics as text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import IO

@@ -1,7 +1,5 @@
 """``fastdispatch top`` in a terminal."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from rich.text import Text

@@ -1,7 +1,5 @@
 """A sample of a running recording as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.table import Table

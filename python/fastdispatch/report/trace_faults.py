@@ -1,7 +1,5 @@
 """Faults of a trace (docs/formats/timeline.md#checks), from the rows of its events."""
 
-from __future__ import annotations
-
 import math
 from bisect import insort
 from collections import Counter

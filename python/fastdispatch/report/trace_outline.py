@@ -1,7 +1,5 @@
 """The first pass over the files of a rank: the rank of each process, its kinds of slices, its steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import IntFlag
 from typing import Any

@@ -1,7 +1,5 @@
 """The counts of a recorded test: operators, synchronizations, recompilations and graph breaks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any

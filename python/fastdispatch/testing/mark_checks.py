@@ -1,7 +1,5 @@
 """The limits of ``@pytest.mark.fastdispatch(...)``, and the sentences about exceeded ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Baselines: the operators of tests, in a file that is committed with the program (docs/guides/diff.md)."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Operators in the names of Inductor's kernels: ``triton_poi_fused_add_relu_3`` has ``add`` and ``relu``."""
 
-from __future__ import annotations
-
 import re
 
 #: Begins and ends of the names of kernels around their operators.

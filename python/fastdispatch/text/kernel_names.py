@@ -1,7 +1,5 @@
 """Short names of GPU kernels: ``vectorized_elementwise<copy bf16 x8>`` for 300 to 600 characters of C++."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Calls of C functions (``detail="c_calls"``) against ``sys.setprofile``."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """The recorder's callbacks do not affect the program: interrupts reach it, its collector is unchanged."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import gc

@@ -1,7 +1,5 @@
 """Calls of Python functions against ``sys.setprofile``."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

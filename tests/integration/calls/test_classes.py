@@ -1,7 +1,5 @@
 """Short-lived classes: calls count for the right class, after any number of classes."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Garbage collections: calls of the ranges gc:gen0, gc:gen1, gc:gen2 below the call that they interrupt."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Recursion that works without a recorder works under it, recorded or paused, and other threads are still recorded."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Other users of PEP 523 beside the recorder: every frame is recorded once, no chain of evaluators becomes a cycle."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Greenlets remove the C stack with all its hooks, and restore it later."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from greenlet import greenlet

@@ -1,7 +1,5 @@
 """sys.monitoring beside other tools."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

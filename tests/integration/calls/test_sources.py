@@ -1,7 +1,5 @@
 """Both sources of Python calls record the same."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Times: self times add up to the elapsed time, also after a kill and for windows inside nested calls."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import signal

@@ -1,7 +1,5 @@
 """Findings that need a GPU, on the stand-in CUDA runtime of ``tests/standin``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """``make test-gpu``, ``make bench-gpu``, benchmarks/gpu: without a GPU, and on the stand-in CUDA runtime."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

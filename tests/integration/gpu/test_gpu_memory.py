@@ -1,7 +1,5 @@
 """``measure="memory"`` on a GPU: the allocator of the stand-in for libc10_cuda, compared with a slow model."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Traces of an H100, as PyTorch wrote them: link, statistics, merge and check, with figures computed from the JSON."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

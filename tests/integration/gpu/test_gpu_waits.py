@@ -1,7 +1,5 @@
 """Only stop() waits for the GPU, on the stand-in for the CUDA runtime."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """Kernels in the call graph end to end, on the stand-in CUPTI of ``tests/standin``: with simulated kernels, and with
 the records of an H100. None of it needs a GPU."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """``timeline stats`` about GPUs: traces as torch.profiler writes them, figures by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Backward time finds the forward call that created it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

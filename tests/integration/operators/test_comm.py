@@ -1,7 +1,5 @@
 """Bytes of communication per call path and group: known volumes of parallel trainings on two ranks with gloo."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

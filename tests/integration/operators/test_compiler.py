@@ -1,7 +1,5 @@
 """torch.compile: compilations, recompilations and graph breaks as facts of a recording."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

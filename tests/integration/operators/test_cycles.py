@@ -1,7 +1,5 @@
 """Recordings and windows that start and stop while other threads run operators without the GIL."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Failures of the dispatch mode: operators of the program run as without it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

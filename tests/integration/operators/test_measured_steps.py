@@ -1,7 +1,5 @@
 """Recordings with measured figures: every recorded step is measured, and nothing is lost or counted twice."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

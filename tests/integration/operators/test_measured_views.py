@@ -1,8 +1,6 @@
 """Measured FLOPs, memory and communication have the same totals in the table, in the reports of each and in the
 comparison of two recordings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``measure="memory"``: allocations and frees as PyTorch reports them, compared with torch.profiler."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

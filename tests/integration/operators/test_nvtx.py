@@ -1,7 +1,5 @@
 """torch.cuda.nvtx ranges are ranges of the recording, with a library or a stand-in; without one it raises as before."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import types

@@ -1,7 +1,5 @@
 """Operators of both back ends against the stack recorder, and against each other."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache

@@ -1,7 +1,5 @@
 """Schedules have the meaning of PyTorch's, and torch.profiler works beside the recorder."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections import Counter

@@ -1,7 +1,5 @@
 """PyTorches that the ``record`` back end cannot use: one truthful line, and calls are recorded as before."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Small stand-ins for the three classes of GNMT's own, with their arguments and results. A folder of it is written as
 the package ``seq2seq.models`` that generated stages import."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ENCODER = """

@@ -1,7 +1,5 @@
 """``pipeline.partition`` beside the installed DeepSpeed, and a DeepSpeed pipeline cut by measured time."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

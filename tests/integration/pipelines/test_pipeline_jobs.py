@@ -1,7 +1,5 @@
 """Pipelines of real engines: their jobs without a change to the program, as planned and matched."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``pipeline report`` on pipelines of gloo ranks: a slow stage, a slow sender, a rank that dies or is missing."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Three targets of one plan are trained on gloo ranks: the losses are those of the unsplit model, bit for bit."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of a trace as Arrow columns, read by real consumers."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import threading

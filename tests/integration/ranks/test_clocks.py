@@ -1,7 +1,5 @@
 """Alignment of clocks of ranks that are seconds apart and drift."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Which rank is missing in which collective: four gloo ranks, of which one is late or calls another collective."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

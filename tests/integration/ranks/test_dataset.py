@@ -1,7 +1,5 @@
 """Data sets: figures equal a slow computation over the ranks; nothing is lost, whatever the inputs and the order."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Damaged inputs, lost files and failing stores of data sets: each one is listed, and nothing is dropped silently."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """``gather``: real gloo ranks of one machine with a folder each, one of them killed or slower than the limit."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

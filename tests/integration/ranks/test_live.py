@@ -1,7 +1,5 @@
 """``top``, ``stacks``, ``resume`` and ``pause`` on running, hanging and killed training."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """Reading recordings: as data frames, from several hosts, from machine folders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas

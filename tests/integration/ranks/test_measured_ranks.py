@@ -1,7 +1,5 @@
 """Measured figures of many ranks: the range over ranks, and the rank with larger inputs or more bytes by name."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

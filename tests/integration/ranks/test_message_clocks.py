@@ -1,7 +1,5 @@
 """Messages of gloo in traces of torch.profiler without recorded shapes: clocks aligned by them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

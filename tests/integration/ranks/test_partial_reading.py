@@ -1,7 +1,5 @@
 """Open calls, totals and stacks, read without the other parts of recordings, are those of whole recordings."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Other processes of a rank: recordings of their own (docs/formats/run-directory.md)."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The sum of many ranks: sums and spreads equal a slow computation, whatever the order and the grouping."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import struct

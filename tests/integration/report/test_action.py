@@ -1,7 +1,5 @@
 """The steps of action.yml, run by a shell as a runner does."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The benchmarks run and print all their figures; tests do not check the figures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

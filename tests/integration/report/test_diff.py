@@ -1,7 +1,5 @@
 """``diff`` on real training: equal runs, planted changes, a slow rank."""
 
-from __future__ import annotations
-
 import gc
 import re
 import time

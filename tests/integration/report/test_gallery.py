@@ -1,7 +1,5 @@
 """The gallery: all entries are built, and every section has the finding that its program plants."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

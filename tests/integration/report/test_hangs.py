@@ -1,7 +1,5 @@
 """The finding ``hang``, on programs that run and after ``kill -9``, and slow programs without it."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

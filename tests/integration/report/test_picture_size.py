@@ -1,7 +1,5 @@
 """The picture of a recorded training is legible at the width of a laptop's screen."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

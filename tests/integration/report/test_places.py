@@ -1,7 +1,5 @@
 """Places of findings: the function that makes the call, and the line from which the program calls a library."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pytest plugin, in separate pytest processes."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """``fastdispatch attach``: recordings of processes that were started without the recorder."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

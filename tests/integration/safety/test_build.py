@@ -1,7 +1,5 @@
 """Building and installing the package, without PyTorch."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

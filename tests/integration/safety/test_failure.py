@@ -1,7 +1,5 @@
 """Failures end the recording, never the program, and are reported in one line."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The output for a truncated recording begins with a line about it, and omits unread facts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

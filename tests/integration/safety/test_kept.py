@@ -1,7 +1,5 @@
 """Recordings are kept: the previous one, and one that cannot be written to its place."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arguments of calls live as long as without a recorder (docs/concepts/reliability.md has the exception)."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

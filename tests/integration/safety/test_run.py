@@ -1,7 +1,5 @@
 """``fastdispatch run`` behaves as ``python`` does, and records."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

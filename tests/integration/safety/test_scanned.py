@@ -1,7 +1,5 @@
 """Readers acquire no locks: recordings start and continue while they are read."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

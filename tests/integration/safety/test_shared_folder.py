@@ -1,7 +1,5 @@
 """A run directory that others can write to: their files neither block a training nor are overwritten."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """Recordings started by the environment: the installed start-up hook."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

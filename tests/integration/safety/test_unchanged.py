@@ -1,7 +1,5 @@
 """A recorded program has equal results and exceptions; compiled code stays compiled, no object is kept alive."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import weakref

@@ -1,7 +1,5 @@
 """A recorded program has no additional low descriptor, no warning of the recorder, no traceback at its end."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The readers of exported files: valid files have exact figures, faults are detected."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import struct

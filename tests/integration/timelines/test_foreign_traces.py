@@ -2,8 +2,6 @@
 
 The expected values are computed from the times in ``tests/gold/traces``."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Counters of measured figures of steps: the columns of ``latest_steps``, Chrome and Perfetto timelines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Timelines whose times count from any epoch, to the nanosecond: torch.profiler up to 2.3 writes Unix microseconds."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``timeline check`` as a gate: traits that profilers write by design are notes, and lost data is a fault."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

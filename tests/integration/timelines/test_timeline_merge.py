@@ -1,7 +1,5 @@
 """``fastdispatch timeline merge``: all events of all ranks, exact in time, of intact and of damaged files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """``fastdispatch timeline merge`` to native Perfetto traces, in the real trace processor."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

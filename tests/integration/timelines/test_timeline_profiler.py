@@ -1,7 +1,5 @@
 """fastdispatch and torch.profiler at the same time, in one process."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

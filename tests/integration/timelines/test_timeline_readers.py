@@ -1,7 +1,5 @@
 """Timelines of real training in the real readers: the Perfetto trace processor, its interface, chrome://tracing."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """``fastdispatch timeline merge`` of other formats than Chrome JSON: recordings, logs of Paddle, and mixtures."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

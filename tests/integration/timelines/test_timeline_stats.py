@@ -1,7 +1,5 @@
 """``timeline stats``, ``check`` and parts of timelines against slow and plain computations."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """Evaluation, checkpoint saving and recomputation have their own figures beside the training step."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """docs/examples/ddp_mlp: one command trains four ranks and writes their traces, which agree with each other."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

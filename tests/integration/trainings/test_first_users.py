@@ -1,7 +1,5 @@
 """Nine trainings of new users: the planted fault is the first finding, and nothing false is printed."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from dataclasses import dataclass, field

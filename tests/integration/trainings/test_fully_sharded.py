@@ -1,7 +1,5 @@
 """A training with ``fully_shard`` of PyTorch reads right: losses, steps, phases, modules, the first row."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

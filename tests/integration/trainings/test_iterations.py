@@ -1,7 +1,5 @@
 """A step is an iteration of the training, whatever calls of optimizers it has."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Recordings in IPython and in a notebook's kernel, and their views as values."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

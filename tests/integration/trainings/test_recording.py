@@ -1,7 +1,5 @@
 """Contents of a recording: windows of steps, kept functions, modules, threads, bounds."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A training in another thread than Python's main one, as in Ray Train: its thread is what views are about."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

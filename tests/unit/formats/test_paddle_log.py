@@ -1,7 +1,5 @@
 """Logs of Paddle as Chrome JSON."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Corrections of clocks by pings, messages and collectives, on clocks of known error."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The split of collectives into wait and transfer, from known begins and ends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

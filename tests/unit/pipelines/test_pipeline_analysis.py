@@ -1,7 +1,5 @@
 """The analysis of recorded jobs: pipelines that follow a plan exactly, with known figures, and jobs one by one."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Sequence
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Jobs of engines compared with plans, as readers of recordings do it: differences, and jobs that no plan contains."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Clocks of hosts that transfers of a pipeline bound."""
 
-from __future__ import annotations
-
 from array import array
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows of comparisons: the speed of the machine, steps, waits, locks and rare calls, on hand-written call trees."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace

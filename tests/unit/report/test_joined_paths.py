@@ -1,7 +1,5 @@
 """The paths of both sides of a comparison as one tree: figures of each side, and what identifies a path."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Figures of slices: durations, times, steps and streams, against plain computations."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Ranks that stand still or ended early, from made-up states."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

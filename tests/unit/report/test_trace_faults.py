@@ -1,7 +1,5 @@
 """Faults of made-up traces, one of each kind, and the same faults however little memory there is."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ranks, steps and stray times of traces, from rows of slices."""
 
-from __future__ import annotations
-
 import json
 import random
 from operator import itemgetter

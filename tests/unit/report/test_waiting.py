@@ -1,7 +1,5 @@
 """Work, waiting and the queue for a CPU: what reports and findings derive from them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

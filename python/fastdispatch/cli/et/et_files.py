@@ -1,7 +1,5 @@
 """Shared by the commands for execution traces: files, ranks, kinds of edges, warnings about damage."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

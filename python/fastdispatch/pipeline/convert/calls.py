@@ -4,8 +4,6 @@ Read as Python's syntax and checked part by part, so that nothing but arithmetic
 of tensors gets into a program.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Sequence

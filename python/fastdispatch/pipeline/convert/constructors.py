@@ -1,7 +1,5 @@
 """Parameters of torch.nn's constructors, to check descriptions without PyTorch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property
 

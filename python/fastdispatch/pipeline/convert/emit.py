@@ -1,7 +1,5 @@
 """Python of one stage, and of the class that chains all stages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@
 ``classifier.in_features`` is that argument of the child ``classifier``, ``rnn.0`` its first, ``rnn`` the child itself.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Callable, Iterable

@@ -8,8 +8,6 @@ input if the input, or a tensor in the same memory, is read outside of the chain
             └─────► node5                               a copy, with node5
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode

@@ -1,7 +1,5 @@
 """Names of variables, layers and inputs in generated code: the number of the node, where every node has one."""
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Operators of nodes: the expression that computes a node, its declarations, and its use of memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The default package: the published file set and interface, with code that is right for every graph."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 

@@ -3,8 +3,6 @@
 ``$name`` is filled in. The programs are to be read and edited: data and loss are examples.
 """
 
-from __future__ import annotations
-
 from string import Template
 
 #: carry.py: both engines pass values between neighbouring stages only.

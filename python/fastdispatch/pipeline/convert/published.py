@@ -4,8 +4,6 @@ The description of a node is matched by prefix; inputs are cloned and take the f
 order takes one more, whether it needs it or not; an addition writes into the variable of an operand.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

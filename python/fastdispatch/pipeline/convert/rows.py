@@ -1,7 +1,5 @@
 """Data in generated code."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

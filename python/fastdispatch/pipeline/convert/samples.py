@@ -1,7 +1,5 @@
 """Sample data for a model: from the description of the user, or in the shapes and types that its first layers need."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

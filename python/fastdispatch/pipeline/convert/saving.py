@@ -4,8 +4,6 @@
 a file that is not in the list has another origin. Neither is overwritten without force.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ An item of a tuple is taken where the tuple is made. A number (``x.size(0)``) is
 None crosses nothing: readers have it in their code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

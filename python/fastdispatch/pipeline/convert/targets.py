@@ -1,7 +1,5 @@
 """Programs for other engines from the same plan: the package, and a program that trains it with one rank per stage."""
 
-from __future__ import annotations
-
 import keyword
 from collections.abc import Sequence
 from math import lcm

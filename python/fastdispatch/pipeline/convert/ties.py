@@ -4,8 +4,6 @@ They are facts of a node: ``"module": "decoder.embed"``, equal in two nodes, and
 ``"tied": {"weight": "decoder.embed.weight"}`` if a parameter is also another module's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from fastdispatch._core import Error

@@ -4,8 +4,6 @@ Stages run as on separate ranks: tensors between stages are detached, and their 
 one tensor are added from the last stage to the first, as the engine adds them in one graph.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """A generated package: its files, and what is known of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
