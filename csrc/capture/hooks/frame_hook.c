@@ -292,40 +292,6 @@ counting_evaluator(PyThreadState *state, fd_frame *frame, int throwing)
 
 static _PyFrameEvalFunction work;
 
-/* Follow a call with special treatment. */
-static __attribute__((noinline)) PyObject *
-evaluate_followed(PyThreadState *state, fd_frame *frame, int throwing,
-                  fd_thread *thread)
-{
-    const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
-    uint16_t special = known != NULL ? known->special : FD_CODE_PLUMBING;
-    if ((special & FD_CODE_PLUMBING) != 0) {
-        return evaluate_plumbing(state, frame, throwing, thread);
-    }
-    if ((special & FD_CODE_MUTED) != 0) {
-        return evaluate_muted(state, frame, throwing, thread);
-    }
-    if (known->seen != thread->serial
-        && thread->session->code_found(thread->session, known)) {
-        return work(state, frame, throwing);
-    }
-    uint32_t generation = thread->followed;
-    const fd_frame *caller = thread->frame;
-    if ((special & FD_CODE_EVENTS) != 0) {
-        fd_events_called(thread, special, frame,
-                         fd_frame_python(fd_frame_current(state)));
-    }
-    fd_calls_follow(thread, known, frame);
-    PyObject *result = evaluate_frame(state, frame, throwing);
-    if (fd_process_generation() == generation) {
-        fd_calls_unfollow(thread, frame, caller);
-    }
-    if ((special & FD_CODE_EVENTS) != 0) {
-        fd_events_returned(thread, special);
-    }
-    return result;
-}
-
 static PyObject *frame_evaluator(PyThreadState *state, fd_frame *frame,
                                  int throwing);
 
@@ -356,14 +322,11 @@ evaluate_quiet(PyThreadState *state, fd_frame *frame, int throwing,
         || next_evaluator != NULL || !fd_quiet_applies(thread, known, frame)) {
         return evaluate_frame(state, frame, throwing);
     }
-    PyObject *result;
-    if (fd_quiet_is_opened(thread, known)) {
-        fd_quiet.open = frame;
-        result = evaluate_frame(state, frame, throwing);
-    }
-    else {
-        result = fd_quiet_evaluate(state, frame, throwing, thread);
-    }
+    bool opened = fd_quiet_is_opened(thread, known);
+    fd_quiet.open = opened ? frame : NULL;
+    PyObject *result = opened
+                         ? evaluate_frame(state, frame, throwing)
+                         : fd_quiet_evaluate(state, frame, throwing, thread);
     if (fd_quiet.open == frame) {
         fd_quiet.open = NULL;
     }
@@ -372,6 +335,42 @@ evaluate_quiet(PyThreadState *state, fd_frame *frame, int throwing,
         if (unhooked_calls == 0) {
             chain_put_back(state->interp, frame_evaluator);
         }
+    }
+    return result;
+}
+
+/* Follow a call with special treatment. */
+static __attribute__((noinline)) PyObject *
+evaluate_followed(PyThreadState *state, fd_frame *frame, int throwing,
+                  fd_thread *thread)
+{
+    const fd_code *known = fd_code_of(thread, fd_frame_code(frame));
+    uint16_t special = known != NULL ? known->special : FD_CODE_PLUMBING;
+    if ((special & FD_CODE_PLUMBING) != 0) {
+        return evaluate_plumbing(state, frame, throwing, thread);
+    }
+    if ((special & FD_CODE_MUTED) != 0) {
+        return evaluate_muted(state, frame, throwing, thread);
+    }
+    if (known->seen != thread->serial
+        && thread->session->code_found(thread->session, known)) {
+        return work(state, frame, throwing);
+    }
+    uint32_t generation = thread->followed;
+    const fd_frame *caller = thread->frame;
+    if ((special & FD_CODE_EVENTS) != 0) {
+        fd_events_called(thread, special, frame,
+                         fd_frame_python(fd_frame_current(state)));
+    }
+    fd_calls_follow(thread, known, frame);
+    PyObject *result =
+        known->quiet ? evaluate_quiet(state, frame, throwing, thread, known)
+                     : evaluate_frame(state, frame, throwing);
+    if (fd_process_generation() == generation) {
+        fd_calls_unfollow(thread, frame, caller);
+    }
+    if ((special & FD_CODE_EVENTS) != 0) {
+        fd_events_returned(thread, special);
     }
     return result;
 }

@@ -3,10 +3,7 @@
 #include "capture/frames/python_calls.h"
 #include "capture/state/session_state.h"
 
-enum {
-    STEPS_PER_OPEN_CALL = 16,
-    MORE_FOLLOWS = 10 /* a quiet call costs as much as eleven */
-};
+enum { MORE_FOLLOWS = 10 /* a quiet call costs as much as eleven */ };
 
 fd_quiet_frames fd_quiet;
 
@@ -26,8 +23,9 @@ fd_quiet_applies(const fd_thread *thread, const fd_code *known,
 bool
 fd_quiet_is_opened(const fd_thread *thread, const fd_code *known)
 {
-    uint64_t word = thread->session->step << 32 | known->id;
-    return fd_hash_word(word) % STEPS_PER_OPEN_CALL == 0;
+    const fd_session *session = thread->session;
+    uint64_t word = session->step << 32 | known->id;
+    return fd_hash_word(word) % session->quiet.steps_per_open == 0;
 }
 
 PyObject *

@@ -174,6 +174,8 @@ void
 fd_partial_step(fd_session *session)
 {
     uint64_t now = fd_clock_ticks();
+    session->partial.first_ended =
+        session->step == 1 ? now : session->partial.first_ended;
     start_watch(session);
     if (!session->running && fd_thread_self != NULL) {
         choose_followers(session);

@@ -14,29 +14,48 @@
 enum {
     /* Ends of waits matter in recorded steps only. */
     NEED_HOOK = FD_CODE_EVENTS & ~FD_CODE_WAITS,
-    FOLLOWED_NS = 200,    /* cost of a followed call in a training */
-    SHARE_FOLLOWED = 500, /* they may cost one in this many parts of a step */
+    /* These need it only at their own start and end. */
+    NEED_HOOK_AROUND = FD_CODE_BACKWARD | FD_CODE_OPTIMIZER,
+    FOLLOWED_NS = 500,     /* cost of a followed call in a training */
+    SHARE_FOLLOWED = 1000, /* they may cost one in this many parts of a step */
+    QUIET_CALLS = 2,       /* a quiet call costs as much as so many, */
+    LEAST_BELOW = 2,       /* so it is worth it with so many calls below */
+    OFTEN_STEPS = 128,     /* steps with the greatest share of open calls */
     SHORTEST_NS = 20000000, /* shorter calls are never opened */
     ROUNDS = 8              /* of recursion through recursion */
 };
+
+/* Where a call needs the hook. */
+enum { HOOK_AROUND = 1, HOOK_INSIDE };
 
 /* The loss of a call that must not be quiet. */
 #define LOUD (UINT32_MAX - 1)
 
 /* A context of the tree of the thread that ends the steps. */
 typedef struct listed_call {
-    uint64_t key;    /* of fd_quiet_plan.calls; 0: not a Python call */
-    uint32_t parent; /* index; that of itself for the root */
-    uint32_t loss;   /* calls of the user's code in it, or LOUD */
-    bool inner;      /* has Python calls below it */
-    bool hidden;     /* is below a quiet call */
-    float calls;     /* in a usual step */
+    uint64_t key;      /* of fd_quiet_plan.calls; 0: not a Python call */
+    uint32_t parent;   /* index; that of itself for the root */
+    uint32_t function; /* index + 1; 0: not a Python call */
+    uint32_t loss;     /* calls of the user's code in it, or LOUD */
+    bool around;       /* needs the hook: the calls around it are LOUD */
+    bool hidden;       /* is below a quiet call */
+    float calls;       /* in a usual step */
+    float below;       /* calls below it in a usual step */
 } listed_call;
+
+/* All calls of a function and class. */
+typedef struct listed_function {
+    uint32_t loss; /* the greatest one */
+    bool inner;    /* has Python calls below it */
+    float calls;
+    float below;
+} listed_function;
 
 typedef struct call_list {
     FD_VECTOR(listed_call) calls; /* callers first */
-    fd_map by_context;            /* id -> index + 1 */
-    fd_map loss_of;               /* key -> greatest loss + 1 */
+    FD_VECTOR(listed_function) functions;
+    fd_map by_context; /* id -> index of the call + 1 */
+    fd_map by_key;     /* key -> index of the function + 1 */
 } call_list;
 
 static uint32_t
@@ -45,13 +64,16 @@ sum_of_losses(uint32_t a, uint32_t b)
     return a >= LOUD - b ? LOUD : a + b;
 }
 
-/* Map the ids of code that needs the hook to 1. */
+/* Map the ids of code that needs the hook to HOOK_*. */
 static bool
 map_codes(fd_map *codes)
 {
     for (const fd_code *at = fd_process.known; at != NULL; at = at->next) {
+        uint32_t where = (at->special & NEED_HOOK & ~NEED_HOOK_AROUND) != 0
+                           ? HOOK_INSIDE
+                           : HOOK_AROUND;
         if ((at->special & NEED_HOOK) != 0
-            && fd_map_put(codes, at->id, 1) != FD_OK) {
+            && fd_map_put(codes, at->id, where) != FD_OK) {
             return false;
         }
     }
@@ -71,12 +93,14 @@ is_python(const fd_tree *tree, const fd_context *context)
         && node_of(tree, context)->kind == FD_NODE_PYTHON;
 }
 
-static bool
-needs_hook(const fd_tree *tree, const fd_context *context, const fd_map *codes)
+/* Return where a call needs the hook, or 0. */
+static uint32_t
+hook_of(const fd_tree *tree, const fd_context *context, const fd_map *codes)
 {
-    return (context == tree->overflow && context->calls > 0)
-        || (is_python(tree, context)
-            && fd_map_get(codes, context->callee) != 0);
+    if (context == tree->overflow && context->calls > 0) {
+        return HOOK_INSIDE;
+    }
+    return is_python(tree, context) ? fd_map_get(codes, context->callee) : 0;
 }
 
 /* Return the calls of a context in a step, if it is part of most steps. */
@@ -101,11 +125,10 @@ list_call(call_list *list, const fd_tree *tree, const fd_context *context,
         call.key = (uint64_t)context->callee << 32 | context->receiver;
         call.loss = node_of(tree, context)->from == FD_FROM_USER;
         call.calls = calls_per_step(tree, context, spread);
-        list->calls.list[call.parent].inner |= parent > 0;
     }
-    if (needs_hook(tree, context, codes)) {
-        call.loss = LOUD;
-    }
+    uint32_t hook = hook_of(tree, context, codes);
+    call.loss = hook == HOOK_INSIDE ? LOUD : call.loss;
+    call.around = hook == HOOK_AROUND;
     return fd_map_put(&list->by_context, fd_tree_id(tree, context), index + 1)
             == FD_OK
         && fd_vector_push(&list->calls, call) == FD_OK;
@@ -130,7 +153,9 @@ list_calls(call_list *list, const fd_tree *tree, const fd_map *codes)
         listed_call *call = &list->calls.list[i];
         listed_call *parent = &list->calls.list[call->parent];
         if (parent != call) {
-            parent->loss = sum_of_losses(parent->loss, call->loss);
+            parent->loss =
+                call->around ? LOUD : sum_of_losses(parent->loss, call->loss);
+            parent->below += call->calls + call->below;
         }
     }
     return true;
@@ -146,7 +171,8 @@ add_recursion(const call_list *list, const fd_alias *alias)
     if (at == 0 || target == 0) {
         return false;
     }
-    uint32_t loss = list->calls.list[target - 1].loss;
+    const listed_call *counted = &list->calls.list[target - 1];
+    uint32_t loss = counted->around ? LOUD : counted->loss;
     bool changed = false;
     for (uint32_t i = at - 1; list->calls.list[i].loss < loss;
          i = list->calls.list[i].parent) {
@@ -170,16 +196,49 @@ add_recursions(const call_list *list, const fd_tree *tree)
     return !changed;
 }
 
-/* Find the greatest loss of each function and class. */
+/* Return the function of a Python call, or NULL. */
+static listed_function *
+function_of(const call_list *list, const listed_call *call)
+{
+    return call->function > 0 ? &list->functions.list[call->function - 1]
+                              : NULL;
+}
+
+/* Find the function of a Python call, or add it. */
 static bool
-join_losses(call_list *list)
+find_function(call_list *list, listed_call *call)
+{
+    listed_function added = {.loss = 0};
+    call->function = fd_map_get(&list->by_key, call->key);
+    if (call->function == 0) {
+        call->function = list->functions.count + 1;
+        return fd_vector_push(&list->functions, added) == FD_OK
+            && fd_map_put(&list->by_key, call->key, call->function) == FD_OK;
+    }
+    return true;
+}
+
+/* Join the calls of each function and class. */
+static bool
+join_calls(call_list *list)
 {
     for (uint32_t i = 0; i < list->calls.count; i++) {
-        const listed_call *call = &list->calls.list[i];
-        uint32_t loss = call->loss + 1;
-        if (call->key != 0 && loss > fd_map_get(&list->loss_of, call->key)
-            && fd_map_put(&list->loss_of, call->key, loss) != FD_OK) {
+        listed_call *call = &list->calls.list[i];
+        if (call->key == 0) {
+            continue;
+        }
+        if (!find_function(list, call)) {
             return false;
+        }
+        listed_function *function = &list->functions.list[call->function - 1];
+        function->loss =
+            call->loss > function->loss ? call->loss : function->loss;
+        function->calls += call->calls;
+        function->below += call->below;
+        const listed_call *parent = &list->calls.list[call->parent];
+        listed_function *caller = function_of(list, parent);
+        if (parent != call && caller != NULL) {
+            caller->inner = true;
         }
     }
     return true;
@@ -188,12 +247,13 @@ join_losses(call_list *list)
 static bool
 is_quiet(const call_list *list, const listed_call *call, uint32_t most)
 {
-    return call->key != 0 && call->inner
-        && fd_map_get(&list->loss_of, call->key) <= most + 1;
+    const listed_function *function = function_of(list, call);
+    return function != NULL && function->inner && function->loss <= most
+        && function->below >= LEAST_BELOW * function->calls;
 }
 
-/* Return the followed calls of a step if calls with this loss are quiet. Set
- * `next` to the smallest greater loss, or LOUD. */
+/* Return the cost of a step, in followed calls, if calls with this loss are
+ * quiet. Set `next` to the smallest greater loss, or LOUD. */
 static float
 count_followed(const call_list *list, uint32_t most, uint32_t *next)
 {
@@ -202,13 +262,16 @@ count_followed(const call_list *list, uint32_t most, uint32_t *next)
     for (uint32_t i = 0; i < list->calls.count; i++) {
         listed_call *call = &list->calls.list[i];
         const listed_call *parent = &list->calls.list[call->parent];
-        call->hidden =
-            parent != call && (parent->hidden || is_quiet(list, parent, most));
-        uint32_t loss = fd_map_get(&list->loss_of, call->key) - 1;
-        if (call->key != 0 && loss > most && loss < *next) {
-            *next = loss;
+        bool opens = parent->calls > 0 && is_quiet(list, parent, most);
+        call->hidden = parent != call && (parent->hidden || opens);
+        const listed_function *function = function_of(list, call);
+        if (function != NULL && function->loss > most
+            && function->loss < *next) {
+            *next = function->loss;
         }
-        calls += call->hidden ? 0 : call->calls;
+        calls += call->hidden               ? 0
+               : is_quiet(list, call, most) ? QUIET_CALLS * call->calls
+                                            : call->calls;
     }
     return calls;
 }
@@ -227,13 +290,13 @@ choose_loss(const call_list *list, double step_ns)
     return most;
 }
 
-/* Return the mean time of a step, ns. */
+/* Return the mean time of a step after the first one, ns. */
 static double
 usual_step(const fd_session *session)
 {
-    uint64_t ticks = fd_clock_ticks() - session->partial.began;
-    return (double)ticks / fd_clock_hertz() * 1e9
-         / (double)(session->step + 1);
+    uint64_t ticks = fd_clock_ticks() - session->partial.first_ended;
+    uint64_t steps = session->step > 1 ? session->step - 1 : 1;
+    return (double)ticks / fd_clock_hertz() * 1e9 / (double)steps;
 }
 
 /* Store the functions and classes, and the functions alone. */
@@ -261,7 +324,7 @@ others_need_hook(const fd_tree *own, const fd_map *codes)
             fd_chunk *chunk = tree->chunks.list[i];
             const fd_context *contexts = fd_chunk_records(chunk);
             for (uint32_t k = 0; k < chunk->used; k++) {
-                if (needs_hook(tree, &contexts[k], codes)) {
+                if (hook_of(tree, &contexts[k], codes) != 0) {
                     return true;
                 }
             }
@@ -278,11 +341,12 @@ choose_calls(fd_map *quiet, const fd_tree *tree, double step)
     fd_map codes = {.entries = NULL};
     bool chosen = map_codes(&codes) && !others_need_hook(tree, &codes)
                && list_calls(&list, tree, &codes)
-               && add_recursions(&list, tree) && join_losses(&list)
+               && add_recursions(&list, tree) && join_calls(&list)
                && store_choice(quiet, &list, choose_loss(&list, step));
     fd_vector_clear(&list.calls);
     fd_map_clear(&list.by_context);
-    fd_map_clear(&list.loss_of);
+    fd_map_clear(&list.by_key);
+    fd_vector_clear(&list.functions);
     fd_map_clear(&codes);
     return chosen;
 }
@@ -338,6 +402,7 @@ fd_quiet_choose(fd_session *session)
     uint64_t contexts = count_contexts(session->recording);
     if (contexts != plan->contexts) {
         plan->contexts = contexts;
+        plan->chosen = session->step;
         choose_again(session, thread);
     }
 }
@@ -353,6 +418,10 @@ fd_quiet_step(fd_session *session, const fd_thread *thread)
         set_patience(0);
     }
     plan->thread = thread;
+    uint64_t steps = session->step - plan->chosen;
+    plan->steps_per_open = steps < OFTEN_STEPS     ? 16
+                         : steps < 2 * OFTEN_STEPS ? 32
+                                                   : 64;
 }
 
 /* A pending call: follow the calls below a quiet call that takes long. */

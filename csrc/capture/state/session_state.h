@@ -72,11 +72,12 @@ typedef struct fd_step_plan {
 /* The budget of a session, and parts of steps and of time that are recorded:
  * session/partial_steps.h. */
 typedef struct fd_partial_plan {
-    double budget;     /* share of the time of the run; 0: no budget */
-    double patience;   /* seconds for which a program without steps is recorded
+    double budget;   /* share of the time of the run; 0: no budget */
+    double patience; /* seconds for which a program without steps is recorded
                         */
-    uint64_t began;    /* tick of the start of the session */
-    uint64_t deadline; /* tick at which the part ends; UINT64_MAX: never */
+    uint64_t began;  /* tick of the start of the session */
+    uint64_t first_ended; /* tick of the end of the first step */
+    uint64_t deadline;    /* tick at which the part ends; UINT64_MAX: never */
     bool rest;         /* only the rest of this step is recorded, and the step
                           is not a recorded one */
     uint32_t rests;    /* number of times that it was */
@@ -94,7 +95,9 @@ typedef struct fd_quiet_plan {
     const struct fd_thread *thread; /* that ended the latest step; NULL: none
                                      */
     bool refused;                   /* several threads end steps */
-    uint64_t contexts; /* number of contexts at the latest choice */
+    uint64_t contexts;       /* number of contexts at the latest choice, */
+    uint64_t chosen;         /* and the step in which it was made */
+    uint32_t steps_per_open; /* a quiet call is open in one of so many steps */
 } fd_quiet_plan;
 
 typedef enum fd_calls_source {

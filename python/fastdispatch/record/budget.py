@@ -26,6 +26,9 @@ FIRST, SETTLED = 4, 32
 FEWEST_SETTLED, SETTLED_CALLS = 8, 50_000
 _CALL_NS, _LARGE = 250, 0.1
 
+#: Assumed cost of a followed call, until steps with watched ones are beside (read/recording_cost.py).
+_FOLLOWED_NS = 110
+
 #: Recording may cost from the start what the budget allows in this many steps.
 _ADVANCE = 300
 
@@ -248,7 +251,9 @@ class StepBudget:
         if not is_selected(number, self._rate) or len(self._beside) < _BESIDE:
             return False
         usual = quantile(self._beside, 0.5)
-        follows = self._followed * max(quantile(self._follow_costs, 0.5), 0) if self._follow_costs else 0
+        follows = self._followed_calls * _FOLLOWED_NS
+        if self._follow_costs:
+            follows = self._followed * max(quantile(self._follow_costs, 0.5), 0)
         allowed = self.share * max(now - self._start, _ADVANCE * usual)
         if (self._spent + self._group) * self._cost * usual + follows > allowed:
             return False

@@ -20,12 +20,19 @@ from tests import processes, traces
 
 STEPS = 400
 
-#: Only C functions are passed to it: calls with the user's functions are quiet if steps are short enough.
+#: Only C functions are passed to it: calls with the user's functions are quiet if steps are short enough. Calls with
+#: fewer than two calls below are never quiet.
 LIBRARY = """
 import time
 
-def probe(read): return read()
+def probe(read):
+    inner(0)
+    return read()
+
 def work(read): return probe(read)
+
+def leaf(read): return read()
+def single(read): return leaf(read)
 
 def fail(keep, read):
     keep(probe(read))
@@ -136,6 +143,53 @@ def test_the_hook_is_removed_in_most_library_calls(
     in_steps(tmp_path / "out", lambda number: hooks.inside.append(library.work(hooks.read)), hooks.end)
     hooks.check()
     assert evaluator() == hooks.default
+
+
+def test_calls_with_one_call_below_are_followed(
+    library: ModuleType, evaluator: Callable[[], int], tmp_path: Path
+) -> None:
+    hooks = Hooks(evaluator)
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="frame", budget=1e-9) as graph:
+        for _ in range(STEPS):
+            hooks.inside.append(library.single(hooks.read))
+            graph.step()
+    assert hooks.default not in hooks.inside
+
+
+def test_calls_are_followed_less_often_while_nothing_new_is_found(
+    library: ModuleType, evaluator: Callable[[], int], tmp_path: Path
+) -> None:
+    hooks, steps = Hooks(evaluator), 3000
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="frame", budget=1e-9) as graph:
+        for _ in range(steps):
+            hooks.inside.append(library.work(hooks.read))
+            graph.step()
+    followed = sum(hook != hooks.default for hook in hooks.inside[-2000:])
+    assert 0 < followed < 2000 / 32, "one in 64"
+
+
+def test_the_inside_of_optimizers_and_backward_passes_is_quiet(evaluator: Callable[[], int], tmp_path: Path) -> None:
+    """Their starts and ends are not, so steps are found."""
+    torch = pytest.importorskip("torch")
+    weight = torch.zeros(1, requires_grad=True)
+    updates, gradients = Hooks(evaluator), Hooks(evaluator)
+
+    class Reading(torch.optim.SGD):
+        def step(self, closure: None = None) -> None:
+            updates.inside.append(updates.read())
+
+    optimizer = Reading([weight], lr=0.1)
+    weight.register_hook(lambda gradient: gradients.inside.append(gradients.read()))
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="frame", budget=1e-9):
+        for _ in range(STEPS):
+            weight.sum().backward()
+            gradients.end()
+            optimizer.step()
+            updates.end()
+    (rank,) = fastdispatch.load(tmp_path).ranks
+    assert (rank["run_steps"], rank["steps_source"]) == (STEPS, "optimizer")
+    updates.check()
+    gradients.check()
 
 
 def test_calls_that_end_with_an_exception(library: ModuleType, evaluator: Callable[[], int], tmp_path: Path) -> None:
@@ -259,7 +313,7 @@ def test_late_code_is_found(library: ModuleType, tmp_path: Path) -> None:
         return library.inner(1)
 
     def train(end: Callable[[], object]) -> None:
-        for number in range(STEPS):
+        for number in range(4 * STEPS):
             library.several(number >= 200)
             if number == 150:
                 evaluate()
