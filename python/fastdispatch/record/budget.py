@@ -251,7 +251,7 @@ class StepBudget:
         if not is_selected(number, self._rate) or len(self._beside) < _BESIDE:
             return False
         usual = quantile(self._beside, 0.5)
-        follows = self._followed_calls * _FOLLOWED_NS
+        follows: float = self._followed_calls * _FOLLOWED_NS
         if self._follow_costs:
             follows = self._followed * max(quantile(self._follow_costs, 0.5), 0)
         allowed = self.share * max(now - self._start, _ADVANCE * usual)
