@@ -116,6 +116,7 @@ def test_figures(name: str) -> None:
 
 LINES = {
     "gpu_clock_behind.json": "8 of 8 launches began after their work: the clock of the GPU is at least 45 us behind",
+    "kernel_longer_than_its_followers_start.json": "2 kernels or copies within another one",
     "kernel_at_time_0.json": "1 slice far beyond all others not counted: gemm, from 1 700 000 000 s before them",
     "last_step_of_length_0.json": "1 step without an end: shown until the next one or the end of the trace",
     "negative_dur.json": "1 slice with an invalid time",
@@ -519,10 +520,6 @@ def test_figures_are_not_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> Non
     narrow = text(path)
     assert figures.findall(narrow) == figures.findall(wide)
     assert max(map(len, narrow.splitlines())) <= 84
-
-
-def test_a_kernel_around_others(tmp_path: Path) -> None:
-    assert "2 kernels or copies within another one" in text(TRACES / "kernel_longer_than_its_followers_start.json")
 
 
 @pytest.mark.parametrize("named", [False, True])
