@@ -32,10 +32,4 @@ fd_status fd_groups_make(fd_groups *groups, const fd_trace *trace,
                          fd_grouping grouping);
 void fd_groups_clear(fd_groups *groups);
 
-static inline const char *
-fd_groups_label(const fd_groups *groups, uint32_t group)
-{
-    return fd_text_pool_get(&groups->labels, groups->list.list[group].label);
-}
-
 #endif

@@ -1,5 +1,6 @@
 #include "trace/canonical_order.h"
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "trace/trace_columns.h"
 
@@ -8,11 +9,19 @@
 
 /* The state of one pass over ids that are sorted by content. */
 typedef struct sorting {
-    const fd_trace *trace;
+    fd_arena arena;
+    fd_trace *trace;
     const uint32_t *node_order; /* the new id of each node */
     const uint32_t *module_order;
     const uint64_t *identity; /* of each context, independent of ids */
 } sorting;
+
+/* Used ids in their new order, 0 first. */
+typedef struct id_order {
+    uint32_t count;
+    uint32_t *ids;
+    uint32_t *places; /* by id: its index in `ids`; 0 for unused ones */
+} id_order;
 
 static int
 by_text(const fd_trace *trace, uint32_t a, uint32_t b)
@@ -81,41 +90,35 @@ by_context(const void *left, const void *right, void *context)
     return order != 0 ? order : FD_ORDER(s->identity[i], s->identity[k]);
 }
 
-/* Sort the used ids, 0 first. order[id] is the new position of each, 0 for
- * unused ones. `used` NULL: all are used. *count becomes their number. */
-static fd_status
-sorted_ids(uint32_t *count, const bool *used,
-           int (*compare)(const void *, const void *, void *), sorting *s,
-           uint32_t **ids, uint32_t **order)
+/* Sort the used ids; `used` NULL: all are used. */
+static id_order
+sorted_ids(sorting *s, uint32_t count, const bool *used,
+           int (*compare)(const void *, const void *, void *))
 {
-    uint32_t left = 1;
-    *ids = fd_calloc(*count, sizeof **ids);
-    *order = fd_calloc(*count, sizeof **order);
-    if (*ids == NULL || *order == NULL) {
-        return FD_ENOMEM;
-    }
-    for (uint32_t i = 1; i < *count; i++) {
+    id_order made = {1, fd_arena_new(&s->arena, count, sizeof *made.ids),
+                     fd_arena_new(&s->arena, count, sizeof *made.places)};
+    for (uint32_t i = 1; i < count; i++) {
         if (used == NULL || used[i]) {
-            (*ids)[left++] = i;
+            made.ids[made.count++] = i;
         }
     }
-    qsort_r(*ids + 1, left - 1, sizeof **ids, compare, s);
-    for (uint32_t i = 1; i < left; i++) {
-        (*order)[(*ids)[i]] = i;
+    qsort_r(made.ids + 1, made.count - 1, sizeof *made.ids, compare, s);
+    for (uint32_t i = 1; i < made.count; i++) {
+        made.places[made.ids[i]] = i;
     }
-    *count = left;
-    return FD_OK;
+    return made;
 }
 
 /* Return a hash of the identity of each context: its own text, that of its
  * parents and of its origin. Both have lower ids, because fd_contexts_merge
  * adds them first. */
 static uint64_t *
-context_identities(const sorting *s)
+context_identities(sorting *s)
 {
     const fd_trace *trace = s->trace;
-    uint64_t *identity = fd_calloc(trace->contexts.count, sizeof *identity);
-    for (uint32_t i = 1; identity != NULL && i < trace->contexts.count; i++) {
+    uint64_t *identity =
+        fd_arena_new(&s->arena, trace->contexts.count, sizeof *identity);
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
         const fd_trace_context *context = &trace->contexts.list[i];
         uint64_t own = (uint64_t)s->node_order[context->node] << 32
                      | s->module_order[context->module];
@@ -145,31 +148,26 @@ group_by_parent(const fd_trace *trace, const uint32_t *siblings,
     }
 }
 
-/* List ids depth first, with siblings in the given order. */
-static fd_status
-depth_first(const fd_trace *trace, const uint32_t *siblings, uint32_t *order)
+/* Return ids depth first, with siblings in the given order. */
+static uint32_t *
+depth_first(sorting *s, const uint32_t *siblings)
 {
-    uint32_t count = trace->contexts.count;
-    uint32_t *first = fd_calloc(count + 2, sizeof *first);
-    uint32_t *children = fd_malloc(count * sizeof *children);
+    uint32_t count = s->trace->contexts.count;
+    uint32_t *order = fd_arena_new(&s->arena, count, sizeof *order);
+    uint32_t *first = fd_arena_new(&s->arena, count + 2, sizeof *first);
+    uint32_t *children = fd_arena_new(&s->arena, count, sizeof *children);
     FD_VECTOR(uint32_t) todo = {NULL, 0, 0};
-    fd_status status = FD_ENOMEM;
-    if (first != NULL && children != NULL) {
-        group_by_parent(trace, siblings, first, children);
-        status = fd_vector_push(&todo, 0);
-    }
     uint32_t placed = 0;
-    while (todo.count > 0 && status == FD_OK) {
+    group_by_parent(s->trace, siblings, first, children);
+    fd_arena_push(&s->arena, &todo, 0);
+    while (todo.count > 0) {
         uint32_t id = todo.list[--todo.count];
         order[placed++] = id;
-        for (uint32_t i = first[id + 1]; i-- > first[id] && status == FD_OK;) {
-            status = fd_vector_push(&todo, children[i]);
+        for (uint32_t i = first[id + 1]; i-- > first[id];) {
+            fd_arena_push(&s->arena, &todo, children[i]);
         }
     }
-    fd_vector_clear(&todo);
-    fd_free(children);
-    fd_free(first);
-    return status;
+    return order;
 }
 
 /* Sort rows. Most lists are sorted already, because they are from a sorted
@@ -220,20 +218,23 @@ by_measure(const void *left, const void *right, void *context)
 FD_ORDER_AS(by_rank, fd_trace_rank, FD_UP(rank), strcmp(one->id, other->id))
 
 /* Move element ids[i] to position i. */
-static fd_status
-move_elements(void *list, uint32_t count, size_t size, const uint32_t *ids)
+static void
+move_elements(sorting *s, void *list, uint32_t count, size_t size,
+              const uint32_t *ids)
 {
-    char *moved = fd_malloc(count * size);
-    if (moved == NULL) {
-        return FD_ENOMEM;
-    }
+    char *moved = fd_arena_new(&s->arena, count, size);
     for (uint32_t i = 0; i < count; i++) {
         memcpy(moved + i * size, (char *)list + ids[i] * size, size);
     }
     memcpy(list, moved, count * size);
-    fd_free(moved);
-    return FD_OK;
+    fd_arena_drop(moved);
 }
+
+/* Keep these elements of a vector, in this order. */
+#define KEEP_ELEMENTS(s, vector, new_count, ids) \
+    (move_elements((s), (vector)->list, (new_count), sizeof *(vector)->list, \
+                   (ids)), \
+     (vector)->count = (new_count))
 
 static void
 renumber_contexts(fd_trace *trace, const sorting *s, uint32_t *index)
@@ -256,35 +257,18 @@ renumber_contexts(fd_trace *trace, const sorting *s, uint32_t *index)
     }
 }
 
-static fd_status
-sort_contexts(fd_trace *trace, sorting *s)
+static void
+sort_contexts(sorting *s)
 {
-    uint32_t count = trace->contexts.count;
-    uint32_t *siblings = NULL;
-    uint32_t *index = NULL;
-    uint32_t *order = fd_malloc(count * sizeof *order);
-    uint64_t *identity = context_identities(s);
-    fd_status status = FD_ENOMEM;
-    if (order == NULL || identity == NULL) {
-        goto done;
+    uint32_t count = s->trace->contexts.count;
+    s->identity = context_identities(s);
+    id_order siblings = sorted_ids(s, count, NULL, by_context);
+    uint32_t *order = depth_first(s, siblings.ids);
+    KEEP_ELEMENTS(s, &s->trace->contexts, count, order);
+    for (uint32_t i = 0; i < count; i++) {
+        siblings.places[order[i]] = i;
     }
-    s->identity = identity;
-    status = sorted_ids(&count, NULL, by_context, s, &siblings, &index);
-    fd_then(status, depth_first(trace, siblings, order));
-    fd_then(status, move_elements(trace->contexts.list, count,
-                                  sizeof *trace->contexts.list, order));
-    if (status == FD_OK) {
-        for (uint32_t i = 0; i < count; i++) {
-            index[order[i]] = i;
-        }
-        renumber_contexts(trace, s, index);
-    }
-done:
-    fd_free(identity);
-    fd_free(order);
-    fd_free(index);
-    fd_free(siblings);
-    return status;
+    renumber_contexts(s->trace, s, siblings.places);
 }
 
 static bool
@@ -323,73 +307,52 @@ mark_used(const fd_trace *trace, bool *nodes, bool *modules)
     }
 }
 
-/* Keep the elements ids[0..count), in this order. */
-#define REORDER(vector, ids, new_count) \
-    ((fd_status)(move_elements((vector)->list, (new_count), \
-                               sizeof *(vector)->list, (ids)) \
-                         == FD_OK \
-                     ? ((vector)->count = (new_count), FD_OK) \
-                     : FD_ENOMEM))
+/* Sort nodes, modules and contexts. */
+static void
+sort_shared(sorting *s)
+{
+    fd_trace *trace = s->trace;
+    bool *used = fd_arena_new(&s->arena, trace->nodes.count, sizeof *used);
+    bool *held = fd_arena_new(&s->arena, trace->modules.count, sizeof *held);
+    mark_used(trace, used, held);
+    id_order nodes = sorted_ids(s, trace->nodes.count, used, by_node);
+    id_order modules = sorted_ids(s, trace->modules.count, held, by_module);
+    s->node_order = nodes.places;
+    s->module_order = modules.places;
+    sort_contexts(s);
+    KEEP_ELEMENTS(s, &trace->nodes, nodes.count, nodes.ids);
+    KEEP_ELEMENTS(s, &trace->modules, modules.count, modules.ids);
+    for (uint32_t i = 0; i < trace->modules.count; i++) {
+        fd_trace_module *module = &trace->modules.list[i];
+        module->parent = modules.places[module->parent];
+    }
+    mark_ambiguous(trace);
+    /* The indexes of fd_trace_add_* contain old ids. */
+    fd_index_clear(&trace->node_index);
+    fd_index_clear(&trace->module_index);
+    fd_index_clear(&trace->context_index);
+}
 
 static fd_status
-sort_shared(fd_trace *trace, sorting *s, const bool *used_nodes,
-            const bool *used_modules)
+sort_parts(sorting *s)
 {
-    uint32_t node_count = trace->nodes.count;
-    uint32_t module_count = trace->modules.count;
-    uint32_t *nodes = NULL;
-    uint32_t *node_order = NULL;
-    uint32_t *modules = NULL;
-    uint32_t *module_order = NULL;
-    fd_status status =
-        sorted_ids(&node_count, used_nodes, by_node, s, &nodes, &node_order);
-    fd_then(status, sorted_ids(&module_count, used_modules, by_module, s,
-                               &modules, &module_order));
-    if (status == FD_OK) {
-        s->node_order = node_order;
-        s->module_order = module_order;
-        status = sort_contexts(trace, s);
+    if (fd_arena_caught(&s->arena, NULL)) {
+        return s->arena.status;
     }
-    fd_then(status, REORDER(&trace->nodes, nodes, node_count));
-    fd_then(status, REORDER(&trace->modules, modules, module_count));
-    for (uint32_t i = 0; i < trace->modules.count && status == FD_OK; i++) {
-        fd_trace_module *module = &trace->modules.list[i];
-        module->parent = module_order[module->parent];
-    }
-    fd_free(nodes);
-    fd_free(node_order);
-    fd_free(modules);
-    fd_free(module_order);
-    return status;
+    sort_shared(s);
+    fd_arena_check(&s->arena, fd_sort_texts(s->trace));
+    return fd_arena_left(&s->arena);
 }
 
 fd_status
 fd_trace_sort(fd_trace *trace)
 {
-    if (trace->sorted) {
-        return FD_OK;
-    }
     sorting s = {.trace = trace};
-    bool *nodes = fd_calloc(trace->nodes.count, sizeof *nodes);
-    bool *modules = fd_calloc(trace->modules.count, sizeof *modules);
-    fd_status status = FD_ENOMEM;
-    if (nodes != NULL && modules != NULL) {
-        mark_used(trace, nodes, modules);
-        status = sort_shared(trace, &s, nodes, modules);
-    }
-    if (status == FD_OK) {
-        mark_ambiguous(trace);
-        /* The indexes of fd_trace_add_* contain old ids. */
-        fd_index_clear(&trace->node_index);
-        fd_index_clear(&trace->module_index);
-        fd_index_clear(&trace->context_index);
-        status = fd_sort_texts(trace);
-    }
-    if (status == FD_OK) {
+    fd_status status = trace->sorted ? FD_OK : sort_parts(&s);
+    fd_arena_clear(&s.arena);
+    if (status == FD_OK && !trace->sorted) {
         fd_vector_sort(&trace->ranks, by_rank);
         trace->sorted = true;
     }
-    fd_free(nodes);
-    fd_free(modules);
     return status;
 }

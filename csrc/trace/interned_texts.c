@@ -30,13 +30,6 @@ find_text(const fd_text_pool *pool, const char *text, size_t size,
     return 0;
 }
 
-uint32_t
-fd_text_pool_find(const fd_text_pool *pool, const char *text, size_t size)
-{
-    return size > 0 ? find_text(pool, text, size, fd_hash_bytes(text, size))
-                    : 0;
-}
-
 fd_status
 fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
                  uint32_t *id)

@@ -25,10 +25,6 @@ void fd_text_pool_clear(fd_text_pool *pool);
 fd_status fd_text_pool_add(fd_text_pool *pool, const char *text, size_t size,
                            uint32_t *id);
 
-/* Return the id of a text, or 0 if it is empty or not in the pool. */
-uint32_t fd_text_pool_find(const fd_text_pool *pool, const char *text,
-                           size_t size);
-
 /* Find or add a text of untrusted bytes: invalid UTF-8 and NULs become U+FFFD,
  * so that a trace and its dump have the same texts. */
 fd_status fd_text_pool_add_clean(fd_text_pool *pool, const char *text,

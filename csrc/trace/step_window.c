@@ -151,7 +151,7 @@ copy_contexts(fd_trace **to, const fd_trace *from, const bool *wanted)
         made != NULL ? fd_merge_shared(made, from, &ids) : FD_ENOMEM;
     fd_then(status, fd_merge_ranks(made, from, &ids));
     fd_then(status, fd_trace_sort(made));
-    fd_merge_ids_clear(&ids);
+    fd_arena_clear(&ids.arena);
     if (status != FD_OK) {
         fd_trace_free(made);
         made = NULL;

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "recording/node_table.h"
+#include "trace/trace_columns.h"
 #include "json/json_scan.h"
 
 #include <stdlib.h>
@@ -30,25 +31,9 @@ fd_trace_new(void)
 void
 fd_trace_rank_clear(fd_trace_rank *rank)
 {
-    fd_vector_clear(&rank->figures);
-    fd_vector_clear(&rank->gpu);
-    fd_vector_clear(&rank->measures);
-    fd_vector_clear(&rank->threads);
-    fd_vector_clear(&rank->open);
-    fd_vector_clear(&rank->latest);
-    fd_vector_clear(&rank->tops);
-    fd_vector_clear(&rank->marks);
-    fd_vector_clear(&rank->window.figures_from);
-    fd_vector_clear(&rank->window.figures_to);
-    fd_vector_clear(&rank->events);
-    fd_vector_clear(&rank->record_ids);
-    fd_vector_clear(&rank->jobs);
-    fd_vector_clear(&rank->iterations);
-    fd_vector_clear(&rank->flows);
-    fd_vector_clear(&rank->gpu_events);
-    fd_vector_clear(&rank->meta);
-    fd_vector_clear(&rank->notes);
-    fd_vector_clear(&rank->spreads);
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        fd_vector_clear(fd_rank_rows(rank, i));
+    }
 }
 
 void

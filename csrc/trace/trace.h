@@ -304,7 +304,7 @@ typedef struct fd_trace_rank {
     uint32_t world;
     uint32_t pid;
     uint32_t state;  /* FD_STATE_*; RUNNING also after a kill */
-    uint32_t timing; /* 0: calls are counted, not timed */
+    bool timing;     /* false: calls are counted, not timed */
     bool incomplete; /* the file is truncated or damaged: facts and calls may
                       * be missing */
     uint32_t steps_source;

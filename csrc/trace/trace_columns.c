@@ -257,6 +257,40 @@ static const fd_column facts[] = {
     FD_COLUMN(fd_trace_meta, "value", TEXT, json),
 };
 
+static const fd_column rank_fields[] = {
+    FD_COLUMN(fd_trace_rank, "rank", U32, rank),
+    FD_COLUMN(fd_trace_rank, "world", U32, world),
+    FD_COLUMN(fd_trace_rank, "pid", U32, pid),
+    FD_COLUMN(fd_trace_rank, "id", CHARS, id),
+    FD_COLUMN(fd_trace_rank, "boot_id", CHARS, boot_id),
+    FD_COLUMN_OF_NAMES(fd_trace_rank, "state", U32, state, fd_state_names),
+    FD_COLUMN(fd_trace_rank, "timing", BOOL, timing),
+    FD_COLUMN_OF_NAMES(fd_trace_rank, "steps_source", U32, steps_source,
+                       fd_steps_source_names),
+    FD_COLUMN(fd_trace_rank, "steps", U64, steps),
+    FD_COLUMN(fd_trace_rank, "recorded", U64, recorded),
+    FD_COLUMN(fd_trace_rank, "file_bytes", U64, file_bytes),
+};
+
+static const fd_column sparse_fields[] = {
+    FD_COLUMN(fd_trace_rank, "run_steps", U64, run_steps),
+    FD_COLUMN(fd_trace_rank, "seen_alive", U64, seen_alive),
+    FD_COLUMN(fd_trace_rank, "others_ran", U64, others_ran),
+};
+
+static const fd_column start_fields[] = {
+    FD_COLUMN(fd_trace_rank, "ticks", U64, start.ticks),
+    FD_COLUMN(fd_trace_rank, "monotonic", U64, start.monotonic_ns),
+    FD_COLUMN(fd_trace_rank, "boottime", U64, start.boottime_ns),
+    FD_COLUMN(fd_trace_rank, "realtime", U64, start.realtime_ns),
+};
+
+static const fd_column reduced_fields[] = {
+    FD_COLUMN(fd_trace_rank, "ranks", U32, reduced),
+    FD_COLUMN(fd_trace_rank, "whole", U64, whole),
+    FD_COLUMN(fd_trace_rank, "settled", BOOL, window.applied),
+};
+
 static const fd_column notes[] = {
     {"note", FD_COLUMN_TEXT, 0, sizeof(uint32_t), NULL, NULL}};
 
@@ -303,6 +337,30 @@ const fd_table fd_tops_table =
 
 const fd_table fd_spreads_table =
     FD_TABLE("spreads", spreads, fd_rank_spread, false);
+
+const fd_table fd_rank_fields =
+    FD_TABLE("rank", rank_fields, fd_trace_rank, false);
+const fd_table fd_sparse_fields =
+    FD_TABLE("rank", sparse_fields, fd_trace_rank, false);
+const fd_table fd_start_fields =
+    FD_TABLE("start", start_fields, fd_trace_rank, false);
+const fd_table fd_reduced_fields =
+    FD_TABLE("reduced", reduced_fields, fd_trace_rank, false);
+
+const fd_dumped_table fd_dumped_tables[FD_DUMPED_TABLES] = {
+    {&fd_threads_table, FD_DUMPED_ALWAYS},
+    {&fd_live_table, FD_DUMPED_LIVE},
+    {&fd_open_table, FD_DUMPED_ALWAYS},
+    {&fd_steps_table, FD_DUMPED_ALWAYS},
+    {&fd_tops_table, FD_DUMPED_ALWAYS},
+    {&fd_figures_table, FD_DUMPED_ALWAYS},
+    {&fd_marks_table, FD_DUMPED_FILLED},
+    {&fd_settled_from_table, FD_DUMPED_MARKED},
+    {&fd_settled_to_table, FD_DUMPED_MARKED},
+    {&fd_gpu_table, FD_DUMPED_FILLED},
+    {&fd_spreads_table, FD_DUMPED_REDUCED},
+    {&fd_measures_table, FD_DUMPED_FILLED},
+};
 
 #define RANK_TABLE(table, field) \
     { \

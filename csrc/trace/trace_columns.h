@@ -91,6 +91,28 @@ extern const fd_table fd_spreads_table; /* of a sum of ranks */
 extern const fd_table fd_jobs_table;    /* not in dumps, like the next */
 extern const fd_table fd_facts_table;
 
+/* Fields of a rank: those of all ranks, those that dumps state only if they
+ * are not 0, its start, and those of a sum of ranks. */
+extern const fd_table fd_rank_fields;
+extern const fd_table fd_sparse_fields;
+extern const fd_table fd_start_fields;
+extern const fd_table fd_reduced_fields;
+
+/* The tables of a rank in a dump, in the order of the file. */
+typedef struct fd_dumped_table {
+    const fd_table *table;
+    enum {
+        FD_DUMPED_ALWAYS,
+        FD_DUMPED_FILLED,  /* if there are rows */
+        FD_DUMPED_MARKED,  /* if there are marks */
+        FD_DUMPED_REDUCED, /* of a sum of ranks */
+        FD_DUMPED_LIVE     /* further columns of threads, while they run */
+    } when;
+} fd_dumped_table;
+
+enum { FD_DUMPED_TABLES = 12 };
+extern const fd_dumped_table fd_dumped_tables[FD_DUMPED_TABLES];
+
 /* Return whether each row is of one context, its first member. */
 static inline bool
 fd_table_is_keyed(const fd_table *table)

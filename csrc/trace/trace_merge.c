@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-typedef fd_merge_ids maps;
-
 const char *
 fd_merge_run_id(const fd_trace *trace, const fd_trace_rank *rank)
 {
@@ -48,97 +46,79 @@ check_ranks(const fd_trace *into, const fd_trace *from, const char *name,
     return FD_OK;
 }
 
-static fd_status
-map_texts(fd_trace *into, const fd_trace *from, maps *m)
+static void
+map_texts(fd_trace *into, const fd_trace *from, fd_merge_ids *ids)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 1; i < from->texts.texts.count && status == FD_OK; i++) {
-        status =
-            fd_text_pool_add(&into->texts, fd_trace_text(from, i),
-                             fd_text_pool_size(&from->texts, i), &m->texts[i]);
+    for (uint32_t i = 1; i < from->texts.texts.count; i++) {
+        fd_arena_check(&ids->arena,
+                       fd_text_pool_add(&into->texts, fd_trace_text(from, i),
+                                        fd_text_pool_size(&from->texts, i),
+                                        &ids->texts[i]));
     }
-    return status;
 }
 
-static fd_status
-map_nodes(fd_trace *into, const fd_trace *from, maps *m)
+static void
+map_nodes(fd_trace *into, const fd_trace *from, fd_merge_ids *ids)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 1; i < from->nodes.count && status == FD_OK; i++) {
+    for (uint32_t i = 1; i < from->nodes.count; i++) {
         fd_trace_node node = from->nodes.list[i];
         node.ambiguous = false;
-        node.file = m->texts[node.file];
-        node.class_name = m->texts[node.class_name];
-        node.name = m->texts[node.name];
-        node.qualified = m->texts[node.qualified];
-        node.package = m->texts[node.package];
-        fd_then(status, fd_trace_add_node(into, &node, &m->nodes[i]));
+        fd_table_visit(&fd_nodes_table, &node, 1, FD_COLUMN_TEXT,
+                       fd_visit_renumber, ids->texts);
+        fd_arena_check(&ids->arena,
+                       fd_trace_add_node(into, &node, &ids->nodes[i]));
     }
-    return status;
 }
 
-static fd_status
-map_modules(fd_trace *into, const fd_trace *from, maps *m)
+static void
+map_modules(fd_trace *into, const fd_trace *from, fd_merge_ids *ids)
 {
-    fd_status status = FD_OK;
-    for (uint32_t i = 1; i < from->modules.count && status == FD_OK; i++) {
+    for (uint32_t i = 1; i < from->modules.count; i++) {
         fd_trace_module module = from->modules.list[i];
-        module.parent = m->modules[module.parent];
-        module.name = m->texts[module.name];
-        module.class_name = m->texts[module.class_name];
-        status = fd_trace_add_module(into, &module, &m->modules[i]);
+        module.parent = ids->modules[module.parent];
+        fd_table_visit(&fd_modules_table, &module, 1, FD_COLUMN_TEXT,
+                       fd_visit_renumber, ids->texts);
+        fd_arena_check(&ids->arena,
+                       fd_trace_add_module(into, &module, &ids->modules[i]));
     }
-    return status;
 }
 
-static fd_status
-map_contexts(fd_trace *into, const fd_trace *from, maps *m)
+static void
+map_contexts(fd_trace *into, const fd_trace *from, fd_merge_ids *ids)
 {
     uint32_t count = from->contexts.count;
-    fd_trace_context *contexts = fd_malloc(count * sizeof *contexts);
-    if (contexts == NULL) {
-        return FD_ENOMEM;
-    }
+    fd_trace_context *contexts =
+        fd_arena_new(&ids->arena, count, sizeof *contexts);
     for (uint32_t i = 0; i < count; i++) {
         contexts[i] = from->contexts.list[i];
-        contexts[i].node = m->nodes[contexts[i].node];
-        contexts[i].module = m->modules[contexts[i].module];
+        contexts[i].node = ids->nodes[contexts[i].node];
+        contexts[i].module = ids->modules[contexts[i].module];
     }
-    fd_status status =
-        fd_contexts_merge(into, contexts, m->wanted, count, m->contexts);
-    fd_free(contexts);
-    return status;
+    fd_arena_check(&ids->arena, fd_contexts_merge(into, contexts, ids->wanted,
+                                                  count, ids->contexts));
+}
+
+static uint32_t *
+new_ids(fd_merge_ids *ids, uint32_t count)
+{
+    return fd_arena_new(&ids->arena, count, sizeof(uint32_t));
 }
 
 fd_status
 fd_merge_shared(fd_trace *into, const fd_trace *from, fd_merge_ids *ids)
 {
-    ids->texts = fd_calloc(from->texts.texts.count + 1, sizeof *ids->texts);
-    ids->nodes = fd_calloc(from->nodes.count, sizeof *ids->nodes);
-    ids->modules = fd_calloc(from->modules.count, sizeof *ids->modules);
-    ids->contexts = fd_calloc(from->contexts.count, sizeof *ids->contexts);
-    if (ids->texts == NULL || ids->nodes == NULL || ids->modules == NULL
-        || ids->contexts == NULL) {
-        return FD_ENOMEM;
+    if (fd_arena_caught(&ids->arena, NULL)) {
+        return ids->arena.status;
     }
-    fd_status (*const parts[])(fd_trace *, const fd_trace *, maps *) = {
-        map_texts, map_nodes, map_modules, map_contexts};
-    fd_status status = FD_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == FD_OK;
-         i++) {
-        status = parts[i](into, from, ids);
-    }
-    return status;
-}
-
-void
-fd_merge_ids_clear(fd_merge_ids *ids)
-{
-    fd_free(ids->texts);
-    fd_free(ids->nodes);
-    fd_free(ids->modules);
-    fd_free(ids->contexts);
-    *ids = (fd_merge_ids){.texts = NULL};
+    ids->texts = new_ids(ids, from->texts.texts.count + 1);
+    ids->nodes = new_ids(ids, from->nodes.count);
+    ids->modules = new_ids(ids, from->modules.count);
+    ids->contexts = new_ids(ids, from->contexts.count);
+    map_texts(into, from, ids);
+    map_nodes(into, from, ids);
+    map_modules(into, from, ids);
+    map_contexts(into, from, ids);
+    return fd_arena_left(&ids->arena);
 }
 
 static fd_status
@@ -161,7 +141,7 @@ copy_rank(fd_trace_rank *to, const fd_trace_rank *from)
 }
 
 static void
-renumber_rank(fd_trace_rank *rank, const maps *m)
+renumber_rank(fd_trace_rank *rank, const fd_merge_ids *m)
 {
     fd_rank_visit(rank, FD_COLUMN_CONTEXT, fd_visit_renumber, m->contexts);
     fd_rank_visit(rank, FD_COLUMN_TEXT, fd_visit_renumber, m->texts);
@@ -200,47 +180,24 @@ take_ranks(fd_trace *into, fd_trace *from, const fd_merge_ids *m)
     return FD_OK;
 }
 
-/* Check that the ranks of `from` can be added, and add everything except the
- * ranks. */
-static fd_status
-add_shared(fd_trace *into, const fd_trace *from, const char *name, maps *m,
-           fd_error *error)
-{
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < from->ranks.count && status == FD_OK; i++) {
-        status = check_ranks(into, from, name, &from->ranks.list[i], error);
-    }
-    return fd_then(status, fd_merge_shared(into, from, m));
-}
-
-static fd_status
-merge_ended(fd_status status, const char *name, maps *m, fd_error *error)
-{
-    if (status != FD_OK && status != FD_ECONFLICT) { /* these have a message */
-        fd_fail(error, status, "%s: %s", name, fd_status_name(status));
-    }
-    fd_merge_ids_clear(m);
-    return status;
-}
-
-fd_status
-fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
-             fd_error *error)
-{
-    maps m = {.texts = NULL};
-    fd_status status = add_shared(into, from, name, &m, error);
-    fd_then(status, fd_merge_ranks(into, from, &m));
-    return merge_ended(status, name, &m, error);
-}
-
 fd_status
 fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
               fd_error *error)
 {
-    maps m = {.texts = NULL};
-    fd_status status = add_shared(into, from, name, &m, error);
-    fd_then(status, take_ranks(into, from, &m));
-    return merge_ended(status, name, &m, error);
+    fd_merge_ids ids = {.texts = NULL};
+    fd_status status = FD_OK;
+    for (uint32_t i = 0; i < from->ranks.count && status == FD_OK; i++) {
+        status = check_ranks(into, from, name, &from->ranks.list[i], error);
+    }
+    if (status != FD_OK) {
+        return status;
+    }
+    status = fd_merge_shared(into, from, &ids);
+    fd_then(status, take_ranks(into, from, &ids));
+    fd_arena_clear(&ids.arena);
+    return status == FD_OK
+             ? FD_OK
+             : fd_fail(error, status, "%s: %s", name, fd_status_name(status));
 }
 
 typedef struct merging {

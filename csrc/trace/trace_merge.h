@@ -3,37 +3,33 @@
 #ifndef FD_TRACE_MERGE_H
 #define FD_TRACE_MERGE_H
 
+#include "base/arena.h"
 #include "trace/trace.h"
 
-/* Add the content of `from` to `into`, which must not be sorted yet. `name` is
- * the name of `from` in messages. FD_ECONFLICT, with `into` unchanged: a rank
- * exists already, or the two are of different runs. Call fd_trace_sort after
- * the last merge. */
-fd_status fd_merge_add(fd_trace *into, const fd_trace *from, const char *name,
-                       fd_error *error);
-
-/* Move the content of `from` to `into`, which is faster; `from` then has no
- * ranks and can only be freed. */
+/* Move the content of `from` to `into`, which must not be sorted yet; `from`
+ * then has no ranks and can only be freed. `name` is the name of `from` in
+ * messages. FD_ECONFLICT, with both unchanged: a rank exists already, or the
+ * two are of different runs. Call fd_trace_sort after the last merge. */
 fd_status fd_merge_take(fd_trace *into, fd_trace *from, const char *name,
                         fd_error *error);
 
 /* Maps from the ids of a trace to those of the trace to which it was added. */
 typedef struct fd_merge_ids {
+    fd_arena arena;     /* of the maps; the caller clears it */
     const bool *wanted; /* borrowed; contexts to add, with their dependencies;
                          * NULL: all */
-    uint32_t *texts;    /* owned, like the next */
+    uint32_t *texts;
     uint32_t *nodes;
     uint32_t *modules;
     uint32_t *contexts;
 } fd_merge_ids;
 
 /* Add everything except the ranks, which can be added afterwards. `ids` must
- * be empty except `wanted`; clear it also after a failure. */
+ * be empty except `wanted`; clear its arena also after a failure. */
 fd_status fd_merge_shared(fd_trace *into, const fd_trace *from,
                           fd_merge_ids *ids);
 fd_status fd_merge_ranks(fd_trace *into, const fd_trace *from,
                          const fd_merge_ids *ids);
-void fd_merge_ids_clear(fd_merge_ids *ids);
 
 /* Return the id of the run of a rank, as JSON, or "" if it is unknown. */
 const char *fd_merge_run_id(const fd_trace *trace, const fd_trace_rank *rank);

@@ -9,28 +9,14 @@
 #include "trace/trace_columns.h"
 #include "trace/trace_merge.h"
 
-static const fd_column rank_columns[] = {
-    FD_COLUMN(fd_trace_rank, "rank", U32, rank),
-    FD_COLUMN(fd_trace_rank, "world", U32, world),
-    FD_COLUMN(fd_trace_rank, "pid", U32, pid),
-    FD_COLUMN(fd_trace_rank, "id", CHARS, id),
-    FD_COLUMN(fd_trace_rank, "boot_id", CHARS, boot_id),
-    FD_COLUMN_OF_NAMES(fd_trace_rank, "state", U32, state, fd_state_names),
-    FD_COLUMN_OF_NAMES(fd_trace_rank, "steps_source", U32, steps_source,
-                       fd_steps_source_names),
-    FD_COLUMN(fd_trace_rank, "steps", U64, steps),
-    FD_COLUMN(fd_trace_rank, "run_steps", U64, run_steps),
-    FD_COLUMN(fd_trace_rank, "recorded", U64, recorded),
-    FD_COLUMN(fd_trace_rank, "seen_alive", U64, seen_alive),
-    FD_COLUMN(fd_trace_rank, "others_ran", U64, others_ran),
-    FD_COLUMN(fd_trace_rank, "file_bytes", U64, file_bytes),
+static const fd_column more_columns[] = {
     FD_COLUMN(fd_trace_rank, "start_realtime", U64, start.realtime_ns),
     FD_COLUMN(fd_trace_rank, "start_monotonic", U64, start.monotonic_ns),
     FD_COLUMN(fd_trace_rank, "flows", U32, flows.count),
     FD_COLUMN(fd_trace_rank, "flows_lost", U64, flows_lost),
 };
-static const fd_table rank_table =
-    FD_TABLE("rank", rank_columns, fd_trace_rank, false);
+static const fd_table more_fields =
+    FD_TABLE("rank", more_columns, fd_trace_rank, false);
 
 static const char *
 counter_name(int counter)
@@ -112,8 +98,9 @@ with_steps(PyObject *made, const fd_trace_rank *rank)
 static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
-    PyObject *made = fd_record(&rank_table, rank, &trace->texts);
-    made = fd_columns_with(made, "timing", PyBool_FromLong(rank->timing != 0));
+    PyObject *made = fd_record(&fd_rank_fields, rank, NULL);
+    made = fd_columns_join(made, fd_record(&fd_sparse_fields, rank, NULL));
+    made = fd_columns_join(made, fd_record(&more_fields, rank, NULL));
     made =
         fd_columns_with(made, "complete", PyBool_FromLong(!rank->incomplete));
     made = fd_columns_with(
@@ -165,7 +152,7 @@ copy_shared(fd_trace **to, const fd_trace *from)
     *to = fd_trace_new();
     fd_status status =
         *to != NULL ? fd_merge_shared(*to, from, &ids) : FD_ENOMEM;
-    fd_merge_ids_clear(&ids);
+    fd_arena_clear(&ids.arena);
     fd_then(status, fd_trace_sort(*to));
     if (status != FD_OK) {
         fd_trace_free(*to);

@@ -6,51 +6,102 @@
 
 #include <string.h>
 
-/* The members of a rank. */
-enum {
-    RANK,
-    WORLD,
-    PID,
-    COMPLETE,
-    TIMING,
-    STEPS,
-    RECORDED,
-    FILE_BYTES,
-    RUN_STEPS,
-    SEEN_ALIVE,
-    OTHERS_RAN,
-    ID,
-    BOOT_ID,
-    STATE,
-    STEPS_SOURCE,
-    START,
-    COUNTERS,
-    META,
-    NOTES,
-    FIGURES,
-    THREADS,
-    OPEN,
-    LATEST,
-    TOPS,
-    GPU,
-    MEASURES,
-    MARKS,
-    SETTLED_FROM,
-    SETTLED_TO,
-    REDUCED,
-    SPREADS,
-    LIVE,
-    MEMBERS
-};
+/* The members of an object, in the order of the file. */
+typedef struct json_member {
+    fd_span name;
+    fd_span value;
+} json_member;
 
-static const char *const MEMBER_NAMES[MEMBERS] = {
-    "rank",       "world",    "pid",          "complete",   "timing",
-    "steps",      "recorded", "file_bytes",   "run_steps",  "seen_alive",
-    "others_ran", "id",       "boot_id",      "state",      "steps_source",
-    "start",      "counters", "meta",         "notes",      "figures",
-    "threads",    "open",     "latest_steps", "step_tops",  "gpu",
-    "measures",   "marks",    "settled_from", "settled_to", "reduced",
-    "spreads",    "live"};
+typedef FD_VECTOR(json_member) json_members;
+
+static json_members
+find_members(fd_loading *l, fd_span json)
+{
+    json_members found = {NULL, 0, 0};
+    json_member one;
+    fd_scan scan = {.at = json.from, .end = json.to, .forgets = true};
+    bool more = fd_scan_mark(&scan, '{') == FD_SCAN_OK;
+    while (more
+           && fd_scan_member(&scan, found.count == 0, &one.name)
+                  == FD_SCAN_OK) {
+        one.value.from = scan.at;
+        more = fd_scan_value(&scan) == FD_SCAN_OK;
+        one.value.to = scan.at;
+        fd_arena_push(&l->arena, &found, one);
+    }
+    return found;
+}
+
+/* Return the last member of this name, or an empty span. */
+static fd_span
+member_named(const json_members *of, const char *name)
+{
+    uint32_t i = of->count;
+    while (i > 0 && !fd_span_is(of->list[i - 1].name, name)) {
+        i--;
+    }
+    return i > 0 ? of->list[i - 1].value : (fd_span){NULL, NULL};
+}
+
+static uint32_t
+load_name(fd_loading *l, fd_span json, const fd_column *column)
+{
+    uint32_t value = 0;
+    if (fd_loading_text(l, json)) {
+        while (column->names[value] != NULL) {
+            if (strcmp(column->names[value], l->text.bytes) == 0) {
+                return value;
+            }
+            value++;
+        }
+    }
+    fd_loading_wrong(l, column->name, "unknown name");
+}
+
+static void
+load_hexadecimal(fd_loading *l, fd_span json, const char *field, char to[33])
+{
+    if (!fd_loading_text(l, json) || l->text.size != 32
+        || strspn(l->text.bytes, "0123456789abcdef") != 32) {
+        fd_loading_wrong(l, field, "32 hexadecimal digits expected");
+    }
+    memcpy(to, l->text.bytes, 33);
+}
+
+/* Read a field of a rank from its member. */
+static void
+load_field(fd_loading *l, fd_span json, const fd_column *column,
+           fd_trace_rank *rank)
+{
+    if (column->names != NULL) {
+        fd_cell_set(column, rank, load_name(l, json, column));
+    }
+    else if (column->type == FD_COLUMN_CHARS) {
+        load_hexadecimal(l, json, column->name, (char *)rank + column->offset);
+    }
+    else if (column->type == FD_COLUMN_BOOL) {
+        fd_cell_set(column, rank, fd_span_is(json, "true"));
+    }
+    else {
+        fd_cell_set(column, rank,
+                    fd_loading_number(l, json, column->name,
+                                      column->type == FD_COLUMN_U32
+                                          ? UINT32_MAX
+                                          : UINT64_MAX));
+    }
+}
+
+static void
+load_fields(fd_loading *l, const json_members *of, const fd_table *table,
+            fd_trace_rank *rank)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        fd_span json = member_named(of, table->columns[i].name);
+        if (json.from != NULL || table != &fd_sparse_fields) {
+            load_field(l, json, &table->columns[i], rank);
+        }
+    }
+}
 
 typedef struct context_map {
     const fd_loading *l;
@@ -66,9 +117,8 @@ map_context(uint32_t *id, void *map)
     *id = m->wrong ? 0 : m->l->contexts[*id];
 }
 
-static fd_status
-map_contexts(const fd_loading *l, const fd_table *table,
-             const fd_rank_list *rows)
+static void
+map_contexts(fd_loading *l, const fd_table *table, const fd_rank_list *rows)
 {
     context_map map = {.l = l};
     const char *row = rows->list;
@@ -78,289 +128,149 @@ map_contexts(const fd_loading *l, const fd_table *table,
         map.wrong = map.wrong || *(const uint32_t *)(const void *)row == 0;
         row += table->row_bytes;
     }
-    return map.wrong ? fd_loading_wrong(l, table->name, "no such context")
-                     : FD_OK;
-}
-
-/* Read a table of the rank from the member of its name. `needed`: it must be
- * there. */
-static fd_status
-load_rank_table(const fd_loading *l, const fd_span *of, int member,
-                const fd_table *table, fd_trace_rank *rank, bool needed)
-{
-    fd_rank_list rows;
-    if (of[member].from == NULL && !needed) {
-        return FD_OK;
+    if (map.wrong) {
+        fd_loading_wrong(l, table->name, "no such context");
     }
-    fd_status status = fd_loading_table(l, of[member], table, &rows);
-    fd_then(status, map_contexts(l, table, &rows));
-    if (status != FD_OK) {
-        fd_free(rows.list);
-        return status;
-    }
-    *fd_rank_rows_of(rank, table) = rows;
-    return FD_OK;
-}
-
-/* Read a sum of ranks. */
-static fd_status
-load_reduced(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
-{
-    static const char *const names[] = {"ranks", "whole", "settled"};
-    fd_span values[3];
-    uint64_t ranks = 0;
-    fd_scan_members(of[REDUCED], names, 3, values);
-    fd_status status =
-        fd_loading_number(l, values[0], names[0], UINT32_MAX, &ranks);
-    fd_then(status, fd_loading_number(l, values[1], names[1], UINT64_MAX,
-                                      &rank->whole));
-    if (status != FD_OK) {
-        return status;
-    }
-    rank->reduced = (uint32_t)ranks;
-    rank->window.applied = fd_span_is(values[2], "true");
-    return load_rank_table(l, of, SPREADS, &fd_spreads_table, rank, true);
 }
 
 /* Read what is known of the threads of a recording that had not ended. */
-static fd_status
-load_live(const fd_loading *l, fd_span json, fd_trace_rank *rank)
+static void
+load_live(fd_loading *l, fd_span json, const fd_trace_rank *rank)
 {
-    fd_rank_list from;
-    fd_status status = fd_loading_table(l, json, &fd_live_table, &from);
-    const fd_trace_thread *rows = from.list;
-    if (status == FD_OK && from.count != rank->threads.count) {
-        status = fd_loading_wrong(l, "live", "one row per thread expected");
+    fd_rank_list *from = fd_loading_rows(l, json, &fd_live_table);
+    const fd_trace_thread *rows = from->list;
+    if (from->count != rank->threads.count) {
+        fd_loading_wrong(l, "live", "one row per thread expected");
     }
-    for (uint32_t i = 0; status == FD_OK && i < from.count; i++) {
+    for (uint32_t i = 0; i < from->count; i++) {
         fd_trace_thread *thread = &rank->threads.list[i];
         thread->last = rows[i].last;
         thread->still = rows[i].still;
         thread->waits =
             rows[i].waits < FD_WAIT_KINDS ? rows[i].waits : FD_WAIT_UNKNOWN;
     }
-    fd_free(from.list);
-    return status;
+    fd_arena_drop(from);
 }
 
-static fd_status
-load_rank_tables(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
+/* Read a table of the rank from the member of its name. */
+static void
+load_table(fd_loading *l, const json_members *of, const fd_dumped_table *each,
+           fd_trace_rank *rank)
 {
-    bool marked = of[MARKS].from != NULL;
-    const struct {
-        const fd_table *table;
-        int member;
-        bool needed;
-    } tables[] = {
-        {&fd_figures_table, FIGURES, true},
-        {&fd_threads_table, THREADS, true},
-        {&fd_open_table, OPEN, true},
-        {&fd_steps_table, LATEST, true},
-        {&fd_tops_table, TOPS, true},
-        {&fd_gpu_table, GPU, false},
-        {&fd_measures_table, MEASURES, false},
-        {&fd_marks_table, MARKS, false},
-        {&fd_settled_from_table, SETTLED_FROM, marked},
-        {&fd_settled_to_table, SETTLED_TO, marked},
-    };
-    fd_status status = FD_OK;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        fd_then(status,
-                load_rank_table(l, of, tables[i].member, tables[i].table, rank,
-                                tables[i].needed));
+    bool marked = member_named(of, fd_marks_table.name).from != NULL;
+    bool needed = each->when == FD_DUMPED_ALWAYS
+               || (each->when == FD_DUMPED_MARKED && marked)
+               || each->when == FD_DUMPED_REDUCED;
+    fd_span json = member_named(of, each->table->name);
+    fd_rank_list *rows = fd_rank_rows_of(rank, each->table);
+    if (each->when == FD_DUMPED_LIVE) {
+        if (json.from != NULL) {
+            load_live(l, json, rank);
+        }
     }
-    if (status == FD_OK && of[LIVE].from != NULL) {
-        status = load_live(l, of[LIVE], rank);
+    else if (json.from != NULL || needed) {
+        fd_loading_table(l, json, each->table, rows);
+        map_contexts(l, each->table, rows);
     }
-    if (status == FD_OK && marked) {
+}
+
+static void
+load_tables(fd_loading *l, const json_members *of, fd_trace_rank *rank)
+{
+    fd_span sum = member_named(of, "reduced");
+    for (int i = 0; i < FD_DUMPED_TABLES; i++) {
+        const fd_dumped_table *each = &fd_dumped_tables[i];
+        if (each->when != FD_DUMPED_REDUCED || sum.from != NULL) {
+            load_table(l, of, each, rank);
+        }
+    }
+    if (member_named(of, fd_marks_table.name).from != NULL) {
         fd_steps_choose(rank, NULL);
     }
-    for (uint32_t i = 0; i < rank->open.count && status == FD_OK; i++) {
+    if (sum.from != NULL) {
+        json_members fields = find_members(l, sum);
+        load_fields(l, &fields, &fd_reduced_fields, rank);
+    }
+    for (uint32_t i = 0; i < rank->open.count; i++) {
         if (rank->open.list[i].thread >= rank->threads.count) {
-            return fd_loading_wrong(l, "open.thread", "no such thread");
+            fd_loading_wrong(l, "open.thread", "no such thread");
         }
     }
-    return status;
 }
 
-static fd_status
-load_name(fd_loading *l, fd_span json, const char *field,
-          const char *const *names, uint32_t *value)
-{
-    fd_status status = fd_loading_text(l, json);
-    for (*value = 0; status == FD_OK && names[*value] != NULL; ++*value) {
-        if (strcmp(names[*value], l->text.bytes) == 0) {
-            return FD_OK;
-        }
-    }
-    return status == FD_ENOMEM ? status
-                               : fd_loading_wrong(l, field, "unknown name");
-}
-
-static fd_status
-load_hexadecimal(fd_loading *l, fd_span json, const char *field, char to[33])
-{
-    fd_status status = fd_loading_text(l, json);
-    if (status == FD_ENOMEM) {
-        return status;
-    }
-    if (status != FD_OK || l->text.size != 32
-        || strspn(l->text.bytes, "0123456789abcdef") != 32) {
-        return fd_loading_wrong(l, field, "32 hexadecimal digits expected");
-    }
-    memcpy(to, l->text.bytes, 33);
-    return FD_OK;
-}
-
-static fd_status
-load_start(const fd_loading *l, fd_span json, fd_file_anchor *start)
-{
-    static const char *const names[] = {"ticks", "monotonic", "boottime",
-                                        "realtime"};
-    uint64_t *const to[] = {&start->ticks, &start->monotonic_ns,
-                            &start->boottime_ns, &start->realtime_ns};
-    fd_span values[4];
-    fd_status status = FD_OK;
-    fd_scan_members(json, names, 4, values);
-    for (int i = 0; i < 4 && status == FD_OK; i++) {
-        status = fd_loading_number(l, values[i], names[i], UINT64_MAX, to[i]);
-    }
-    return status;
-}
-
-static fd_status
-load_scalars(const fd_loading *l, const fd_span *of, fd_trace_rank *rank)
-{
-    uint32_t *const narrow[] = {&rank->rank, &rank->world, &rank->pid};
-    uint64_t *const wide[] = {&rank->steps,      &rank->recorded,
-                              &rank->file_bytes, &rank->run_steps,
-                              &rank->seen_alive, &rank->others_ran};
-    fd_status status = FD_OK;
-    for (int i = RANK; i <= PID && status == FD_OK; i++) {
-        uint64_t value = 0;
-        status =
-            fd_loading_number(l, of[i], MEMBER_NAMES[i], UINT32_MAX, &value);
-        *narrow[i] = (uint32_t)value;
-    }
-    rank->incomplete = fd_span_is(of[COMPLETE], "false");
-    rank->timing = fd_span_is(of[TIMING], "true");
-    for (int i = STEPS; i <= OTHERS_RAN && status == FD_OK; i++) {
-        if (i <= FILE_BYTES || of[i].from != NULL) {
-            status = fd_loading_number(l, of[i], MEMBER_NAMES[i], UINT64_MAX,
-                                       wide[i - STEPS]);
-        }
-    }
-    if (rank->run_steps < rank->steps) {
-        rank->run_steps = rank->steps;
-    }
-    return status;
-}
-
-static fd_status
-load_names(fd_loading *l, const fd_span *of, fd_trace_rank *rank)
-{
-    fd_status status = load_hexadecimal(l, of[ID], "id", rank->id);
-    fd_then(status,
-            load_hexadecimal(l, of[BOOT_ID], "boot_id", rank->boot_id));
-    fd_then(status,
-            load_name(l, of[STATE], "state", fd_state_names, &rank->state));
-    return status == FD_OK
-             ? load_name(l, of[STEPS_SOURCE], "steps_source",
-                         fd_steps_source_names, &rank->steps_source)
-             : status;
-}
-
-static fd_status
-load_counters(const fd_loading *l, fd_span json, fd_trace_rank *rank)
+static void
+load_counters(fd_loading *l, fd_span json, fd_trace_rank *rank)
 {
     fd_span values[FD_COUNT_USED];
-    fd_status status = FD_OK;
     fd_scan_members(json, fd_counter_names, FD_COUNT_USED, values);
-    for (int i = 0; i < FD_COUNT_USED && status == FD_OK; i++) {
+    for (int i = 0; i < FD_COUNT_USED; i++) {
         if (values[i].from != NULL) {
-            status = fd_loading_number(l, values[i], fd_counter_names[i],
-                                       UINT64_MAX, &rank->counters[i]);
+            rank->counters[i] = fd_loading_number(
+                l, values[i], fd_counter_names[i], UINT64_MAX);
         }
     }
-    return status;
 }
 
 /* Add a JSON value as a text of the trace, in canonical spelling. */
-static fd_status
-add_json(fd_loading *l, fd_span json, uint32_t *id)
+static uint32_t
+add_json(fd_loading *l, fd_span json)
 {
-    fd_buffer spelled = {.bytes = NULL};
+    uint32_t id;
+    fd_buffer *spelled = fd_arena_buffer(&l->arena);
     l->text.size = 0;
     fd_buffer_bytes(&l->text, json.from, fd_span_size(json));
     fd_buffer_bytes(&l->text, "", 1);
-    if (l->text.status == FD_OK) {
-        fd_json_text(&spelled, l->text.bytes);
-    }
-    fd_status status =
-        l->text.status != FD_OK ? l->text.status : spelled.status;
-    fd_then(status, fd_text_pool_add_clean(&l->trace->texts, spelled.bytes,
-                                           spelled.size, id));
-    fd_buffer_clear(&spelled);
-    return status;
+    fd_arena_check(&l->arena, l->text.status);
+    fd_json_text(spelled, l->text.bytes);
+    fd_arena_check(&l->arena, spelled->status);
+    fd_arena_check(&l->arena,
+                   fd_text_pool_add_clean(&l->trace->texts, spelled->bytes,
+                                          spelled->size, &id));
+    fd_arena_drop(spelled);
+    return id;
 }
 
-static fd_status
+static void
 load_meta(fd_loading *l, fd_span json, fd_trace_rank *rank)
 {
-    fd_scan scan = {.at = json.from, .end = json.to, .forgets = true};
-    fd_span name;
-    fd_status status = FD_OK;
-    bool first = true;
-    if (fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
-        return FD_OK;
+    json_members of = find_members(l, json);
+    for (uint32_t i = 0; i < of.count; i++) {
+        fd_span name = of.list[i].name;
+        fd_trace_meta made = {.json = add_json(l, of.list[i].value)};
+        made.key = fd_loading_add_text(
+            l, (fd_span){name.from - 1, name.to + 1}, "meta");
+        fd_arena_check(&l->arena, fd_vector_push(&rank->meta, made));
     }
-    while (status == FD_OK
-           && fd_scan_member(&scan, first, &name) == FD_SCAN_OK) {
-        fd_trace_meta made = {0, 0};
-        const char *from = scan.at;
-        first = false;
-        fd_scan_value(&scan);
-        status = add_json(l, (fd_span){from, scan.at}, &made.json);
-        if (status == FD_OK) {
-            status = fd_loading_add_text(
-                l, (fd_span){name.from - 1, name.to + 1}, "meta", &made.key);
-        }
-        fd_then(status, fd_vector_push(&rank->meta, made));
-    }
-    return status;
 }
 
-static fd_status
+static void
 load_notes(fd_loading *l, fd_span json, fd_trace_rank *rank)
 {
     fd_scan scan = {.at = NULL};
     fd_span item;
-    fd_status status = FD_OK;
-    while (status == FD_OK && fd_loading_next(&scan, json, &item)) {
-        uint32_t id = 0;
-        status = fd_loading_add_text(l, item, "notes", &id);
-        fd_then(status, fd_vector_push(&rank->notes, id));
+    while (fd_loading_next(&scan, json, &item)) {
+        uint32_t id = fd_loading_add_text(l, item, "notes");
+        fd_arena_check(&l->arena, fd_vector_push(&rank->notes, id));
     }
-    return status;
 }
 
-fd_status
+void
 fd_load_rank(fd_loading *l, fd_span json)
 {
-    fd_span of[MEMBERS];
     fd_trace_rank *rank = fd_trace_add_rank(l->trace);
-    if (rank == NULL) {
-        return FD_ENOMEM;
-    }
-    fd_scan_members(json, MEMBER_NAMES, MEMBERS, of);
-    fd_status status = load_scalars(l, of, rank);
-    fd_then(status, load_names(l, of, rank));
-    fd_then(status, load_start(l, of[START], &rank->start));
-    fd_then(status, load_counters(l, of[COUNTERS], rank));
-    fd_then(status, load_meta(l, of[META], rank));
-    fd_then(status, load_notes(l, of[NOTES], rank));
-    fd_then(status, load_rank_tables(l, of, rank));
-    return status == FD_OK && of[REDUCED].from != NULL
-             ? load_reduced(l, of, rank)
-             : status;
+    fd_arena_check(&l->arena, rank != NULL ? FD_OK : FD_ENOMEM);
+    json_members of = find_members(l, json);
+    json_members start = find_members(l, member_named(&of, "start"));
+    load_fields(l, &of, &fd_rank_fields, rank);
+    load_fields(l, &of, &fd_sparse_fields, rank);
+    rank->incomplete = fd_span_is(member_named(&of, "complete"), "false");
+    rank->run_steps =
+        rank->run_steps < rank->steps ? rank->steps : rank->run_steps;
+    load_fields(l, &start, &fd_start_fields, rank);
+    load_counters(l, member_named(&of, "counters"), rank);
+    load_meta(l, member_named(&of, "meta"), rank);
+    load_notes(l, member_named(&of, "notes"), rank);
+    load_tables(l, &of, rank);
+    fd_arena_drop(start.list);
+    fd_arena_drop(of.list);
 }

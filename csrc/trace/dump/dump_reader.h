@@ -4,7 +4,7 @@
 
 #include "trace/trace.h"
 
-/* Read a document that fd_dump wrote. The content is not trusted: a wrong
+/* Read a document that fd_dump_save wrote. The content is not trusted: a wrong
  * type, length, index or number is FD_EFORMAT, and the message names its
  * position. */
 fd_status fd_load(fd_trace **trace, const char *path, fd_error *error);

@@ -11,10 +11,11 @@ enum { MOST_COLUMNS = 32 };
 /* largest exact integer of a JSON number */
 static const uint64_t EXACT = UINT64_C(1) << 53;
 
-fd_status
-fd_loading_wrong(const fd_loading *l, const char *where, const char *what)
+void
+fd_loading_wrong(fd_loading *l, const char *where, const char *what)
 {
-    return fd_fail(l->error, FD_EFORMAT, "%s: %s: %s", l->path, where, what);
+    fd_arena_fail(&l->arena, fd_fail(l->arena.error, FD_EFORMAT, "%s: %s: %s",
+                                     l->path, where, what));
 }
 
 /* Read a non-negative integer; above 2^53 it is written as a string. */
@@ -104,40 +105,41 @@ cell_value(const fd_loading *l, fd_column_type type, fd_span json,
     return false;
 }
 
-fd_status
-fd_loading_number(const fd_loading *l, fd_span json, const char *name,
-                  uint64_t max, uint64_t *value)
+uint64_t
+fd_loading_number(fd_loading *l, fd_span json, const char *name, uint64_t max)
 {
-    return whole_number(json, value) && *value <= max
-             ? FD_OK
-             : fd_loading_wrong(l, name,
-                                "a whole number is missing or out of range");
+    uint64_t value;
+    if (!whole_number(json, &value) || value > max) {
+        fd_loading_wrong(l, name, "a whole number is missing or out of range");
+    }
+    return value;
 }
 
-fd_status
+bool
 fd_loading_text(fd_loading *l, fd_span json)
 {
     if (fd_span_size(json) == 0 || *json.from != '"') {
-        return FD_EFORMAT;
+        return false;
     }
     l->text.size = 0;
     fd_json_string(fd_span_inside(json), &l->text);
     fd_buffer_bytes(&l->text, "", 1);
     l->text.size--;
-    return l->text.status;
+    fd_arena_check(&l->arena, l->text.status);
+    return true;
 }
 
-fd_status
-fd_loading_add_text(fd_loading *l, fd_span json, const char *name,
-                    uint32_t *id)
+uint32_t
+fd_loading_add_text(fd_loading *l, fd_span json, const char *name)
 {
-    fd_status status = fd_loading_text(l, json);
-    if (status == FD_EFORMAT) {
-        return fd_loading_wrong(l, name, "not a string");
+    uint32_t id;
+    if (!fd_loading_text(l, json)) {
+        fd_loading_wrong(l, name, "not a string");
     }
-    return status == FD_OK ? fd_text_pool_add_clean(
-               &l->trace->texts, l->text.bytes, l->text.size, id)
-                           : status;
+    fd_arena_check(&l->arena,
+                   fd_text_pool_add_clean(&l->trace->texts, l->text.bytes,
+                                          l->text.size, &id));
+    return id;
 }
 
 static bool
@@ -202,42 +204,40 @@ fd_loading_next(fd_scan *scan, fd_span array, fd_span *value)
     return fd_scan_element(scan, first, value) == FD_SCAN_OK;
 }
 
-static fd_status
-load_column(const fd_loading *l, const fd_table *table,
-            const fd_column *column, fd_span values, fd_rank_list *to)
+static void
+load_column(fd_loading *l, const fd_table *table, const fd_column *column,
+            fd_span values, fd_rank_list *to)
 {
     char where[64];
     fd_scan scan = {.at = NULL};
     fd_span item;
     snprintf(where, sizeof where, "%s.%s", table->name, column->name);
     if (values.from == NULL && is_new(where)) {
-        return FD_OK;
+        return;
     }
     if (!is_array(values)) {
-        return fd_loading_wrong(l, where, "an array is missing");
+        fd_loading_wrong(l, where, "an array is missing");
     }
     uint32_t at = table->from_one;
     while (fd_loading_next(&scan, values, &item)) {
         uint64_t value;
         if (at >= to->count) {
-            return fd_loading_wrong(l, where,
-                                    "more values than in the first column");
+            fd_loading_wrong(l, where, "more values than in the first column");
         }
         if (!cell_value(l, column->type, item, &value)
             || (column->names != NULL && !is_named(column, value))) {
-            return fd_loading_wrong(l, where,
-                                    "a value has the wrong type or range");
+            fd_loading_wrong(l, where, "a value has the wrong type or range");
         }
         fd_cell_set(column, (char *)to->list + at++ * table->row_bytes, value);
     }
-    return at == to->count
-             ? FD_OK
-             : fd_loading_wrong(l, where,
-                                "fewer values than in the first column");
+    if (at < to->count) {
+        fd_loading_wrong(l, where, "fewer values than in the first column");
+    }
 }
 
-static fd_status
-make_rows(const fd_table *table, fd_span first, fd_rank_list *to)
+static void
+make_rows(fd_loading *l, const fd_table *table, fd_span first,
+          fd_rank_list *to)
 {
     fd_scan scan = {.at = NULL};
     fd_span item;
@@ -246,27 +246,39 @@ make_rows(const fd_table *table, fd_span first, fd_rank_list *to)
         count++;
     }
     to->list = count <= UINT32_MAX ? fd_calloc(count, table->row_bytes) : NULL;
+    fd_arena_check(&l->arena, to->list != NULL ? FD_OK : FD_ENOMEM);
     to->count = to->capacity = (uint32_t)count;
-    return to->list != NULL ? FD_OK : FD_ENOMEM;
 }
 
-fd_status
-fd_loading_table(const fd_loading *l, fd_span json, const fd_table *table,
+void
+fd_loading_table(fd_loading *l, fd_span json, const fd_table *table,
                  fd_rank_list *to)
 {
     const char *names[MOST_COLUMNS];
     fd_span columns[MOST_COLUMNS];
-    *to = (fd_rank_list){NULL, 0, 0};
     for (size_t i = 0; i < table->count; i++) {
         names[i] = table->columns[i].name;
     }
     if (!fd_scan_members(json, names, table->count, columns)
         || !is_array(columns[0])) {
-        return fd_loading_wrong(l, table->name, "the table is missing");
+        fd_loading_wrong(l, table->name, "the table is missing");
     }
-    fd_status status = make_rows(table, columns[0], to);
-    for (size_t i = 0; i < table->count && status == FD_OK; i++) {
-        status = load_column(l, table, &table->columns[i], columns[i], to);
+    make_rows(l, table, columns[0], to);
+    for (size_t i = 0; i < table->count; i++) {
+        load_column(l, table, &table->columns[i], columns[i], to);
     }
-    return status;
+}
+
+static void
+release_rows(void *rows)
+{
+    fd_free(((fd_rank_list *)rows)->list);
+}
+
+fd_rank_list *
+fd_loading_rows(fd_loading *l, fd_span json, const fd_table *table)
+{
+    fd_rank_list *rows = fd_arena_owned(&l->arena, sizeof *rows, release_rows);
+    fd_loading_table(l, json, table, rows);
+    return rows;
 }

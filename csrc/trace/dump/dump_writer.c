@@ -120,14 +120,6 @@ write_meta(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
 }
 
 static void
-put_positive(fd_json_writer *w, const char *name, uint64_t value)
-{
-    if (value > 0) {
-        put_exact(w, name, value);
-    }
-}
-
-static void
 write_counters(fd_json_writer *w, const fd_trace_rank *rank)
 {
     fd_json_line(w);
@@ -151,71 +143,102 @@ write_notes(fd_json_writer *w, const fd_trace *trace,
 }
 
 static void
+write_field(fd_json_writer *w, const fd_column *column, const void *row)
+{
+    uint64_t value = fd_cell(column, row);
+    if (column->names != NULL) {
+        fd_json_put_text(w, column->name, column->names[value]);
+    }
+    else if (column->type == FD_COLUMN_CHARS) {
+        fd_json_put_text(w, column->name, (const char *)row + column->offset);
+    }
+    else if (column->type == FD_COLUMN_BOOL) {
+        fd_json_put_bool(w, column->name, value != 0);
+    }
+    else {
+        put_exact(w, column->name, value);
+    }
+}
+
+static void
+write_fields(fd_json_writer *w, const fd_table *table, const void *row)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        write_field(w, &table->columns[i], row);
+    }
+}
+
+static void
+write_object(fd_json_writer *w, const char *name, const fd_table *fields,
+             const fd_trace_rank *rank)
+{
+    fd_json_line(w);
+    fd_json_begin_object(w, name);
+    write_fields(w, fields, rank);
+    fd_json_end_object(w);
+}
+
+static void
 write_header(fd_json_writer *w, const fd_trace_rank *rank)
 {
     if (rank->incomplete) {
         fd_json_put_bool(w, "complete", false);
     }
-    put_exact(w, "rank", rank->rank);
-    put_exact(w, "world", rank->world);
-    put_exact(w, "pid", rank->pid);
-    fd_json_put_text(w, "id", rank->id);
-    fd_json_put_text(w, "boot_id", rank->boot_id);
-    fd_json_put_text(w, "state", fd_state_names[rank->state]);
-    fd_json_put_bool(w, "timing", rank->timing != 0);
-    fd_json_put_text(w, "steps_source",
-                     fd_steps_source_names[rank->steps_source]);
-    put_exact(w, "steps", rank->steps);
-    put_exact(w, "recorded", rank->recorded);
-    put_exact(w, "file_bytes", rank->file_bytes);
-    put_positive(w, "run_steps",
-                 rank->run_steps > rank->steps ? rank->run_steps : 0);
-    put_positive(w, "seen_alive", rank->seen_alive);
-    put_positive(w, "others_ran", rank->others_ran);
-    fd_json_line(w);
-    fd_json_begin_object(w, "start");
-    put_exact(w, "ticks", rank->start.ticks);
-    put_exact(w, "monotonic", rank->start.monotonic_ns);
-    put_exact(w, "boottime", rank->start.boottime_ns);
-    put_exact(w, "realtime", rank->start.realtime_ns);
-    fd_json_end_object(w);
+    write_fields(w, &fd_rank_fields, rank);
+    for (size_t i = 0; i < fd_sparse_fields.count; i++) {
+        const fd_column *column = &fd_sparse_fields.columns[i];
+        bool same = column->offset == offsetof(fd_trace_rank, run_steps)
+                 && rank->run_steps <= rank->steps;
+        if (fd_cell(column, rank) > 0 && !same) {
+            write_field(w, column, rank);
+        }
+    }
+    write_object(w, "start", &fd_start_fields, rank);
 }
 
-static void
-write_settled(fd_json_writer *w, const fd_trace_rank *rank)
+/* Return whether the recording has not ended. */
+static bool
+is_live(const fd_trace_rank *rank)
 {
-    const fd_step_window *window = &rank->window;
-    write_table(w, &fd_marks_table, rank->marks.list, rank->marks.count);
-    write_table(w, &fd_settled_from_table, window->figures_from.list,
-                window->figures_from.count);
-    write_table(w, &fd_settled_to_table, window->figures_to.list,
-                window->figures_to.count);
-}
-
-static void
-write_reduced(fd_json_writer *w, const fd_trace_rank *rank)
-{
-    fd_json_line(w);
-    fd_json_begin_object(w, "reduced");
-    put_exact(w, "ranks", rank->reduced);
-    put_exact(w, "whole", rank->whole);
-    fd_json_put_bool(w, "settled", rank->window.applied);
-    fd_json_end_object(w);
-    write_table(w, &fd_spreads_table, rank->spreads.list, rank->spreads.count);
-}
-
-/* Write what is known of the threads of a recording that has not ended. */
-static void
-write_live(fd_json_writer *w, const fd_trace_rank *rank)
-{
-    bool ended = true;
+    bool live = false;
     for (uint32_t i = 0; i < rank->threads.count; i++) {
-        ended &= rank->threads.list[i].last == 0;
+        live |= rank->threads.list[i].last != 0;
     }
-    if (!ended) {
-        write_table(w, &fd_live_table, rank->threads.list,
-                    rank->threads.count);
+    return live;
+}
+
+static bool
+is_written(const fd_trace_rank *rank, const fd_dumped_table *each)
+{
+    switch (each->when) {
+    case FD_DUMPED_ALWAYS:
+        return true;
+    case FD_DUMPED_FILLED:
+        return fd_rank_rows_of(rank, each->table)->count > 0;
+    case FD_DUMPED_MARKED:
+        return rank->marks.count > 0;
+    case FD_DUMPED_REDUCED:
+        return rank->reduced > 0;
+    case FD_DUMPED_LIVE:
+        return is_live(rank);
     }
+    return false;
+}
+
+static void
+write_rank_table(fd_json_writer *w, const fd_trace_rank *rank,
+                 const fd_dumped_table *each)
+{
+    bool live = each->when == FD_DUMPED_LIVE;
+    const fd_rank_list *rows =
+        fd_rank_rows_of(rank, live ? &fd_threads_table : each->table);
+    if (!is_written(rank, each)) {
+        return;
+    }
+    if (each->when == FD_DUMPED_REDUCED) {
+        write_object(w, "reduced", &fd_reduced_fields, rank);
+    }
+    write_table(w, each->table, rows->list, rows->count);
 }
 
 static void
@@ -227,24 +250,8 @@ write_rank(fd_json_writer *w, const fd_trace *trace, const fd_trace_rank *rank)
     write_meta(w, trace, rank);
     write_counters(w, rank);
     write_notes(w, trace, rank);
-    write_table(w, &fd_threads_table, rank->threads.list, rank->threads.count);
-    write_live(w, rank);
-    write_table(w, &fd_open_table, rank->open.list, rank->open.count);
-    write_table(w, &fd_steps_table, rank->latest.list, rank->latest.count);
-    write_table(w, &fd_tops_table, rank->tops.list, rank->tops.count);
-    write_table(w, &fd_figures_table, rank->figures.list, rank->figures.count);
-    if (rank->marks.count > 0) {
-        write_settled(w, rank);
-    }
-    if (rank->gpu.count > 0) {
-        write_table(w, &fd_gpu_table, rank->gpu.list, rank->gpu.count);
-    }
-    if (rank->reduced > 0) {
-        write_reduced(w, rank);
-    }
-    if (rank->measures.count > 0) {
-        write_table(w, &fd_measures_table, rank->measures.list,
-                    rank->measures.count);
+    for (int i = 0; i < FD_DUMPED_TABLES; i++) {
+        write_rank_table(w, rank, &fd_dumped_tables[i]);
     }
     fd_json_end_object(w);
 }
@@ -290,7 +297,7 @@ flush_text(fd_buffer *text, fd_new_file *to, fd_error *error)
     return status;
 }
 
-/* Write the document; if `to` is not NULL, to a file, rank by rank. */
+/* Write the document rank by rank. */
 static fd_status
 write_all(const fd_trace *trace, fd_buffer *text, fd_new_file *to,
           fd_error *error)
@@ -300,20 +307,13 @@ write_all(const fd_trace *trace, fd_buffer *text, fd_new_file *to,
     write_shared(&w, trace);
     for (uint32_t i = 0; i < trace->ranks.count && status == FD_OK; i++) {
         write_rank(&w, trace, &trace->ranks.list[i]);
-        status = to != NULL ? flush_text(text, to, error) : FD_OK;
+        status = flush_text(text, to, error);
     }
     w.line = trace->ranks.count == 0;
     fd_json_end_array(&w);
     fd_json_end_object(&w);
     fd_buffer_bytes(text, "\n", 1);
-    return to != NULL && status == FD_OK ? flush_text(text, to, error)
-                                         : status;
-}
-
-void
-fd_dump(const fd_trace *trace, fd_buffer *to)
-{
-    write_all(trace, to, NULL, NULL);
+    return fd_then(status, flush_text(text, to, error));
 }
 
 fd_status

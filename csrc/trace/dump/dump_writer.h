@@ -6,11 +6,8 @@
 
 #include "trace/trace.h"
 
-/* Append the complete document. Check buffer->status afterwards. The trace
+/* Write the document to a file, with one rank in memory at a time. The trace
  * must be sorted, so that equal traces give equal bytes. */
-void fd_dump(const fd_trace *trace, fd_buffer *to);
-
-/* Write the document to a file, with one rank in memory at a time. */
 fd_status fd_dump_save(const fd_trace *trace, const char *path,
                        fd_error *error);
 

@@ -165,7 +165,7 @@ read_header(fd_reading *r)
     rank->rank = header->rank;
     rank->world = header->world;
     rank->pid = header->pid;
-    rank->timing = header->timing;
+    rank->timing = header->timing != 0;
     rank->state = header->state == FD_STATE_FOLLOWING ? FD_STATE_RUNNING
                 : header->state <= FD_STATE_STOPPED   ? header->state
                                                       : 0;

@@ -42,8 +42,8 @@ one_batch_per_rank(void)
     CLEAN(arrows_drop_stream)
     struct ArrowArrayStream stream = {.release = NULL};
     CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
-    OK(fd_merge_add(trace, first, "first", NULL));
-    OK(fd_merge_add(trace, second, "second", NULL));
+    OK(fixture_merge(trace, first, "first", NULL));
+    OK(fixture_merge(trace, second, "second", NULL));
     OK(fd_arrow_stream(&stream, trace, fd_arrow_table_of("steps"), NULL,
                        NULL));
     OK(stream.get_schema(&stream, &schema) == 0 ? FD_OK : FD_ENOMEM);

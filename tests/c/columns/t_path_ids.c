@@ -22,7 +22,7 @@ same_in_every_trace(void)
     OK(fixture_add(merged, 0, FD_NODE_PYTHON, "unrelated", 1, 0, &id));
     of_alone = fd_path_ids(alone);
     OK(of_alone != NULL ? FD_OK : FD_ENOMEM);
-    OK(fd_merge_add(merged, alone, "alone", NULL));
+    OK(fixture_merge(merged, alone, "alone", NULL));
     of_merged = fd_path_ids(merged);
     OK(of_merged != NULL ? FD_OK : FD_ENOMEM);
     EQUAL(merged->contexts.count, alone->contexts.count + 1);

@@ -11,13 +11,13 @@ merge(const fd_trace *trace)
     fd_trace *both = fd_trace_new();
     fd_trace *other = NULL;
     must(both != NULL && fixture_trace(&other, 5, NULL) == FD_OK);
-    must(fd_merge_add(both, other, "other", NULL) == FD_OK);
-    fd_status status = fd_merge_add(both, trace, "this", NULL);
+    must(fixture_merge(both, other, "other", NULL) == FD_OK);
+    fd_status status = fixture_merge(both, trace, "this", NULL);
     must(status == FD_OK || status == FD_ECONFLICT);
     if (status == FD_OK) {
         must(fd_trace_sort(both) == FD_OK);
         must(fixture_sound(both));
-        status = fd_merge_add(both, trace, "again", NULL);
+        status = fixture_merge(both, trace, "again", NULL);
         must(status == FD_ECONFLICT || trace->ranks.count == 0);
     }
     fd_trace_free(other);

@@ -9,7 +9,10 @@ static uint32_t
 group_of(const fd_groups *groups, const char *label)
 {
     for (uint32_t i = 1; i < groups->list.count; i++) {
-        if (strcmp(fd_groups_label(groups, i), label) == 0) {
+        if (strcmp(
+                fd_text_pool_get(&groups->labels, groups->list.list[i].label),
+                label)
+            == 0) {
             return i;
         }
     }
@@ -84,7 +87,8 @@ module_patterns(void)
         OK(fixture_add(trace, 0, FD_NODE_OP, "op", 1, 1, &id));
         trace->contexts.list[id].module = 2;
         OK(fd_groups_make(&groups, trace, FD_BY_MODULE));
-        SAME(fd_groups_label(&groups, 1), names[i][1]);
+        SAME(fd_text_pool_get(&groups.labels, groups.list.list[1].label),
+             names[i][1]);
     }
 }
 

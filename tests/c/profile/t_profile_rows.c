@@ -16,7 +16,10 @@ static const fd_row *
 row_of(const fd_rows *rows, const fd_groups *groups, const char *label)
 {
     for (uint32_t i = 1; i < rows->count; i++) {
-        if (strcmp(fd_groups_label(groups, i), label) == 0) {
+        if (strcmp(
+                fd_text_pool_get(&groups->labels, groups->list.list[i].label),
+                label)
+            == 0) {
             return &rows->list[i];
         }
     }

@@ -95,8 +95,8 @@ ranks_one_or_all(void)
     NEW_TRACE(both);
     CLEAN(fd_totals_clear) fd_totals all = {.list = NULL};
     CLEAN(fd_totals_clear) fd_totals second = {.list = NULL};
-    OK(fd_merge_add(both, one, "one", NULL));
-    OK(fd_merge_add(both, two, "two", NULL));
+    OK(fixture_merge(both, one, "one", NULL));
+    OK(fixture_merge(both, two, "two", NULL));
     OK(fd_trace_sort(both));
     OK(fd_totals_sum(&all, both, FD_ALL_RANKS));
     OK(fd_totals_sum(&second, both, 1));

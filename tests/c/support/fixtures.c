@@ -4,6 +4,7 @@
 #include "trace/dump/dump_reader.h"
 #include "trace/dump/dump_writer.h"
 #include "trace/reader/recording_reader.h"
+#include "trace/trace_merge.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -407,9 +408,8 @@ fixture_same(const fd_trace *a, const fd_trace *b, bool *same)
 {
     fd_buffer left = {.bytes = NULL};
     fd_buffer right = {.bytes = NULL};
-    fd_dump(a, &left);
-    fd_dump(b, &right);
-    fd_status status = left.status == FD_OK ? right.status : left.status;
+    fd_status status = fixture_dump(a, &left);
+    fd_then(status, fixture_dump(b, &right));
     *same = status == FD_OK && left.size == right.size
          && memcmp(left.bytes, right.bytes, left.size) == 0;
     fd_buffer_clear(&left);
@@ -460,10 +460,26 @@ fixture_load(fd_trace **trace, const void *bytes, size_t size, fd_error *error)
 fd_status
 fixture_dump(const fd_trace *trace, fd_buffer *to)
 {
-    fd_dump(trace, to);
+    fd_status status = fd_dump_save(trace, "fixture.json", NULL);
+    fd_then(status, fixture_read("fixture.json", to));
     fd_buffer_bytes(to, "", 1);
     to->size -= to->status == FD_OK;
-    return to->status;
+    return fd_then(status, to->status);
+}
+
+fd_status
+fixture_merge(fd_trace *into, const fd_trace *from, const char *name,
+              fd_error *error)
+{
+    fd_merge_ids ids = {.texts = NULL};
+    fd_trace *copy = fd_trace_new();
+    fd_status status =
+        copy != NULL ? fd_merge_shared(copy, from, &ids) : FD_ENOMEM;
+    fd_then(status, fd_merge_ranks(copy, from, &ids));
+    fd_then(status, fd_merge_take(into, copy, name, error));
+    fd_arena_clear(&ids.arena);
+    fd_trace_free(copy);
+    return status;
 }
 
 static bool

@@ -128,6 +128,10 @@ fd_status fixture_load(fd_trace **trace, const void *bytes, size_t size,
 /* Dump, followed by a NUL that is not part of the size. */
 fd_status fixture_dump(const fd_trace *trace, fd_buffer *to);
 
+/* Merge a copy of a trace (fd_merge_take). */
+fd_status fixture_merge(fd_trace *into, const fd_trace *from, const char *name,
+                        fd_error *error);
+
 /* Whether the invariants of a trace hold: ids in range, parents first, names
  * for all values, texts in UTF-8. */
 bool fixture_sound(const fd_trace *trace);

@@ -90,7 +90,7 @@ fixture_timeline(fd_trace **trace, bool one_host)
                                            fixture_bytes(&f), true, NULL);
         }
         if (status == FD_OK) {
-            status = fd_merge_add(*trace, ranks[i], "rank", NULL);
+            status = fixture_merge(*trace, ranks[i], "rank", NULL);
         }
         fixture_clear(&f);
         fd_trace_free(ranks[i]);

@@ -48,12 +48,12 @@ merged(fd_trace **to, fd_trace *const *from, const int *order, bool nested)
     fd_status status = *to == NULL || part == NULL ? FD_ENOMEM : FD_OK;
     for (int i = 0; i < 3 && status == FD_OK; i++) {
         bool inner = nested && i < 2;
-        status = fd_merge_add(inner ? part : *to, from[order[i]], "x", NULL);
+        status = fixture_merge(inner ? part : *to, from[order[i]], "x", NULL);
     }
     if (status == FD_OK && nested) {
         status = fd_trace_sort(part);
         if (status == FD_OK) {
-            status = fd_merge_add(*to, part, "part", NULL);
+            status = fixture_merge(*to, part, "part", NULL);
         }
     }
     fd_trace_free(part);
@@ -105,9 +105,9 @@ same_rank_twice(void)
     TRAINED_TRACE(one, 4, NULL);
     NEW_TRACE(into);
     fd_error error;
-    OK(fd_merge_add(into, one, "a.fd", &error));
+    OK(fixture_merge(into, one, "a.fd", &error));
     uint32_t contexts = into->contexts.count;
-    STATUS(fd_merge_add(into, one, "b.fd", &error), FD_ECONFLICT);
+    STATUS(fixture_merge(into, one, "b.fd", &error), FD_ECONFLICT);
     SAME(error.text, "b.fd: rank 4 is there already (recording 05ababab, this "
                      "one is 05ababab): give one of them");
     EQUAL(into->ranks.count, 1);
@@ -124,7 +124,7 @@ taken(void)
     NEW_TRACE(moved);
     fd_error error;
     bool same;
-    OK(fd_merge_add(copied, one, "copied", &error));
+    OK(fixture_merge(copied, one, "copied", &error));
     OK(fd_merge_take(moved, one, "moved", &error));
     EQUAL(one->ranks.count, 0);
     STATUS(fd_merge_take(moved, again, "again", &error), FD_ECONFLICT);
@@ -143,11 +143,11 @@ foreign_run(void)
     TRAINED_TRACE(free_one, 2, NULL);
     NEW_TRACE(into);
     fd_error error;
-    OK(fd_merge_add(into, one, "a.fd", &error));
-    STATUS(fd_merge_add(into, two, "b.fd", &error), FD_ECONFLICT);
+    OK(fixture_merge(into, one, "a.fd", &error));
+    STATUS(fixture_merge(into, two, "b.fd", &error), FD_ECONFLICT);
     SAME(error.text, "b.fd: rank 1 belongs to run \"tuesday\", the others to "
                      "run \"monday\": merge one run at a time");
-    OK(fd_merge_add(into, free_one, "c.fd", &error));
+    OK(fixture_merge(into, free_one, "c.fd", &error));
     SAME(fd_merge_run_id(free_one, &free_one->ranks.list[0]), "");
 }
 
@@ -158,9 +158,9 @@ nothing_and_something(void)
     NEW_TRACE(into);
     NEW_TRACE(none);
     bool same;
-    OK(fd_merge_add(into, none, "none", NULL));
-    OK(fd_merge_add(into, one, "one", NULL));
-    OK(fd_merge_add(into, none, "none", NULL));
+    OK(fixture_merge(into, none, "none", NULL));
+    OK(fixture_merge(into, one, "one", NULL));
+    OK(fixture_merge(into, none, "none", NULL));
     OK(fd_trace_sort(into));
     OK(fixture_same(into, one, &same));
     CHECK(same);

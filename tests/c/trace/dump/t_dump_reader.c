@@ -19,10 +19,10 @@ merged(fd_trace **to)
         status = fixture_trace(&two, 1, "run");
     }
     if (status == FD_OK) {
-        status = fd_merge_add(*to, one, "one", NULL);
+        status = fixture_merge(*to, one, "one", NULL);
     }
     if (status == FD_OK) {
-        status = fd_merge_add(*to, two, "two", NULL);
+        status = fixture_merge(*to, two, "two", NULL);
     }
     fd_trace_free(one);
     fd_trace_free(two);
@@ -157,8 +157,8 @@ sum_of_ranks(void)
     OK(fd_vector_push(&sum->spreads, spread));
     OK(fixture_dump(trace, &text));
     OK(fixture_load(&again, text.bytes, text.size, NULL));
-    OK(fd_merge_add(both, again, "sum", NULL));
-    STATUS(fd_merge_add(both, again, "again", &error), FD_ECONFLICT);
+    OK(fixture_merge(both, again, "sum", NULL));
+    STATUS(fixture_merge(both, again, "again", &error), FD_ECONFLICT);
     HAS(error.text, "a second sum of ranks");
     OK(fd_trace_sort(both));
     OK(fixture_same(trace, both, &same));

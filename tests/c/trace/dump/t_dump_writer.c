@@ -97,21 +97,12 @@ empty_trace(void)
 }
 
 static void
-saved_rank_by_rank(void)
+absent_folder(void)
 {
     TRAINED_TRACE(trace, 0, "run");
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_buffer_clear) fd_buffer saved = {.bytes = NULL};
-    fd_dump(trace, &text);
-    OK(text.status);
-    OK(fd_dump_save(trace, "saved.json", NULL));
-    OK(fixture_read("saved.json", &saved));
-    EQUAL(saved.size, text.size);
-    CHECK(memcmp(saved.bytes, text.bytes, text.size) == 0);
     fd_error error = {""};
     STATUS(fd_dump_save(trace, "absent/saved.json", &error), FD_EIO);
 }
 
 RUN(TEST(large_numbers_are_strings), TEST(doubles),
-    TEST(facts_without_valid_json), TEST(empty_trace),
-    TEST(saved_rank_by_rank))
+    TEST(facts_without_valid_json), TEST(empty_trace), TEST(absent_folder))

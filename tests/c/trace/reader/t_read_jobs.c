@@ -104,7 +104,7 @@ merged_as_they_are(void)
     uint32_t other;
     OK(fixture_text(merged, "aaa", &other));
     OK(recorded(&f, true, &trace));
-    OK(fd_merge_add(merged, trace, "rank", NULL));
+    OK(fixture_merge(merged, trace, "rank", NULL));
     OK(fd_trace_sort(merged));
     const fd_trace_rank *rank = &merged->ranks.list[0];
     EQUAL(rank->jobs.count, 2);

@@ -113,8 +113,7 @@ survives(const char *bytes, size_t size, bool *has_notes)
                                 : error.text[0] != '\0' && trace == NULL;
     if (status == FD_OK) {
         *has_notes = trace->ranks.list[0].notes.count > 0;
-        fd_dump(trace, &dump);
-        good = good && dump.status == FD_OK;
+        good = good && fixture_dump(trace, &dump) == FD_OK;
     }
     fd_buffer_clear(&dump);
     fd_trace_free(trace);
