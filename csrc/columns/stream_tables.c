@@ -274,7 +274,7 @@ fill_figures(fd_table_rows *batch, const fd_trace *trace,
 {
     fd_totals totals = {.list = NULL};
     uint32_t count = trace->contexts.count;
-    fd_status status = fd_totals_sum(&totals, trace, (int)rank);
+    fd_status status = fd_totals_sum(&totals, trace, (int)rank, false);
     if (status == FD_OK
         && own_rows(batch, count, sizeof(figure_row)) == NULL) {
         status = FD_ENOMEM;

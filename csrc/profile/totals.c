@@ -89,7 +89,7 @@ add_spreads(fd_totals *totals, const fd_trace *trace, const fd_trace_rank *sum,
 }
 
 static void
-add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
+add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool steady)
 {
     for (uint32_t i = 0; i < trace->ranks.count; i++) {
         const fd_trace_rank *from = &trace->ranks.list[i];
@@ -97,7 +97,7 @@ add_ranks(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
             continue;
         }
         totals->steps += from->steps;
-        bool slowest_step = evened && !from->window.applied;
+        bool slowest_step = steady && !from->window.applied;
         for (uint32_t k = 0; k < from->figures.count; k++) {
             const fd_figure *figure = &from->figures.list[k];
             fd_figure made = slowest_step && from->reduced == 0
@@ -258,30 +258,18 @@ attribute_backward(fd_totals *totals, const fd_trace *trace)
     }
 }
 
-static fd_status
-sum_contexts(fd_totals *totals, const fd_trace *trace, int rank, bool evened)
+fd_status
+fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank, bool steady)
 {
     *totals = (fd_totals){
         .list = fd_calloc(trace->contexts.count, sizeof *totals->list)};
     if (totals->list == NULL) {
         return FD_ENOMEM;
     }
-    add_ranks(totals, trace, rank, evened);
+    add_ranks(totals, trace, rank, steady);
     sum_up(totals->list, trace);
     attribute_backward(totals, trace);
     return FD_OK;
-}
-
-fd_status
-fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank)
-{
-    return sum_contexts(totals, trace, rank, false);
-}
-
-fd_status
-fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace, int rank)
-{
-    return sum_contexts(totals, trace, rank, true);
 }
 
 void

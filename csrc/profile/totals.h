@@ -52,18 +52,14 @@ typedef struct fd_totals {
 
 enum { FD_ALL_RANKS = -1 };
 
-/* Sum up the figures of one rank (an index into trace->ranks) or of all
- * ranks. */
-fd_status fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank);
-
-/* Sum up in the same way, but replace the slowest step of each context by the
- * mean of its other steps in self, total, backward and the spread of self:
- * most often it is the first one, in which libraries load, allocate and
- * choose. Contexts of fewer than two steps are not changed, nor are selected
- * steps, which do not include the first ones. */
-fd_status fd_totals_sum_steady(fd_totals *totals, const fd_trace *trace,
-                               int rank);
-
+/* Sum up the figures of one rank (an index into trace->ranks) or of all ranks.
+ * `steady`: replace the slowest step of each context by the mean of its other
+ * steps in self, total, backward and the spread of self: most often it is the
+ * first one, in which libraries load, allocate and choose. Contexts of fewer
+ * than two steps are not changed, nor are selected steps, which do not include
+ * the first ones. */
+fd_status fd_totals_sum(fd_totals *totals, const fd_trace *trace, int rank,
+                        bool steady);
 void fd_totals_clear(fd_totals *totals);
 
 #endif

@@ -1,6 +1,5 @@
 #include "trace/canonical_order.h"
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "trace/trace_columns.h"
 
@@ -340,7 +339,7 @@ sort_parts(sorting *s)
         return s->arena.status;
     }
     sort_shared(s);
-    fd_arena_check(&s->arena, fd_sort_texts(s->trace));
+    fd_sort_texts(&s->arena, s->trace);
     return fd_arena_left(&s->arena);
 }
 

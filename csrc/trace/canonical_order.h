@@ -3,6 +3,7 @@
 #ifndef FD_CANONICAL_ORDER_H
 #define FD_CANONICAL_ORDER_H
 
+#include "base/arena.h"
 #include "trace/trace.h"
 
 /* Sort nodes, modules, contexts (depth first, children by content) and ranks;
@@ -12,6 +13,6 @@ fd_status fd_trace_sort(fd_trace *trace);
 
 /* Remove unreferenced texts and number the others in the order of their
  * bytes. */
-fd_status fd_sort_texts(fd_trace *trace);
+void fd_sort_texts(fd_arena *arena, fd_trace *trace);
 
 #endif

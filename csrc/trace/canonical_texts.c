@@ -37,50 +37,45 @@ by_bytes(const void *left, const void *right, void *context)
     return order != 0 ? order : size_a < size_b ? -1 : size_a > size_b;
 }
 
-/* List used ids in the order of their bytes; return the count. */
-static uint32_t
-ordered_texts(const fd_text_pool *pool, const bool *used, uint32_t *ids)
+static void
+release_pool(void *pool)
 {
+    fd_text_pool_clear(pool);
+}
+
+/* Return the used texts in the order of their bytes, and set their new ids. */
+static fd_text_pool *
+ordered_texts(fd_arena *arena, fd_text_pool *pool, const bool *used,
+              uint32_t *index)
+{
+    uint32_t *ids = fd_arena_new(arena, pool->texts.count + 1, sizeof *ids);
+    fd_text_pool *sorted = fd_arena_owned(arena, sizeof *sorted, release_pool);
     uint32_t count = 0;
     for (uint32_t i = 1; i < pool->texts.count; i++) {
         if (used[i]) {
             ids[count++] = i;
         }
     }
-    qsort_r(ids, count, sizeof *ids, by_bytes, (void *)(uintptr_t)pool);
-    return count;
+    qsort_r(ids, count, sizeof *ids, by_bytes, pool);
+    for (uint32_t i = 0; i < count; i++) {
+        fd_arena_check(arena,
+                       fd_text_pool_add(sorted, fd_text_pool_get(pool, ids[i]),
+                                        fd_text_pool_size(pool, ids[i]),
+                                        &index[ids[i]]));
+    }
+    return sorted;
 }
 
-fd_status
-fd_sort_texts(fd_trace *trace)
+void
+fd_sort_texts(fd_arena *arena, fd_trace *trace)
 {
     uint32_t count = trace->texts.texts.count + 1;
-    bool *used = fd_calloc(count, sizeof *used);
-    uint32_t *ids = fd_malloc(count * sizeof *ids);
-    uint32_t *index = fd_calloc(count, sizeof *index);
-    fd_text_pool sorted = {.bytes = {.bytes = NULL}};
-    fd_status status = FD_ENOMEM;
-    if (used == NULL || ids == NULL || index == NULL) {
-        goto done;
-    }
+    bool *used = fd_arena_new(arena, count, sizeof *used);
+    uint32_t *index = fd_arena_new(arena, count, sizeof *index);
     each_text(trace, mark_text, used);
-    uint32_t left = ordered_texts(&trace->texts, used, ids);
-    status = FD_OK;
-    for (uint32_t i = 0; i < left && status == FD_OK; i++) {
-        status = fd_text_pool_add(
-            &sorted, fd_text_pool_get(&trace->texts, ids[i]),
-            fd_text_pool_size(&trace->texts, ids[i]), &index[ids[i]]);
-    }
-    if (status == FD_OK) {
-        each_text(trace, fd_visit_renumber, index);
-        fd_text_pool_clear(&trace->texts);
-        trace->texts = sorted;
-        sorted = (fd_text_pool){.bytes = {.bytes = NULL}};
-    }
-done:
-    fd_text_pool_clear(&sorted);
-    fd_free(used);
-    fd_free(ids);
-    fd_free(index);
-    return status;
+    fd_text_pool *sorted = ordered_texts(arena, &trace->texts, used, index);
+    each_text(trace, fd_visit_renumber, index);
+    fd_text_pool unsorted = trace->texts;
+    trace->texts = *sorted;
+    *sorted = unsorted; /* which the arena clears */
 }

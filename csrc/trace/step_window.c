@@ -20,10 +20,12 @@ positive_part(double value)
 
 /* Return the figures of one list by context. */
 static fd_mark_figure *
-by_context(const fd_trace *trace, const fd_mark_figure *list, uint32_t count)
+by_context(fd_arena *arena, const fd_trace *trace, const fd_mark_figure *list,
+           uint32_t count)
 {
-    fd_mark_figure *made = fd_calloc(trace->contexts.count, sizeof *made);
-    for (uint32_t i = 0; made != NULL && i < count; i++) {
+    fd_mark_figure *made =
+        fd_arena_new(arena, trace->contexts.count, sizeof *made);
+    for (uint32_t i = 0; i < count; i++) {
         made[list[i].context] = list[i];
     }
     return made;
@@ -49,18 +51,17 @@ subtract_marks(fd_figure *figure, const fd_mark_figure *from,
     }
 }
 
-static fd_status
-select_figures(const fd_trace *trace, fd_trace_rank *rank)
+static void
+select_figures(fd_arena *arena, const fd_trace *trace, fd_trace_rank *rank)
 {
     const fd_step_window *window = &rank->window;
     uint64_t last = rank->marks.list[window->to - 1].number;
-    fd_mark_figure *from = by_context(trace, window->figures_from.list,
+    fd_mark_figure *from = by_context(arena, trace, window->figures_from.list,
                                       window->figures_from.count);
-    fd_mark_figure *to =
-        by_context(trace, window->figures_to.list, window->figures_to.count);
+    fd_mark_figure *to = by_context(arena, trace, window->figures_to.list,
+                                    window->figures_to.count);
     uint32_t kept = 0;
-    fd_status status = from != NULL && to != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 0; status == FD_OK && i < rank->figures.count; i++) {
+    for (uint32_t i = 0; i < rank->figures.count; i++) {
         fd_figure figure = rank->figures.list[i];
         subtract_marks(&figure, &from[figure.context], &to[figure.context],
                        last);
@@ -68,12 +69,9 @@ select_figures(const fd_trace *trace, fd_trace_rank *rank)
             rank->figures.list[kept++] = figure;
         }
     }
-    if (status == FD_OK) {
-        rank->figures.count = kept;
-    }
-    fd_free(from);
-    fd_free(to);
-    return status;
+    rank->figures.count = kept;
+    fd_arena_drop(from);
+    fd_arena_drop(to);
 }
 
 static void
@@ -110,18 +108,15 @@ select_steps(fd_trace_rank *rank, uint64_t before, uint64_t last)
     rank->tops.count = kept;
 }
 
-static fd_status
-select_rank(const fd_trace *trace, fd_trace_rank *rank)
+static void
+select_rank(fd_arena *arena, const fd_trace *trace, fd_trace_rank *rank)
 {
     fd_step_window *window = &rank->window;
     static const fd_trace_mark start = {.number = 0};
     const fd_trace_mark *to = &rank->marks.list[window->to - 1];
     const fd_trace_mark *from =
         window->from > 0 ? &rank->marks.list[window->from - 1] : &start;
-    fd_status status = select_figures(trace, rank);
-    if (status != FD_OK) {
-        return status;
-    }
+    select_figures(arena, trace, rank);
     select_threads(rank);
     select_steps(rank, from->end, to->number);
     rank->whole = rank->recorded;
@@ -130,7 +125,6 @@ select_rank(const fd_trace *trace, fd_trace_rank *rank)
     window->figures_from.count = 0;
     window->figures_to.count = 0;
     window->applied = true;
-    return FD_OK;
 }
 
 /* Mark contexts that ran in the selected steps, or to which other parts
@@ -160,42 +154,41 @@ copy_contexts(fd_trace **to, const fd_trace *from, const bool *wanted)
     return status;
 }
 
-/* Remove contexts, nodes and modules of other steps. */
+/* Reduce all ranks, and remove contexts, nodes and modules of other steps. */
 static fd_status
-reduce_trace(fd_trace **trace)
+reduce_trace(fd_arena *arena, fd_trace **made, fd_trace *trace)
 {
-    bool *wanted = fd_calloc((*trace)->contexts.count, sizeof *wanted);
-    if (wanted == NULL) {
-        return FD_ENOMEM;
+    if (fd_arena_caught(arena, NULL)) {
+        return arena->status;
     }
-    for (uint32_t i = 0; i < (*trace)->ranks.count; i++) {
-        fd_rank_visit(&(*trace)->ranks.list[i], FD_COLUMN_CONTEXT, mark_wanted,
+    bool *wanted = fd_arena_new(arena, trace->contexts.count, sizeof *wanted);
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        select_rank(arena, trace, &trace->ranks.list[i]);
+        fd_rank_visit(&trace->ranks.list[i], FD_COLUMN_CONTEXT, mark_wanted,
                       wanted);
     }
-    fd_trace *made;
-    fd_status status = copy_contexts(&made, *trace, wanted);
-    if (status == FD_OK) {
-        fd_trace_free(*trace);
-        *trace = made;
-    }
-    fd_free(wanted);
-    return status;
+    fd_arena_check(arena, copy_contexts(made, trace, wanted));
+    return fd_arena_left(arena);
 }
 
 fd_status
 fd_window_apply(fd_trace **trace)
 {
-    fd_status status = FD_OK;
+    fd_arena arena = {.first = NULL};
+    fd_trace *made;
     for (uint32_t i = 0; i < (*trace)->ranks.count; i++) {
         const fd_step_window *window = &(*trace)->ranks.list[i].window;
         if (window->to == 0 || window->applied) {
             return FD_OK;
         }
     }
-    for (uint32_t i = 0; i < (*trace)->ranks.count && status == FD_OK; i++) {
-        status = select_rank(*trace, &(*trace)->ranks.list[i]);
+    fd_status status = reduce_trace(&arena, &made, *trace);
+    fd_arena_clear(&arena);
+    if (status == FD_OK) {
+        fd_trace_free(*trace);
+        *trace = made;
     }
-    return status == FD_OK ? reduce_trace(trace) : status;
+    return status;
 }
 
 fd_status

@@ -46,9 +46,9 @@ static const fd_column modules[] = {
     FD_COLUMN(fd_trace_module, "parent", INDEX, parent),
     FD_COLUMN(fd_trace_module, "name", TEXT, name),
     FD_COLUMN(fd_trace_module, "class", TEXT, class_name),
-    FD_COLUMN(fd_trace_module, "parameters", U64, parameters),
-    FD_COLUMN_IN("bytes", fd_trace_module, "parameter_bytes", U64,
-                 parameter_bytes),
+    FD_NEWER_COLUMN(NULL, fd_trace_module, "parameters", U64, parameters),
+    FD_NEWER_COLUMN("bytes", fd_trace_module, "parameter_bytes", U64,
+                    parameter_bytes),
 };
 
 static const fd_column contexts[] = {
@@ -97,11 +97,13 @@ static const fd_column measures[] = {
     FD_COLUMN(fd_trace_measure, "sum", U64, sum),
     FD_COLUMN(fd_trace_measure, "max", U64, max),
     FD_COLUMN(fd_trace_measure, "other", U64, other),
-    FD_COLUMN(fd_trace_measure, "ranks", U32, ranks),
-    FD_COLUMN(fd_trace_measure, "range_min", U64, range.min),
-    FD_COLUMN(fd_trace_measure, "range_max", U64, range.max),
-    FD_COLUMN(fd_trace_measure, "range_min_rank", U32, range.min_rank),
-    FD_COLUMN(fd_trace_measure, "range_max_rank", U32, range.max_rank),
+    FD_NEWER_COLUMN(NULL, fd_trace_measure, "ranks", U32, ranks),
+    FD_NEWER_COLUMN(NULL, fd_trace_measure, "range_min", U64, range.min),
+    FD_NEWER_COLUMN(NULL, fd_trace_measure, "range_max", U64, range.max),
+    FD_NEWER_COLUMN(NULL, fd_trace_measure, "range_min_rank", U32,
+                    range.min_rank),
+    FD_NEWER_COLUMN(NULL, fd_trace_measure, "range_max_rank", U32,
+                    range.max_rank),
 };
 
 static const fd_column threads[] = {
@@ -114,11 +116,11 @@ static const fd_column threads[] = {
     FD_COLUMN_IN("ns", fd_trace_thread, "self", U64, self),
     FD_COLUMN(fd_trace_thread, "events", U64, events),
     FD_COLUMN(fd_trace_thread, "events_lost", U64, events_lost),
-    FD_COLUMN_IN("ns", fd_trace_thread, "cpu", U64, cpu),
-    FD_COLUMN_IN("ns", fd_trace_thread, "covered_from", U64, covered_from),
-    FD_COLUMN_IN("ns", fd_trace_thread, "covered_to", U64, covered_to),
-    FD_COLUMN_IN("ns", fd_trace_thread, "cpu_from", U64, cpu_from),
-    FD_COLUMN_IN("ns", fd_trace_thread, "cpu_to", U64, cpu_to),
+    FD_NEWER_COLUMN("ns", fd_trace_thread, "cpu", U64, cpu),
+    FD_NEWER_COLUMN("ns", fd_trace_thread, "covered_from", U64, covered_from),
+    FD_NEWER_COLUMN("ns", fd_trace_thread, "covered_to", U64, covered_to),
+    FD_NEWER_COLUMN("ns", fd_trace_thread, "cpu_from", U64, cpu_from),
+    FD_NEWER_COLUMN("ns", fd_trace_thread, "cpu_to", U64, cpu_to),
 };
 
 /* Names of FD_WAIT_*. */
@@ -145,8 +147,8 @@ static const fd_column marks[] = {
     FD_COLUMN_IN("ns", fd_trace_mark, "optimizer", U64,
                  phases[FD_PHASE_OPTIMIZER]),
     FD_COLUMN_IN("ns", fd_trace_mark, "data", U64, phases[FD_PHASE_DATA]),
-    FD_COLUMN_IN("ns", fd_trace_mark, "queued", U64, queued),
-    FD_COLUMN_IN("bytes", fd_trace_mark, "memory", U64, memory),
+    FD_NEWER_COLUMN("ns", fd_trace_mark, "queued", U64, queued),
+    FD_NEWER_COLUMN("bytes", fd_trace_mark, "memory", U64, memory),
 };
 
 static const fd_column mark_figures[] = {
@@ -178,9 +180,9 @@ static const fd_column steps[] = {
     FD_COLUMN_IN("ns", fd_trace_step, "optimizer", U64,
                  phases[FD_PHASE_OPTIMIZER]),
     FD_COLUMN_IN("ns", fd_trace_step, "data", U64, phases[FD_PHASE_DATA]),
-    FD_COLUMN_IN("bytes", fd_trace_step, "communicated", U64_OR_NONE,
-                 communicated),
-    FD_COLUMN_IN("bytes", fd_trace_step, "live", U64_OR_NONE, live),
+    FD_NEWER_COLUMN("bytes", fd_trace_step, "communicated", U64_OR_NONE,
+                    communicated),
+    FD_NEWER_COLUMN("bytes", fd_trace_step, "live", U64_OR_NONE, live),
 };
 
 static const fd_column jobs[] = {
@@ -292,7 +294,7 @@ static const fd_column reduced_fields[] = {
 };
 
 static const fd_column notes[] = {
-    {"note", FD_COLUMN_TEXT, 0, sizeof(uint32_t), NULL, NULL}};
+    {"note", FD_COLUMN_TEXT, 0, sizeof(uint32_t), NULL, NULL, false}};
 
 /* Tables of which no column is shown. */
 static const fd_table events_table = {"events", NULL, 0,

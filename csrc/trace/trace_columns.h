@@ -36,6 +36,7 @@ typedef struct fd_column {
     const char *const *names; /* names of the values of an enumeration; dumps
                                * have the numbers, Python the names */
     const char *unit;         /* "ns", "ns^2", "bytes"; or NULL */
+    bool newer;               /* earlier dumps do not have it: 0 */
 } fd_column;
 
 typedef struct fd_table {
@@ -48,17 +49,19 @@ typedef struct fd_table {
 
 /* Initializers of columns, such as FD_COLUMN(fd_edge, "calls", U64, calls); of
  * columns with a unit or an enumeration; of tables. */
-#define FD_COLUMN_OF(struct_type, name, type, field, names, unit) \
+#define FD_COLUMN_OF(struct_type, name, type, field, names, unit, newer) \
     { \
         name, FD_COLUMN_##type, offsetof(struct_type, field), \
-            sizeof(((struct_type *)0)->field), names, unit \
+            sizeof(((struct_type *)0)->field), names, unit, newer \
     }
 #define FD_COLUMN(struct_type, name, type, field) \
-    FD_COLUMN_OF(struct_type, name, type, field, NULL, NULL)
+    FD_COLUMN_OF(struct_type, name, type, field, NULL, NULL, false)
 #define FD_COLUMN_IN(unit, struct_type, name, type, field) \
-    FD_COLUMN_OF(struct_type, name, type, field, NULL, unit)
+    FD_COLUMN_OF(struct_type, name, type, field, NULL, unit, false)
 #define FD_COLUMN_OF_NAMES(struct_type, name, type, field, names) \
-    FD_COLUMN_OF(struct_type, name, type, field, names, NULL)
+    FD_COLUMN_OF(struct_type, name, type, field, names, NULL, false)
+#define FD_NEWER_COLUMN(unit, struct_type, name, type, field) \
+    FD_COLUMN_OF(struct_type, name, type, field, NULL, unit, true)
 #define FD_TABLE(name, columns, row, from_one) \
     { \
         name, columns, sizeof(columns) / sizeof *(columns), sizeof(row), \

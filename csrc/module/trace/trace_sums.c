@@ -70,7 +70,7 @@ fd_trace_table(PyObject *self, PyObject *args)
     }
     fd_totals totals = {.list = NULL};
     fd_groups groups = {.of_context = NULL};
-    bool made = fd_totals_sum(&totals, trace, rank) == FD_OK
+    bool made = fd_totals_sum(&totals, trace, rank, false) == FD_OK
              && fd_groups_make(&groups, trace, grouping) == FD_OK;
     PyObject *columns =
         made ? group_totals(trace, &groups, &totals) : PyErr_NoMemory();
@@ -123,7 +123,7 @@ fd_trace_coverage(PyObject *self, PyObject *args)
         || !fd_trace_rank_fits(self, rank)) {
         return NULL;
     }
-    if (fd_totals_sum(&totals, fd_trace_of(self), rank) != FD_OK) {
+    if (fd_totals_sum(&totals, fd_trace_of(self), rank, false) != FD_OK) {
         return PyErr_NoMemory();
     }
     PyObject *made = fd_record(&coverage_table, &totals.coverage, NULL);

@@ -118,26 +118,31 @@ static const fd_column spread_columns[] = {
 static const fd_table spreads_table =
     FD_TABLE("spreads", spread_columns, fd_total, true);
 
-static fd_status
-sum_contexts(fd_totals *totals, const fd_trace *trace, int rank, int steady)
+/* Sum up for the arguments (rank, steady). Return false with an exception on
+ * failure. */
+static bool
+sum_contexts(fd_totals *totals, PyObject *self, PyObject *args)
 {
-    return steady != 0 ? fd_totals_sum_steady(totals, trace, rank)
-                       : fd_totals_sum(totals, trace, rank);
+    int rank = FD_ALL_RANKS;
+    int steady = 0;
+    if (!PyArg_ParseTuple(args, "|ip", &rank, &steady)
+        || !fd_trace_rank_fits(self, rank)) {
+        return false;
+    }
+    if (fd_totals_sum(totals, fd_trace_of(self), rank, steady != 0) != FD_OK) {
+        PyErr_NoMemory();
+        return false;
+    }
+    return true;
 }
 
 PyObject *
 fd_trace_contexts(PyObject *self, PyObject *args)
 {
-    int rank = FD_ALL_RANKS;
-    int steady = 0;
     const fd_trace *trace = fd_trace_of(self);
     fd_totals totals;
-    if (!PyArg_ParseTuple(args, "|ip:contexts", &rank, &steady)
-        || !fd_trace_rank_fits(self, rank)) {
+    if (!sum_contexts(&totals, self, args)) {
         return NULL;
-    }
-    if (sum_contexts(&totals, trace, rank, steady) != FD_OK) {
-        return PyErr_NoMemory();
     }
     PyObject *columns = fd_columns(&fd_contexts_table, trace->contexts.list,
                                    trace->contexts.count, &trace->texts);
@@ -151,16 +156,10 @@ fd_trace_contexts(PyObject *self, PyObject *args)
 PyObject *
 fd_trace_totals(PyObject *self, PyObject *args)
 {
-    int rank = FD_ALL_RANKS;
-    int steady = 0;
     const fd_trace *trace = fd_trace_of(self);
     fd_totals totals;
-    if (!PyArg_ParseTuple(args, "|ip:totals", &rank, &steady)
-        || !fd_trace_rank_fits(self, rank)) {
+    if (!sum_contexts(&totals, self, args)) {
         return NULL;
-    }
-    if (sum_contexts(&totals, trace, rank, steady) != FD_OK) {
-        return PyErr_NoMemory();
     }
     uint32_t count = trace->contexts.count;
     PyObject *columns = fd_arrays(&totals_table, totals.list, count);

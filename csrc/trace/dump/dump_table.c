@@ -160,37 +160,6 @@ is_named(const fd_column *column, uint64_t value)
     return false;
 }
 
-/* Return whether a column is missing in earlier dumps; its values are then
- * 0. */
-static bool
-is_new(const char *where)
-{
-    static const char *const names[] = {
-        "modules.parameters",
-        "modules.parameter_bytes",
-        "threads.cpu",
-        "threads.covered_from",
-        "threads.covered_to",
-        "threads.cpu_from",
-        "threads.cpu_to",
-        "marks.queued",
-        "marks.memory",
-        "latest_steps.communicated",
-        "latest_steps.live",
-        "measures.ranks",
-        "measures.range_min",
-        "measures.range_max",
-        "measures.range_min_rank",
-        "measures.range_max_rank",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(where, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool
 fd_loading_next(fd_scan *scan, fd_span array, fd_span *value)
 {
@@ -212,7 +181,7 @@ load_column(fd_loading *l, const fd_table *table, const fd_column *column,
     fd_scan scan = {.at = NULL};
     fd_span item;
     snprintf(where, sizeof where, "%s.%s", table->name, column->name);
-    if (values.from == NULL && is_new(where)) {
+    if (values.from == NULL && column->newer) {
         return;
     }
     if (!is_array(values)) {

@@ -51,12 +51,12 @@ fd_read_node(fd_reading *r, const fd_node *node)
 static void
 read_module(fd_reading *r, const fd_module *module)
 {
-    /* Padding is 0, because not all members are listed. */
     fd_trace_module made = {.parent = fd_map_get(&r->modules, module->parent),
+                            .name = fd_reading_text(r, module->name, 0),
+                            .class_name =
+                                fd_reading_text(r, module->class_name, 0),
                             .parameters = module->parameters,
                             .parameter_bytes = module->parameter_bytes};
-    made.name = fd_reading_text(r, module->name, 0);
-    made.class_name = fd_reading_text(r, module->class_name, 0);
     uint32_t id;
     fd_arena_check(&r->arena, fd_trace_add_module(r->trace, &made, &id));
     fd_arena_put(&r->arena, &r->modules, fd_reading_id(r, module), id);

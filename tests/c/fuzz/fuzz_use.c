@@ -13,7 +13,7 @@ static void
 use_analysis(const fd_trace *trace)
 {
     fd_totals totals;
-    must(fd_totals_sum(&totals, trace, FD_ALL_RANKS) == FD_OK);
+    must(fd_totals_sum(&totals, trace, FD_ALL_RANKS, false) == FD_OK);
     for (int by = FD_BY_NODE; by <= FD_BY_PACKAGE; by++) {
         fd_groups groups;
         fd_rows rows = {NULL, 0, 0};

@@ -31,7 +31,7 @@ table(const fd_trace *trace, fd_grouping grouping, fd_groups *groups,
       fd_rows *rows)
 {
     fd_totals totals;
-    fd_status status = fd_totals_sum(&totals, trace, FD_ALL_RANKS);
+    fd_status status = fd_totals_sum(&totals, trace, FD_ALL_RANKS, false);
     if (status == FD_OK) {
         status = fd_groups_make(groups, trace, grouping);
     }

@@ -10,7 +10,7 @@ sums_of_a_recording(void)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(fd_totals_sum(&totals, trace, FD_ALL_RANKS));
+    OK(fd_totals_sum(&totals, trace, FD_ALL_RANKS, false));
     const fd_total *train = &totals.list[fixture_find(trace, "train")];
     const fd_total *forward = &totals.list[fixture_find(trace, "forward")];
     EQUAL(train->total, 950);
@@ -29,7 +29,7 @@ backward_attribution(void)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
-    OK(fd_totals_sum(&totals, trace, 0));
+    OK(fd_totals_sum(&totals, trace, 0, false));
     uint32_t linear = fixture_find(trace, "aten::linear");
     EQUAL(totals.list[linear].backward, 2 * (70 + 25));
     EQUAL(totals.list[trace->contexts.list[linear].parent].backward, 190);
@@ -62,7 +62,7 @@ nested_backward(void)
                    &again));
     trace->contexts.list[back].origin = outer;
     trace->contexts.list[again].origin = inner;
-    OK(fd_totals_sum(&totals, trace, 0));
+    OK(fd_totals_sum(&totals, trace, 0, false));
     EQUAL(totals.list[outer].backward, 140);
     EQUAL(totals.list[inner].backward, 40);
     EQUAL(totals.list[train].backward, 140);
@@ -80,7 +80,7 @@ asynchronous_is_apart(void)
     OK(fixture_add(trace, 0, FD_NODE_OP, "caller", 1, 7, &caller));
     OK(fixture_add(trace, caller, FD_NODE_OP, "work", 1, 1000, &work));
     trace->contexts.list[work].flags = FD_CONTEXT_ASYNC;
-    OK(fd_totals_sum(&totals, trace, 0));
+    OK(fd_totals_sum(&totals, trace, 0, false));
     EQUAL(totals.list[caller].total, 7);
     EQUAL(totals.list[work].async, 1000);
     EQUAL(totals.list[work].total, 0);
@@ -98,8 +98,8 @@ ranks_one_or_all(void)
     OK(fixture_merge(both, one, "one", NULL));
     OK(fixture_merge(both, two, "two", NULL));
     OK(fd_trace_sort(both));
-    OK(fd_totals_sum(&all, both, FD_ALL_RANKS));
-    OK(fd_totals_sum(&second, both, 1));
+    OK(fd_totals_sum(&all, both, FD_ALL_RANKS, false));
+    OK(fd_totals_sum(&second, both, 1, false));
     uint32_t train = fixture_find(both, "train");
     EQUAL(all.list[train].total, 1900);
     EQUAL(all.steps, 4);
@@ -135,7 +135,7 @@ steady_without_the_slowest_step(void)
     for (int i = 0; i < 3; i++) {
         figures[i].self_min = 20;
     }
-    OK(fd_totals_sum_steady(&totals, trace, 0));
+    OK(fd_totals_sum(&totals, trace, 0, true));
     EQUAL(totals.list[forward].least, 0); /* of a single step */
     EQUAL(totals.list[linear].least, 3 * 20);
     EQUAL(totals.list[linear].self, 80 + 40 + 7);
@@ -143,7 +143,7 @@ steady_without_the_slowest_step(void)
     EQUAL(totals.list[forward].total, 9 + 127);
     EQUAL(totals.list[linear].calls, 3);
     fd_totals_clear(&totals);
-    OK(fd_totals_sum(&totals, trace, 0));
+    OK(fd_totals_sum(&totals, trace, 0, false));
     EQUAL(totals.list[forward].total, 9 + 587);
     EQUAL(totals.list[linear].backward, 87);
 }
@@ -163,7 +163,7 @@ impossible_times(void)
                        (uint64_t)INT64_MAX, &back));
         trace->contexts.list[back].origin = origin;
     }
-    OK(fd_totals_sum(&totals, trace, 0));
+    OK(fd_totals_sum(&totals, trace, 0, false));
     EQUAL(totals.list[origin].backward, INT64_MAX - 2);
 }
 

@@ -15,7 +15,9 @@ by_their_bytes(void)
     for (int i = 0; i < 5; i++) {
         OK(fixture_add(trace, 0, FD_NODE_OP, names[i], 1, 1, &ids[i]));
     }
-    OK(fd_sort_texts(trace));
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL};
+    ENTER(&arena);
+    fd_sort_texts(&arena, trace);
     EQUAL(trace->texts.texts.count, 6);
     for (uint32_t i = 0; i < 5; i++) {
         SAME(fd_trace_text(trace, i + 1), sorted[i]);
@@ -49,7 +51,9 @@ all_references(void)
     OK(fd_vector_push(&rank->threads, (fd_trace_thread){.role = t[7]}));
     OK(fd_vector_push(&rank->meta, (fd_trace_meta){t[8], t[9]}));
     OK(fd_vector_push(&rank->notes, t[0]));
-    OK(fd_sort_texts(trace));
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL};
+    ENTER(&arena);
+    fd_sort_texts(&arena, trace);
     EQUAL(trace->texts.texts.count, 11);
     SAME(fd_trace_text(trace, trace->nodes.list[1].file), "j");
     SAME(fd_trace_text(trace, trace->nodes.list[1].class_name), "i");
