@@ -118,8 +118,8 @@ add_column(struct ArrowSchema *schema, const fd_column *column)
     return fill_column(child, column);
 }
 
-const fd_column fd_arrow_rank = {"rank",           FD_COLUMN_U32, 0,
-                                 sizeof(uint32_t), NULL,          NULL};
+const fd_column fd_arrow_rank = {
+    .name = "rank", .type = FD_COLUMN_U32, .bytes = sizeof(uint32_t)};
 
 fd_status
 fd_arrow_schema(struct ArrowSchema *schema, const fd_table *table,
