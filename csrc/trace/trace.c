@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "recording/node_table.h"
-#include "trace/trace_columns.h"
 #include "json/json_scan.h"
 
 #include <stdlib.h>
@@ -26,14 +25,6 @@ fd_trace_new(void)
         return NULL;
     }
     return trace;
-}
-
-void
-fd_trace_rank_clear(fd_trace_rank *rank)
-{
-    for (int i = 0; i < FD_RANK_TABLES; i++) {
-        fd_vector_clear(fd_rank_rows(rank, i));
-    }
 }
 
 void

@@ -517,6 +517,14 @@ fd_rank_visit(fd_trace_rank *rank, fd_column_type type, fd_visit *see,
 }
 
 void
+fd_trace_rank_clear(fd_trace_rank *rank)
+{
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        fd_vector_clear(fd_rank_rows(rank, i));
+    }
+}
+
+void
 fd_visit_renumber(uint32_t *id, void *ids)
 {
     *id = ((const uint32_t *)ids)[*id];

@@ -4,7 +4,6 @@
 #include "trace/dump/dump_reader.h"
 #include "trace/dump/dump_writer.h"
 #include "trace/reader/recording_reader.h"
-#include "trace/trace_merge.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -465,21 +464,6 @@ fixture_dump(const fd_trace *trace, fd_buffer *to)
     fd_buffer_bytes(to, "", 1);
     to->size -= to->status == FD_OK;
     return fd_then(status, to->status);
-}
-
-fd_status
-fixture_merge(fd_trace *into, const fd_trace *from, const char *name,
-              fd_error *error)
-{
-    fd_merge_ids ids = {.texts = NULL};
-    fd_trace *copy = fd_trace_new();
-    fd_status status =
-        copy != NULL ? fd_merge_shared(copy, from, &ids) : FD_ENOMEM;
-    fd_then(status, fd_merge_ranks(copy, from, &ids));
-    fd_then(status, fd_merge_take(into, copy, name, error));
-    fd_arena_clear(&ids.arena);
-    fd_trace_free(copy);
-    return status;
 }
 
 static bool

@@ -210,3 +210,18 @@ fixture_align(void *context, fd_timeline_input *const *inputs, uint32_t count,
     *clock = (fd_timeline_clock){true, least};
     return true;
 }
+
+fd_status
+fixture_merge(fd_trace *into, const fd_trace *from, const char *name,
+              fd_error *error)
+{
+    fd_merge_ids ids = {.texts = NULL};
+    fd_trace *copy = fd_trace_new();
+    fd_status status =
+        copy != NULL ? fd_merge_shared(copy, from, &ids) : FD_ENOMEM;
+    fd_then(status, fd_merge_ranks(copy, from, &ids));
+    fd_then(status, fd_merge_take(into, copy, name, error));
+    fd_arena_clear(&ids.arena);
+    fd_trace_free(copy);
+    return status;
+}

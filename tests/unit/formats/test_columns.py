@@ -11,14 +11,13 @@ from tests import schemas
 ROOT = Path(__file__).parents[3]
 SPREAD = r"""FD_COLUMN_IN(\2, fd_rank_spread, "\1_min", U64,), FD_COLUMN_IN(\2, fd_rank_spread, "\1_max", U64,),
 FD_COLUMN(fd_rank_spread, "\1_min_rank", U32,), FD_COLUMN(fd_rank_spread, "\1_max_rank", U32,)"""
-SOURCE = re.sub(
-    r"SPREAD_OF\((\w+), ([^)]+)\)", SPREAD, (ROOT / "csrc" / "trace" / "trace_columns.c").read_text()
-).replace("FD_COLUMN_IN(NULL, ", "FD_COLUMN(")
+SOURCE = re.sub(r"SPREAD_OF\((\w+), ([^)]+)\)", SPREAD, (ROOT / "csrc" / "trace" / "trace_columns.c").read_text())
+SOURCE = SOURCE.replace("FD_NEWER_COLUMN(", "FD_COLUMN_IN(").replace("FD_COLUMN_IN(NULL, ", "FD_COLUMN(")
 SCHEMA = schemas.schema("dump")
 
 COLUMN = re.compile(r'FD_COLUMN(?:_IN\(\s*"([^"]+)",|_OF_NAMES\(|\()\s*\w+,\s*"(\w+)",\s*(\w+),')
-#: Tables that are not in dumps.
-NO_DUMP = {"jobs", "gpu_events", "iterations", "facts", "notes"}
+#: Tables that are not in dumps, and fields of ranks.
+NO_DUMP = {"jobs", "gpu_events", "iterations", "facts", "notes", "rank", "start", "reduced"}
 
 #: Accepted definitions of the schema, by type and unit of a column.
 DEFINITIONS = {
