@@ -331,18 +331,6 @@ class Session:
     def active(self) -> bool:
         """Whether this is the session that records."""
     @property
-    def cuts(self) -> int:
-        """Number of steps of which recording ended early."""
-    @property
-    def watched(self) -> bool:
-        """Whether the calls of the running step are watched."""
-    @property
-    def calls(self) -> int:
-        """Number of recorded calls and operators."""
-    @property
-    def follows(self) -> int:
-        """Number of calls that this thread followed since it last recorded."""
-    @property
     def module_visits(self) -> int:
         """Number of modules visited so far in searches for paths of modules."""
     @property
@@ -437,6 +425,12 @@ class Session:
 
     def trace(self, *, timeline: bool = False) -> Trace:
         """Return the recording so far."""
+
+    def progress(self) -> tuple[int, bool, int, int, list[int]]:
+        """Return figures for a budget: the number of steps of which recording ended early; whether the calls of the
+        running step are watched; the number of recorded calls and operators; the number of followed calls of the
+        threads that end steps; and the durations of the steps for which the budget was not asked, ns, once.
+        """
 
     def stats(self) -> dict[str, int]:
         """bytes, nodes, edges, contexts, modules, threads, steps, steps_source (see docs/formats/recording.md)."""

@@ -185,6 +185,32 @@ fd_partial_step(fd_session *session)
                               : UINT64_MAX);
 }
 
+bool
+fd_partial_is_decided(fd_session *session)
+{
+    fd_partial_plan *plan = &session->partial;
+    uint64_t now = fd_clock_ticks();
+    uint64_t duration = now - plan->step_began;
+    plan->step_began = now;
+    if (plan->decided == 0 || plan->watched != plan->watched_when_asked) {
+        return false;
+    }
+    plan->decided--;
+    plan->durations[plan->unasked++] = duration;
+    return true;
+}
+
+void
+fd_partial_decide(fd_session *session, long steps)
+{
+    fd_partial_plan *plan = &session->partial;
+    uint32_t room = FD_MOST_UNASKED - plan->unasked;
+    plan->watched_when_asked = plan->watched;
+    plan->decided = plan->budget == 0 || steps <= 0 ? 0
+                  : steps > (long)room              ? room
+                                                    : (uint32_t)steps - 1;
+}
+
 static void
 drop_part(fd_session *session)
 {

@@ -24,6 +24,14 @@ void fd_partial_step(fd_session *session);
  * first one after a second. */
 void fd_partial_forked(const fd_session *session);
 
+/* Return whether the schedule has decided for the step that begins. If so, keep
+ * the duration of the one that ends. */
+bool fd_partial_is_decided(fd_session *session);
+
+/* Note that the schedule of a budget was asked: none of the next `steps` steps,
+ * if positive, is recorded. */
+void fd_partial_decide(fd_session *session, long steps);
+
 /* fd_session.deadline_passed. */
 void fd_partial_deadline_passed(fd_session *session);
 

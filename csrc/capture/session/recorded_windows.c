@@ -70,6 +70,9 @@ fd_window_begin(fd_session *session)
     session->unhooked = false;
     session->partial.watched = false;
     if (fd_thread_self != NULL) {
+        session->partial.followed += fd_thread_self->serial == session->serial
+                                       ? fd_thread_self->follows
+                                       : 0;
         fd_thread_self->follows = 0;
     }
     fd_process_next_generation();

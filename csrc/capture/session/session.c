@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LOOK_MS = 20 /* between looks for the file `hold` */ };
+
 static void
 free_session(fd_session *session)
 {
@@ -152,6 +154,9 @@ scheduled_action(fd_session *session, fd_thread *thread)
     if (session->schedule == NULL) {
         return FD_ACTION_RECORD;
     }
+    if (fd_partial_is_decided(session)) {
+        return FD_ACTION_NONE;
+    }
     PyObject *step = PyLong_FromUnsignedLongLong(session->step);
     PyObject *result = step == NULL ? NULL
                                     : fd_session_call(session, thread,
@@ -168,7 +173,9 @@ scheduled_action(fd_session *session, fd_thread *thread)
     Py_XDECREF(result);
     Py_XDECREF(step);
     fd_guard_leave(&guard);
-    return value;
+    fd_partial_decide(session,
+                      value < -FD_MOST_UNASKED ? FD_MOST_UNASKED : -value);
+    return value < FD_ACTION_NONE ? FD_ACTION_NONE : value;
 }
 
 static fd_status
@@ -300,11 +307,17 @@ keep_hook(const fd_session *session)
     }
 }
 
-/* Return whether file `hold` was created or removed since the last step. Costs
- * one system call. */
+/* Return whether file `hold` was created or removed since the last look. That
+ * costs up to 10 us, so short unrecorded steps do not look. */
 static bool
 hold_changed(fd_session *session)
 {
+    uint64_t now = fd_clock_ticks();
+    double ms = (double)(now - session->hold_looked) / fd_clock_hertz() * 1e3;
+    if (!session->running && !session->on_hold && ms < LOOK_MS) {
+        return false;
+    }
+    session->hold_looked = now;
     int error = errno;
     bool on_hold = session->hold != NULL && access(session->hold, F_OK) == 0;
     bool changed = on_hold != session->on_hold;
@@ -371,6 +384,8 @@ fd_session_step(fd_session *session, fd_thread *thread, uint32_t source)
     keep_hook(session);
     bool stronger = source > header->steps_source;
     if (stronger) {
+        session->partial.decided = 0;
+        session->partial.unasked = 0;
         record_first(session);
     }
     if (!is_active(session)) {

@@ -69,6 +69,8 @@ typedef struct fd_step_plan {
                            of the places so far, or NULL */
 } fd_step_plan;
 
+enum { FD_MOST_UNASKED = 64 };
+
 /* The budget of a session, and parts of steps and of time that are recorded:
  * session/partial_steps.h. */
 typedef struct fd_partial_plan {
@@ -86,6 +88,13 @@ typedef struct fd_partial_plan {
     uint32_t windows;  /* number of windows of time so far */
     uint64_t opened;   /* tick at which the latest one began to be recorded, */
     uint64_t calls;    /* and the number of calls so far */
+    uint64_t followed; /* calls followed before the latest recorded part */
+    /* The schedule decides for several unrecorded steps at once. */
+    uint32_t decided; /* number of steps to come that are not recorded */
+    uint32_t unasked; /* number of steps that have ended since it decided, */
+    uint64_t durations[FD_MOST_UNASKED]; /* their durations, ticks, */
+    bool watched_when_asked;             /* and `watched` at that time */
+    uint64_t step_began;                 /* tick of the latest end of a step */
 } fd_partial_plan;
 
 /* Calls below which nothing is followed in unrecorded steps:
@@ -170,11 +179,12 @@ typedef struct fd_session {
     fd_calls_source calls;
     bool c_calls; /* record calls of C functions: hooks/c_calls.h */
     fd_ops_source ops;
-    bool on_hold;  /* whether file `hold` existed when the step began */
-    char *hold;    /* owned; the path with ".off": while this file
+    bool on_hold;         /* whether file `hold` existed when the step began */
+    uint64_t hold_looked; /* tick at which that was found out */
+    char *hold;           /* owned; the path with ".off": while this file
                             exists, nothing is recorded. NULL: in memory */
-    uint64_t step; /* number of the running step */
-    long wanted;   /* action of the schedule for the running step */
+    uint64_t step;        /* number of the running step */
+    long wanted;          /* action of the schedule for the running step */
 
     /* Owned. Called with the collector and the hooks disabled, and never
      * during an event. */

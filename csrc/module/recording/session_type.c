@@ -388,6 +388,40 @@ session_trace(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 static PyObject *
+list_durations(fd_partial_plan *plan)
+{
+    PyObject *list = PyList_New(plan->unasked);
+    for (uint32_t i = 0; list != NULL && i < plan->unasked; i++) {
+        double ns = (double)plan->durations[i] / fd_clock_hertz() * 1e9;
+        PyObject *duration = PyLong_FromDouble(ns);
+        if (duration == NULL) {
+            Py_CLEAR(list);
+        }
+        else {
+            PyList_SET_ITEM(list, i, duration);
+        }
+    }
+    plan->unasked = 0;
+    return list;
+}
+
+static PyObject *
+session_progress(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    fd_session *session = fd_session_of(self);
+    fd_partial_plan *plan = &session->partial;
+    PyObject *durations = list_durations(plan);
+    uint32_t follows = fd_thread_self != NULL ? fd_thread_self->follows : 0;
+    return durations == NULL
+             ? NULL
+             : Py_BuildValue(
+                 "IOKKN", plan->cuts, plan->watched ? Py_True : Py_False,
+                 (unsigned long long)fd_steps_calls(&session->steps),
+                 (unsigned long long)plan->followed + follows, durations);
+}
+
+static PyObject *
 session_stats(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -513,57 +547,18 @@ static PyMethodDef methods[] = {
     FD_KEYWORD_METHOD("trace", session_trace,
                       "trace($self, /, *, timeline=False)\n--\n\n"
                       "The recording so far, as a Trace."),
+    {"progress", session_progress, METH_NOARGS,
+     PyDoc_STR("progress($self, /)\n--\n\nFigures for a budget.")},
     {"stats", session_stats, METH_NOARGS,
      PyDoc_STR("stats($self, /)\n--\n\n"
                "Sizes of the recording's tables.")},
     {NULL, NULL, 0, NULL},
 };
 
-static PyObject *
-session_get_cuts(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromUnsignedLong(fd_session_of(self)->partial.cuts);
-}
-
-static PyObject *
-session_get_watched(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyBool_FromLong(fd_session_of(self)->partial.watched);
-}
-
-static PyObject *
-session_get_calls(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromUnsignedLongLong(
-        fd_steps_calls(&fd_session_of(self)->steps));
-}
-
-static PyObject *
-session_get_follows(PyObject *self, void *unused)
-{
-    (void)self;
-    (void)unused;
-    return PyLong_FromUnsignedLong(
-        fd_thread_self != NULL ? fd_thread_self->follows : 0);
-}
-
 static PyGetSetDef properties[] = {
     {"path", session_get_path, NULL, PyDoc_STR("The file, or None."), NULL},
     {"active", session_get_active, NULL,
      PyDoc_STR("Whether this is the session that records."), NULL},
-    {"cuts", session_get_cuts, NULL,
-     PyDoc_STR("Number of steps of which recording ended early."), NULL},
-    {"watched", session_get_watched, NULL,
-     PyDoc_STR("Whether the calls of the running step are watched."), NULL},
-    {"calls", session_get_calls, NULL,
-     PyDoc_STR("Number of recorded calls and operators."), NULL},
-    {"follows", session_get_follows, NULL,
-     PyDoc_STR("Number of calls that this thread followed since it last "
-               "recorded."),
-     NULL},
     {"module_visits", session_get_module_visits, NULL,
      PyDoc_STR("Modules visited so far in searches for paths."), NULL},
     {"error", session_get_error, NULL,

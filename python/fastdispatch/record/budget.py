@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Protocol
 
 from fastdispatch._core import Error
-from fastdispatch.record.schedule import NONE, RECORD
+from fastdispatch.record.schedule import RECORD
 
 #: Steps at the start that are always recorded: they may be slower. The settled ones after them are compared with
 #: others.
@@ -37,6 +37,9 @@ _BESIDE = 8
 
 #: At most this share of the steps is recorded: the others are compared with them.
 _MOST = 0.5
+
+#: The budget decides for at most this many steps at once: to ask it costs as much as many calls.
+_AT_ONCE = 64
 
 #: Kept durations of steps that are not recorded.
 _KEPT = 4096
@@ -74,21 +77,10 @@ def is_selected(number: int, rate: float) -> bool:
 class BudgetedSession(Protocol):
     """What a budget reads from a session."""
 
-    @property
-    def cuts(self) -> int:
-        """Number of steps of which recording ended early."""
-
-    @property
-    def watched(self) -> bool:
-        """Whether the calls of the running step are watched."""
-
-    @property
-    def calls(self) -> int:
-        """Number of recorded calls and operators."""
-
-    @property
-    def follows(self) -> int:
-        """Number of calls that this thread followed since it last recorded."""
+    def progress(self) -> tuple[int, bool, int, int, list[int]]:
+        """Return the number of steps of which recording ended early, whether the running step is watched, the number of
+        recorded calls and operators, that of followed calls, and the durations of the steps for which the budget was
+        not asked, ns, once."""
 
 
 class StepBudget:
@@ -115,8 +107,10 @@ class StepBudget:
         self._rest = 0  # steps left to record in this group
         self._settled_from = (-1, 0)  # number of calls and time at the begin of the settled steps
         self._is_settled = False  # enough of them are recorded
+        self._cuts = self._calls = self._followed_calls = 0  # of the session
+        self._watched = False  # the step that the budget is asked about
         self._watching = False  # a step was watched; only such steps are those beside
-        self._followed = self._followed_calls = self._follows_now = 0
+        self._followed = 0
         self._follows: deque[int] = deque(maxlen=_KEPT)  # durations of followed steps, until watched ones are beside
         self._follow_costs: deque[float] = deque(maxlen=_KEPT_FOLLOWED)
         self._beside: deque[int] = deque(maxlen=_BESIDE)
@@ -128,19 +122,41 @@ class StepBudget:
         self._due = FIRST  # steps at which the facts are noted
 
     def __call__(self, number: int) -> int:
-        """Return whether to record the next step."""
+        """Return whether to record the next step; -k if the next k steps are not."""
         now = self._clock()
+        self._look()
         if 0 < number <= self._number:
             self._restart(number, now)
         elif self._steps or self._recording:
-            self._ended(now - self._begin)
+            self._step_ended(now - self._begin)
         self._number = number
         self._begin = now
         if self._steps >= self._due:
             self._due *= 2
             self.store()
-        self._after, self._recording = self._recording, self._selects(number, now)
-        return RECORD if self._recording else NONE
+        self._recording = self._selects(number, now)
+        return RECORD if self._recording else -self._unselected(number)
+
+    def _look(self) -> None:
+        """Read the figures of the session, and handle the steps for which the budget was not asked."""
+        session = self._session()
+        if session is None:
+            return
+        cuts, watched, calls, follows, durations = session.progress()
+        for duration in durations:
+            self._begin += duration
+            self._step_ended(duration)
+        self._cuts, self._watched, self._calls, self._followed_calls = cuts, watched, calls, follows
+
+    def _unselected(self, number: int) -> int:
+        """Return how many steps from this one on are not recorded, whatever they cost."""
+        missing = max(_BESIDE - len(self._beside), self._after)
+        if missing > 0:
+            return missing
+        end = number + 1
+        while end < number + _AT_ONCE and not is_selected(end, self._rate):
+            end += 1
+        return end - number
 
     def _restart(self, number: int, now: int) -> None:
         """Handle steps that were parts of iterations: they are ``number`` steps together, their times are not known."""
@@ -154,14 +170,13 @@ class StepBudget:
         self._follow_costs.clear()
         for times in (self._beside, self._durations, self._costs, self._settled, self._follows):
             times.clear()
-        self._recording = False
+        self._recording = self._after = False
 
-    def _ended(self, duration: int) -> None:
-        session = self._session()
+    def _step_ended(self, duration: int) -> None:
         self._steps += 1
         self._before = self._before or duration
-        if session is not None and session.cuts > self._cut:  # neither a recorded step nor one that is not
-            self._cut = session.cuts
+        if self._cuts > self._cut:  # neither a recorded step nor one that is not
+            self._cut = self._cuts
             usual = quantile(self._beside, 0.5) if self._beside else duration
             self._spent += max(min(duration, PATIENCE * 1e9) / usual, 1)
             self._open = self._opened = 0
@@ -170,10 +185,11 @@ class StepBudget:
             self._recorded_ended(duration)
         elif self._after:  # includes the end of the recording
             self._compare(duration)
-        elif session is not None and session.watched:
+        elif self._watched:
             self._watched_ended(duration)
         else:
-            self._followed_ended(duration, session)
+            self._followed_ended(duration)
+        self._after, self._recording = self._recording, False
 
     def _recorded_ended(self, duration: int) -> None:
         self._recorded += 1
@@ -192,10 +208,8 @@ class StepBudget:
             self._durations.clear()
         self._usual_ended(duration)
 
-    def _followed_ended(self, duration: int, session: BudgetedSession | None) -> None:
+    def _followed_ended(self, duration: int) -> None:
         self._followed += 1
-        before, self._follows_now = self._follows_now, 0 if session is None else session.follows
-        self._followed_calls += self._follows_now - (before if before <= self._follows_now else 0)
         if not self._watching:
             self._follows.append(duration)
             self._usual_ended(duration)
@@ -262,14 +276,13 @@ class StepBudget:
 
     def _settles(self, now: int) -> bool:
         """Return whether the steps so far are enough for a complete call graph and a comparison."""
-        session = self._session()
-        if session is None or self._steps < FIRST or self._steps >= FIRST + SETTLED:
+        if self._steps < FIRST or self._steps >= FIRST + SETTLED:
             return self._steps >= FIRST + SETTLED
         if self._settled_from[0] < 0:
-            self._settled_from = session.calls, now
+            self._settled_from = self._calls, now
         if self._steps < FIRST + FEWEST_SETTLED:
             return False
-        calls, time = session.calls - self._settled_from[0], now - self._settled_from[1]
+        calls, time = self._calls - self._settled_from[0], now - self._settled_from[1]
         return calls >= SETTLED_CALLS and calls * _CALL_NS > _LARGE * time
 
     def store(self) -> None:
@@ -278,6 +291,7 @@ class StepBudget:
 
     def facts(self, now: int) -> Mapping[str, object]:
         """Steps of the run, times in ns: docs/formats/recording.md."""
+        self._look()
         found: dict[str, object] = {
             "budget": self.share,
             "steps": self._steps,

@@ -16,19 +16,34 @@ MS = 10**6
 class Session:
     """A session whose calls are followed in ``follow`` steps after each recorded one, and then watched."""
 
-    cuts = 0
-
-    def __init__(self, calls: int, follow: int | None) -> None:
+    def __init__(self, calls: int = 0, follow: int | None = None) -> None:
         self.calls_of_step, self.patience = calls, follow
-        self.calls = self.follows = 0
+        self.calls = self.follows = self.since = 0
+        self.decided, self.watched_when_asked = 0, False
+        self.unasked: list[int] = []
 
     @property
     def watched(self) -> bool:
-        return self.patience is not None and self.follows > self.patience * self.calls_of_step
+        return self.patience is not None and self.since > self.patience
 
-    def step(self, recorded: bool) -> None:
+    def progress(self) -> tuple[int, bool, int, int, list[int]]:
+        durations, self.unasked = self.unasked, []
+        return 0, self.watched, self.calls, self.follows, durations
+
+    def records(self, budget: StepBudget, number: int, duration: int) -> bool:
+        """Begin step ``number``, after one of this duration: ask the budget unless it has decided."""
+        recorded = False
+        if self.decided and self.watched == self.watched_when_asked:
+            self.decided -= 1
+            self.unasked.append(duration)
+        else:
+            answer = budget(number)
+            recorded, self.decided = answer > 0, max(-answer - 1, 0)
+            self.watched_when_asked = self.watched
         self.calls += self.calls_of_step * recorded
-        self.follows = 0 if recorded else self.follows + self.calls_of_step
+        self.since = 0 if recorded else self.since + 1
+        self.follows += 0 if recorded or self.watched else self.calls_of_step
+        return recorded
 
 
 class Run:
@@ -45,22 +60,22 @@ class Run:
         follow: int = 0,
         session: Session | None = None,
     ) -> None:
+        session = session or Session()
         self.now, self.steps, self.paid = 0, steps, 0
         self.notes: dict[str, object] = {}
         self.recorded: list[int] = []
         dice = random.Random(0)
         budget = StepBudget(share, group, self.notes.update, lambda: session, clock=lambda: self.now)
+        duration = 0
         for number in range(steps):
-            recorded = bool(budget(number))
+            recorded = session.records(budget, number, duration)
             if recorded:
                 self.recorded.append(number)
-            if session is not None:
-                session.step(recorded)
-            watched = session is not None and session.watched
-            paid = cost if recorded else 0 if watched else follow
+            paid = cost if recorded else 0 if session.watched else follow
             self.paid += paid
-            self.now += usual + paid + dice.randint(0, noise)
-        budget(steps)
+            duration = usual + paid + dice.randint(0, noise)
+            self.now += duration
+        session.records(budget, steps, duration)
         budget.store()
 
     def cost(self):

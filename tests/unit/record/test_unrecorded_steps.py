@@ -13,7 +13,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.read import live
-from fastdispatch.record.budget import FIRST, SETTLED, SETTLED_CALLS
+from fastdispatch.record.budget import FIRST, SETTLED, SETTLED_CALLS, StepBudget
 from tests import processes, traces
 from tests.oracle.counting import CallCounter
 
@@ -233,6 +233,25 @@ def test_code_that_is_new_in_every_step(tmp_path: Path) -> None:
     found = sum(name.startswith("new_") for name in traces.calls(trace))
     steps = trace.ranks[0]["steps"]
     assert steps < 60 and steps + 64 <= found <= steps + 64 + 400 // 64
+
+
+def test_the_budget_decides_for_several_steps_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    answer = StepBudget.__call__
+
+    def ask(budget: StepBudget, number: int) -> int:
+        asked.append(number)
+        return answer(budget, number)
+
+    monkeypatch.setattr(StepBudget, "__call__", ask)
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="frame", budget=1e-9) as graph:
+        for _ in range(1000):
+            graph.step()
+    (rank,) = fastdispatch.load(tmp_path).ranks
+    of_run = rank["meta"]["steps_of_run"]
+    assert asked == sorted(set(asked)) and len(asked) <= FIRST + SETTLED + 1000 // 32
+    assert (of_run["steps"], of_run["recorded"], rank["run_steps"]) == (1000, FIRST + SETTLED, 1000)
+    assert of_run["followed"] == 1000 - FIRST - SETTLED - 1  # without the one that contains the end of the recording
 
 
 def test_all_steps_of_a_short_run(tmp_path: Path) -> None:
