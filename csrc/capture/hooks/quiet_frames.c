@@ -3,7 +3,7 @@
 #include "capture/frames/python_calls.h"
 #include "capture/state/session_state.h"
 
-enum { MORE_FOLLOWS = 10 /* a quiet call costs as much as eleven */ };
+enum { MORE_FOLLOWS = 3 /* a quiet call costs as much as four */ };
 
 fd_quiet_frames fd_quiet;
 

@@ -9,6 +9,7 @@
 #include "recording/recording.h"
 
 #include <errno.h>
+#include <time.h>
 
 enum {
     /* Programs that create code all the time would record every step. */
@@ -185,6 +186,15 @@ fd_partial_step(fd_session *session)
                               : UINT64_MAX);
 }
 
+/* Return the processor time of this thread, ns. */
+static uint64_t
+thread_work(void)
+{
+    struct timespec time = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 bool
 fd_partial_is_decided(fd_session *session)
 {
@@ -196,7 +206,8 @@ fd_partial_is_decided(fd_session *session)
         return false;
     }
     plan->decided--;
-    plan->durations[plan->unasked++] = duration;
+    plan->durations[plan->unasked] = duration;
+    plan->worked[plan->unasked++] = thread_work();
     return true;
 }
 

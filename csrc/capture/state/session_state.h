@@ -93,6 +93,8 @@ typedef struct fd_partial_plan {
     uint32_t decided; /* number of steps to come that are not recorded */
     uint32_t unasked; /* number of steps that have ended since it decided, */
     uint64_t durations[FD_MOST_UNASKED]; /* their durations, ticks, */
+    uint64_t worked[FD_MOST_UNASKED];    /* processor time of the thread at
+                                            their ends, ns, */
     bool watched_when_asked;             /* and `watched` at that time */
     uint64_t step_began;                 /* tick of the latest end of a step */
 } fd_partial_plan;

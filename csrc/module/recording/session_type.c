@@ -393,12 +393,13 @@ list_durations(fd_partial_plan *plan)
     PyObject *list = PyList_New(plan->unasked);
     for (uint32_t i = 0; list != NULL && i < plan->unasked; i++) {
         double ns = (double)plan->durations[i] / fd_clock_hertz() * 1e9;
-        PyObject *duration = PyLong_FromDouble(ns);
-        if (duration == NULL) {
+        PyObject *pair = Py_BuildValue("LK", (long long)ns,
+                                       (unsigned long long)plan->worked[i]);
+        if (pair == NULL) {
             Py_CLEAR(list);
         }
         else {
-            PyList_SET_ITEM(list, i, duration);
+            PyList_SET_ITEM(list, i, pair);
         }
     }
     plan->unasked = 0;
@@ -413,12 +414,15 @@ session_progress(PyObject *self, PyObject *unused)
     fd_partial_plan *plan = &session->partial;
     PyObject *durations = list_durations(plan);
     uint32_t follows = fd_thread_self != NULL ? fd_thread_self->follows : 0;
+    fd_thread_turns turns = {0};
+    bool known = fd_thread_turns_of((uint32_t)gettid(), &turns);
     return durations == NULL
              ? NULL
              : Py_BuildValue(
-                 "IOKKN", plan->cuts, plan->watched ? Py_True : Py_False,
+                 "IOKKLN", plan->cuts, plan->watched ? Py_True : Py_False,
                  (unsigned long long)fd_steps_calls(&session->steps),
-                 (unsigned long long)plan->followed + follows, durations);
+                 (unsigned long long)plan->followed + follows,
+                 known ? (long long)turns.queued : -1LL, durations);
 }
 
 static PyObject *

@@ -40,21 +40,28 @@ add_match(followed_path *path, uint32_t raw, uint32_t parent,
 }
 
 /* Add a level: the children of the last one that match an entry. Without a
- * match (a folded call, or one that is new here) the last level stays. */
+ * match (a folded call, or one that is new here) the last level stays. Of
+ * classes with the same low bits, only the latest can be alive. */
 static void
 add_level(followed_path *path, const fd_entry *entry)
 {
     const fd_reading *r = path->r;
     uint32_t end = path->calls.count;
+    bool known = entry->flags >> FD_ENTRY_CLASS_SHIFT != FD_ENTRY_ANY_CLASS;
+    uint32_t latest = 0;
     for (uint32_t i = 1;
          i < r->raw.count && path->calls.count < end + MOST_MATCHES; i++) {
         const fd_context *record = r->records.list[i];
-        if (!is_called_for(r, record, entry)) {
+        if (!is_called_for(r, record, entry)
+            || (known && record->receiver < latest)) {
             continue;
         }
         uint32_t parent = fd_reading_raw(r, record->parent);
         for (uint32_t at = path->begin; at < end; at++) {
             if (path->calls.list[at].raw == parent) {
+                bool later = known && record->receiver > latest;
+                latest = later ? record->receiver : latest;
+                path->calls.count = later ? end : path->calls.count;
                 add_match(path, i, at, entry);
             }
         }

@@ -14,13 +14,15 @@ from fastdispatch.text.formats import grouped
 #: Fewer comparisons do not decide the cost.
 _FEWEST = 8
 
-#: A smaller standard error of the share of the run is not printed, nor is a smaller share of followed calls.
+#: A smaller standard error of the share of the run is not printed, nor are smaller shares of followed calls and of the
+#: recorder itself.
 _PRECISE = 0.005
 _NOTICEABLE = 0.001
 
-#: Nanoseconds that a followed call costs, and their uncertainty, if no step without such calls was beside
-#: (docs/concepts/overhead.md).
-_FOLLOWED_CALL, _FOLLOWED_ERROR = 110, 80
+#: Nanoseconds that a followed call costs, and their uncertainty, if no step without such calls was beside, and that the
+#: first call of a call path costs more than others (docs/concepts/overhead.md).
+_FOLLOWED_CALL, _FOLLOWED_ERROR = 150, 60
+_FIRST_CALL, _FIRST_ERROR = 2000, 1000
 
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
 
@@ -38,6 +40,7 @@ class RecordingCost:
     steps_recorded: int = 0
     steps: int = 0
     followed: float = 0.0  # share of followed calls of the other steps, in ``share``
+    own: float = 0.0  # share of start, stop, the ends of steps and first calls, in ``share``
 
     @property
     def text(self) -> str:
@@ -46,12 +49,13 @@ class RecordingCost:
         step = f"{100 * self.of_recorded_step:.1f} ± {100 * self.error_of_step:.1f} % of a step"
         doubt = f" ± {100 * self.error:.1f}" if self.error > max(self.share, _PRECISE) or self.followed else ""
         of = f"{grouped(self.steps_recorded)} of {grouped(self.steps)} steps are recorded"
-        if self.followed < _NOTICEABLE:
+        others = [("open calls of the others", self.followed), ("start, stop and first calls", self.own)]
+        parts = "".join(f", {name} {100 * part:.1f} %" for name, part in others if part >= _NOTICEABLE)
+        if not parts:
             return f"recorded steps cost {100 * self.share:.1f}{doubt} % of the run ({step} each; {of})"
         return (
             f"recording costs {100 * self.share:.1f}{doubt} % of the run: recorded steps"
-            f" {100 * (self.share - self.followed):.1f} % ({step} each; {of}),"
-            f" open calls of the others {100 * self.followed:.1f} %"
+            f" {100 * (self.share - self.followed - self.own):.1f} % ({step} each; {of}){parts}"
         )
 
 
@@ -74,17 +78,22 @@ def _cost(rank: Mapping[str, Any]) -> RecordingCost:
     if samples < _FEWEST or not time or not {"step", "cost", "cost_error"} <= run.keys():
         reason = f"{samples} of {recorded} recorded steps could be compared with others, at least {_FEWEST} are needed"
         return RecordingCost(reason=reason, steps_recorded=recorded, steps=ended)
-    cost = max(run["cost"], 0)
+    step = run["step"]
+    if {"queued", "step_work"} <= run.keys() and run["queued"] < run["time"]:  # by processor time
+        step, time = max(run["step_work"], 1), time * (1 - run["queued"] / run["time"])
+    cost, paths = max(run["cost"], 0), run.get("paths", 0)
     followed, error = _followed(run)
+    own = run.get("own", 0) + paths * _FIRST_CALL
     return RecordingCost(
-        share=(recorded * cost + followed) / time,
-        error=math.hypot(recorded * run["cost_error"], error) / time,
-        of_recorded_step=cost / run["step"],
-        error_of_step=run["cost_error"] / run["step"],
+        share=(recorded * cost + followed + own) / time,
+        error=math.hypot(recorded * run["cost_error"], error, paths * _FIRST_ERROR) / time,
+        of_recorded_step=cost / step,
+        error_of_step=run["cost_error"] / step,
         method="measured",
         steps_recorded=recorded,
         steps=ended,
         followed=followed / time,
+        own=own / time,
     )
 
 

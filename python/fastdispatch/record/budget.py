@@ -11,7 +11,7 @@ recording is the difference of the recorded and the followed steps to watched on
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Protocol
 
 from fastdispatch._core import Error
@@ -27,7 +27,7 @@ FEWEST_SETTLED, SETTLED_CALLS = 8, 50_000
 _CALL_NS, _LARGE = 250, 0.1
 
 #: Assumed cost of a followed call, until steps with watched ones are beside (read/recording_cost.py).
-_FOLLOWED_NS = 110
+_FOLLOWED_NS = 150
 
 #: Recording may cost from the start what the budget allows in this many steps.
 _ADVANCE = 300
@@ -43,6 +43,9 @@ _AT_ONCE = 64
 
 #: Kept durations of steps that are not recorded.
 _KEPT = 4096
+
+#: A thread is busy if it runs, or waits for a processor, for a larger share of the time.
+_BUSY = 0.9
 
 #: Kept costs of followed steps.
 _KEPT_FOLLOWED = 256
@@ -77,15 +80,109 @@ def is_selected(number: int, rate: float) -> bool:
 class BudgetedSession(Protocol):
     """What a budget reads from a session."""
 
-    def progress(self) -> tuple[int, bool, int, int, list[int]]:
+    def progress(self) -> tuple[int, bool, int, int, int, list[tuple[int, int]]]:
         """Return the number of steps of which recording ended early, whether the running step is watched, the number of
-        recorded calls and operators, that of followed calls, and the durations of the steps for which the budget was
-        not asked, ns, once."""
+        recorded calls and operators, that of followed calls, for how long the thread has waited for a processor (-1:
+        not known), and the durations of the steps for which the budget was not asked, with the processor time of the
+        thread at their ends, ns, once."""
+
+    def stats(self) -> Mapping[str, int]:
+        """Return the size of the recording, its number of ``contexts`` among it."""
+
+
+class StepCosts:
+    """What recorded and followed steps cost, by one clock: differences to other steps beside them."""
+
+    def __init__(self) -> None:
+        self._open = self._opened = 0  # recorded steps before the running one: their time, ns, and number
+        self._watching = False  # a step was watched; only such steps are those beside
+        self._beside: deque[int] = deque(maxlen=_BESIDE)
+        self._settled: deque[int] = deque(maxlen=_BESIDE)  # the last ones that are always recorded
+        self._follows: deque[int] = deque(maxlen=_KEPT)  # durations of followed steps, until watched ones are beside
+        self.durations: deque[int] = deque(maxlen=_KEPT)
+        self.costs: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # of a recorded step: ns, and share of it
+        self.follow_costs: deque[float] = deque(maxlen=_KEPT_FOLLOWED)
+
+    @property
+    def usual(self) -> float:
+        """Time of a step that is not recorded, ns; 0 without any."""
+        return quantile(self._beside, 0.5) if self._beside else 0
+
+    @property
+    def missing(self) -> int:
+        """How many steps are missing beside the next one."""
+        return _BESIDE - len(self._beside)
+
+    def cut(self) -> None:
+        """Handle a recorded step that is not compared."""
+        self._open = self._opened = 0
+
+    def first(self, duration: int) -> None:
+        """Handle one of the steps that are always recorded."""
+        self._settled.append(duration)
+
+    def recorded(self, duration: int) -> None:
+        """Handle another recorded step."""
+        self._open += duration
+        self._opened += 1
+
+    def watched(self, duration: int) -> None:
+        """Handle a step that costs nothing."""
+        if not self._watching:
+            self._watching = True
+            self._beside.clear()
+            self.durations.clear()
+        self._other(duration)
+
+    def followed(self, duration: int) -> None:
+        """Handle a step whose calls are followed."""
+        if not self._watching:
+            self._follows.append(duration)
+            self._other(duration)
+        elif not self.missing:
+            self.follow_costs.append(duration - self.usual)
+
+    def _other(self, duration: int) -> None:
+        self._beside.append(duration)
+        self.durations.append(duration)
+        if self._settled and len(self.durations) == _BESIDE:
+            self._compare_settled()
+
+    def _compare_settled(self) -> None:
+        """Compare the last settled steps with the first others, and again with the first watched ones."""
+        self.costs.clear()
+        for recorded, other in zip(self._settled, self._beside, strict=False):
+            self.costs.append((recorded - other, (recorded - other) / max(other, 1)))
+        if self._watching:
+            self.follow_costs.extend(followed - self.usual for followed in self._follows)
+            self._settled.clear()
+            self._follows.clear()
+
+    def compare(self, duration: int) -> None:
+        """Compare the latest recorded steps, and the step after them, with others beside them."""
+        if self._opened and not self.missing:
+            cost = (self._open + duration - (self._opened + 1) * self.usual) / self._opened
+            self.costs.append((cost, cost / max(self.usual, 1)))
+            self._settled.clear()
+        self.cut()
+
+    def facts(self) -> Iterable[tuple[str, int]]:
+        """Yield the costs of a recorded and of a followed step with their standard errors, ns."""
+        for name, values in (("cost", [ns for ns, _ in self.costs]), ("follow", list(self.follow_costs))):
+            if len(values) > 1:
+                cost, error = robust_mean(values)
+                yield name if name == "cost" else "follow_cost", round(cost)
+                yield f"{name}_error", round(error)
+
+
+#: Duration of a step, and its processor time, ns.
+BothTimes = tuple[int, int]
 
 
 class StepBudget:
     """A schedule of steps (``CallGraph(schedule=...)``). ``group`` is the number of neighbouring steps to record;
-    ``note`` stores facts in the recording; ``session`` returns the session, or ``None`` before its start."""
+    ``note`` stores facts in the recording; ``session`` returns the session, or ``None`` before its start. ``work`` is
+    the processor time of the thread."""
 
     def __init__(
         self,
@@ -94,63 +191,72 @@ class StepBudget:
         note: Callable[[dict[str, object]], None],
         session: Callable[[], BudgetedSession | None] = lambda: None,
         clock: Callable[[], int] = perf_counter_ns,
+        work: Callable[[], int] = thread_time_ns,
     ) -> None:
         self.share, self._group, self._note, self._session, self._clock = share, group, note, session, clock
+        self._work = work
         self._start = self._begin = clock()
+        self._worked = work()  # at the begin of the running step
         self._steps = self._recorded = self._cut = 0  # ended steps
         self._number = 0  # of the running step
         self._before = 0  # time before the end of the first one
         self._recording = False  # the running step
         self._after = False  # the running step follows a recorded one
-        self._open = 0  # cost of the recorded steps before it, ns, and their number
-        self._opened = 0
         self._rest = 0  # steps left to record in this group
-        self._settled_from = (-1, 0)  # number of calls and time at the begin of the settled steps
+        self._settled_from = (-1, 0, 0)  # number of calls and both times at the begin of the settled steps
         self._is_settled = False  # enough of them are recorded
         self._cuts = self._calls = self._followed_calls = 0  # of the session
         self._watched = False  # the step that the budget is asked about
-        self._watching = False  # a step was watched; only such steps are those beside
         self._followed = 0
-        self._follows: deque[int] = deque(maxlen=_KEPT)  # durations of followed steps, until watched ones are beside
-        self._follow_costs: deque[float] = deque(maxlen=_KEPT_FOLLOWED)
-        self._beside: deque[int] = deque(maxlen=_BESIDE)
-        self._durations: deque[int] = deque(maxlen=_KEPT)
-        self._costs: deque[tuple[float, float]] = deque(maxlen=_KEPT)  # of a recorded step: ns, and share of it
+        self._by_clock, self._by_work = StepCosts(), StepCosts()
+        self._first = (0, 0, 0)  # both times and the wait for a processor at the end of the first step
+        self._queued = -1  # since then, ns
+        self._is_busy = False  # the thread has run since then, or waited for a processor
+        self._own = 0  # processor time of start, stop and decisions, ns
         self._cost, self._rate = _ASSUMED, self._rate_of(_ASSUMED)
         self._spent = float(FIRST)  # recorded steps, in usual ones; first calls cost about as much as the first steps
-        self._settled: deque[int] = deque(maxlen=_BESIDE)  # the last ones that are always recorded
         self._due = FIRST  # steps at which the facts are noted
 
     def __call__(self, number: int) -> int:
         """Return whether to record the next step; -k if the next k steps are not."""
-        now = self._clock()
-        self._look()
+        now, worked = self._clock(), self._work()
+        self._look(now, worked)
         if 0 < number <= self._number:
             self._restart(number, now)
         elif self._steps or self._recording:
-            self._step_ended(now - self._begin)
+            self._step_ended((now - self._begin, worked - self._worked))
         self._number = number
-        self._begin = now
+        self._begin, self._worked = now, worked
         if self._steps >= self._due:
             self._due *= 2
             self.store()
-        self._recording = self._selects(number, now)
+        self._recording = self._selects(number, now, worked)
+        self._own += self._work() - worked
         return RECORD if self._recording else -self._unselected(number)
 
-    def _look(self) -> None:
+    def spend(self, time: int) -> None:
+        """Add a processor time of the recorder, ns."""
+        self._own += time
+
+    def _look(self, now: int, worked: int) -> None:
         """Read the figures of the session, and handle the steps for which the budget was not asked."""
         session = self._session()
         if session is None:
             return
-        cuts, watched, calls, follows, durations = session.progress()
-        for duration in durations:
+        cuts, watched, calls, follows, queued, steps = session.progress()
+        for duration, end in steps:
             self._begin += duration
-            self._step_ended(duration)
+            before, self._worked = self._worked, end
+            self._step_ended((duration, end - before))
         self._cuts, self._watched, self._calls, self._followed_calls = cuts, watched, calls, follows
+        if self._steps == 0:
+            self._first = now, worked, queued
+        self._queued = queued - self._first[2]
+        self._is_busy = queued >= 0 and worked - self._first[1] + self._queued > _BUSY * (now - self._first[0])
 
     def _unselected(self, number: int) -> int:
         """Return how many steps from this one on are not recorded, whatever they cost."""
-        missing = max(_BESIDE - len(self._beside), self._after)
+        missing = max(self._by_clock.missing, self._after)
         if missing > 0:
             return missing
         end = number + 1
@@ -165,89 +271,49 @@ class StepBudget:
             min(self._recorded + self._recording, number),
             now - self._start,
         )
-        self._open = self._opened = self._rest = 0
+        self._rest = 0
         self._spent = float(FIRST + self._recorded)
-        self._follow_costs.clear()
-        for times in (self._beside, self._durations, self._costs, self._settled, self._follows):
-            times.clear()
+        self._by_clock, self._by_work = StepCosts(), StepCosts()
         self._recording = self._after = False
 
-    def _step_ended(self, duration: int) -> None:
+    def _step_ended(self, times: BothTimes) -> None:
+        both = tuple(zip((self._by_clock, self._by_work), times, strict=True))
         self._steps += 1
-        self._before = self._before or duration
+        self._before = self._before or times[0]
         if self._cuts > self._cut:  # neither a recorded step nor one that is not
             self._cut = self._cuts
-            usual = quantile(self._beside, 0.5) if self._beside else duration
-            self._spent += max(min(duration, PATIENCE * 1e9) / usual, 1)
-            self._open = self._opened = 0
+            self._spent += max(min(times[0], PATIENCE * 1e9) / (self._by_clock.usual or times[0]), 1)
+            for costs, _ in both:
+                costs.cut()
             self._recording = False
         elif self._recording:
-            self._recorded_ended(duration)
+            self._recorded += 1
+            self._spent += max(times[self._is_busy] / self._costs.usual, 1) if self._is_settled else 1
+            for costs, time in both:
+                (costs.recorded if self._is_settled else costs.first)(time)
         elif self._after:  # includes the end of the recording
-            self._compare(duration)
-        elif self._watched:
-            self._watched_ended(duration)
+            for costs, time in both:
+                costs.compare(time)
+            self._decide()
         else:
-            self._followed_ended(duration)
+            self._followed += not self._watched
+            for costs, time in both:
+                (costs.watched if self._watched else costs.followed)(time)
+            if len(self._by_clock.durations) == _BESIDE:
+                self._decide()
         self._after, self._recording = self._recording, False
 
-    def _recorded_ended(self, duration: int) -> None:
-        self._recorded += 1
-        if self._is_settled:
-            self._open += duration
-            self._opened += 1
-            self._spent += max(duration / quantile(self._beside, 0.5), 1)
-        else:
-            self._settled.append(duration)
-            self._spent += 1
-
-    def _watched_ended(self, duration: int) -> None:
-        if not self._watching:
-            self._watching = True
-            self._beside.clear()
-            self._durations.clear()
-        self._usual_ended(duration)
-
-    def _followed_ended(self, duration: int) -> None:
-        self._followed += 1
-        if not self._watching:
-            self._follows.append(duration)
-            self._usual_ended(duration)
-        elif len(self._beside) == _BESIDE:
-            self._follow_costs.append(duration - quantile(self._beside, 0.5))
-
-    def _usual_ended(self, duration: int) -> None:
-        self._beside.append(duration)
-        self._durations.append(duration)
-        if self._settled and len(self._durations) == _BESIDE:
-            self._compare_settled()
-
-    def _compare_settled(self) -> None:
-        """Compare the last settled steps with the first others, and again with the first watched ones."""
-        usual = quantile(self._beside, 0.5)
-        self._costs.clear()
-        for recorded, other in zip(self._settled, self._beside, strict=False):
-            self._costs.append((recorded - other, (recorded - other) / other))
-        if self._watching:
-            self._follow_costs.extend(followed - usual for followed in self._follows)
-            self._settled.clear()
-            self._follows.clear()
-        self._decide()
-
-    def _compare(self, duration: int) -> None:
-        """Compare the latest recorded steps, and the step after them, with others beside them."""
-        if self._opened and len(self._beside) == _BESIDE:
-            usual = quantile(self._beside, 0.5)
-            cost = (self._open + duration - (self._opened + 1) * usual) / self._opened
-            self._costs.append((cost, cost / usual))
-            self._settled.clear()
-        self._open = self._opened = 0
-        self._decide()
+    @property
+    def _costs(self) -> StepCosts:
+        """The costs by the processor time of the thread if it never waits, as those by the clock have the other work of
+        the machine in them."""
+        return self._by_work if self._is_busy else self._by_clock
 
     def _decide(self) -> None:
         """Choose the share of recorded steps by the measured cost."""
-        if len(self._costs) >= _MEASURED:
-            middle, error = robust_mean([share for _, share in self._costs])
+        costs = self._costs.costs
+        if len(costs) >= _MEASURED:
+            middle, error = robust_mean([share for _, share in costs])
             self._cost = max(middle + error, 0.01)
             self._rate = self._rate_of(self._cost)
 
@@ -255,34 +321,36 @@ class StepBudget:
         """Return the share of steps to begin a group at, if a recorded step costs this share of it."""
         return min(self.share / cost, _MOST) / self._group
 
-    def _selects(self, number: int, now: int) -> bool:
+    def _selects(self, number: int, now: int, worked: int) -> bool:
         if not self._is_settled:
-            self._is_settled = self._settles(now)
+            self._is_settled = self._settles(now, worked)
             return not self._is_settled
         if self._rest:
             self._rest -= 1
             return True
-        if not is_selected(number, self._rate) or len(self._beside) < _BESIDE:
+        if not is_selected(number, self._rate) or self._by_clock.missing:
             return False
-        usual = quantile(self._beside, 0.5)
+        usual, follow_costs = self._by_clock.usual, self._costs.follow_costs
         follows: float = self._followed_calls * _FOLLOWED_NS
-        if self._follow_costs:
-            follows = self._followed * max(quantile(self._follow_costs, 0.5), 0)
+        if follow_costs:
+            follows = self._followed * max(quantile(follow_costs, 0.5), 0)
         allowed = self.share * max(now - self._start, _ADVANCE * usual)
         if (self._spent + self._group) * self._cost * usual + follows > allowed:
             return False
         self._rest = self._group - 1
         return True
 
-    def _settles(self, now: int) -> bool:
+    def _settles(self, now: int, worked: int) -> bool:
         """Return whether the steps so far are enough for a complete call graph and a comparison."""
         if self._steps < FIRST or self._steps >= FIRST + SETTLED:
             return self._steps >= FIRST + SETTLED
         if self._settled_from[0] < 0:
-            self._settled_from = self._calls, now
+            self._settled_from = self._calls, now, worked
         if self._steps < FIRST + FEWEST_SETTLED:
             return False
-        calls, time = self._calls - self._settled_from[0], now - self._settled_from[1]
+        calls, begin, before = self._settled_from
+        time = worked - before if self._is_busy else now - begin
+        calls = self._calls - calls
         return calls >= SETTLED_CALLS and calls * _CALL_NS > _LARGE * time
 
     def store(self) -> None:
@@ -291,7 +359,9 @@ class StepBudget:
 
     def facts(self, now: int) -> Mapping[str, object]:
         """Steps of the run, times in ns: docs/formats/recording.md."""
-        self._look()
+        session = self._session()
+        self._look(now, self._work())
+        costs = self._costs
         found: dict[str, object] = {
             "budget": self.share,
             "steps": self._steps,
@@ -299,20 +369,18 @@ class StepBudget:
             "cut": self._cut,
             "before": self._before,
             "time": now - self._start,
-            "samples": len(self._costs),
+            "samples": len(costs.costs),
             "followed": self._followed,
             "followed_calls": self._followed_calls,
+            "own": self._own,
+            "paths": 0 if session is None else session.stats()["contexts"],
         }
-        if self._durations:
-            low, middle, high = (quantile(self._durations, part) for part in (0.25, 0.5, 0.75))
+        if self._by_clock.durations:
+            low, middle, high = (quantile(self._by_clock.durations, part) for part in (0.25, 0.5, 0.75))
             found |= {"step": round(middle), "step_low": round(low), "step_high": round(high)}
-        if len(self._costs) > 1:
-            cost, error = robust_mean([ns for ns, _ in self._costs])
-            found |= {"cost": round(cost), "cost_error": round(error)}
-        if len(self._follow_costs) > 1:
-            cost, error = robust_mean(list(self._follow_costs))
-            found |= {"follow_cost": round(cost), "follow_error": round(error)}
-        return found
+        if costs is self._by_work and costs.durations:
+            found |= {"queued": self._queued, "step_work": round(quantile(costs.durations, 0.5))}
+        return found | dict(costs.facts())
 
 
 def quantile(values: Iterable[float], part: float) -> float:

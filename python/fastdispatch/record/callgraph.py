@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import thread_time_ns
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -179,6 +180,7 @@ class CallGraph(Recorded):
         device = self._options.device
         if device is not None:
             device.check()
+        began = thread_time_ns()
         self._options = replace(self._options, calls=environment.source_of_calls(self._options.calls))
         session = self._open()
         self._session = session
@@ -202,6 +204,7 @@ class CallGraph(Recorded):
             self._runtime = RuntimeFacts()
             self._note(self._runtime.allocators(ended=False))
             self._announce()
+            self._spend(thread_time_ns() - began)
             session.start()
         except BaseException:
             self.stop()
@@ -220,9 +223,11 @@ class CallGraph(Recorded):
         session = self._session
         if session is None or _current is not self:
             return
+        began = thread_time_ns()
         if self._operators is not None:
             self._operators.detach()
         session.stop()
+        self._spend(thread_time_ns() - began)
         _current = None
         children.announce(None, None)
         atexit.unregister(self._stop_at_exit)
@@ -388,6 +393,10 @@ class CallGraph(Recorded):
         if self._session is not None:
             for key, value in notes.items():
                 self._session.note(key, json.dumps(value))
+
+    def _spend(self, time: int) -> None:
+        if self._budget is not None:
+            self._budget.spend(time)
 
     # -- other processes of this rank ---------------------------------------------------------------------------------
 

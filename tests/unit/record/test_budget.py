@@ -20,22 +20,26 @@ class Session:
         self.calls_of_step, self.patience = calls, follow
         self.calls = self.follows = self.since = 0
         self.decided, self.watched_when_asked = 0, False
-        self.unasked: list[int] = []
+        self.unasked: list[tuple[int, int]] = []
+        self.queued = -1
 
     @property
     def watched(self) -> bool:
         return self.patience is not None and self.since > self.patience
 
-    def progress(self) -> tuple[int, bool, int, int, list[int]]:
-        durations, self.unasked = self.unasked, []
-        return 0, self.watched, self.calls, self.follows, durations
+    def progress(self) -> tuple[int, bool, int, int, int, list[tuple[int, int]]]:
+        steps, self.unasked = self.unasked, []
+        return 0, self.watched, self.calls, self.follows, self.queued, steps
 
-    def records(self, budget: StepBudget, number: int, duration: int) -> bool:
+    def stats(self) -> dict[str, int]:
+        return {"contexts": 0}
+
+    def records(self, budget: StepBudget, number: int, duration: int, worked: int) -> bool:
         """Begin step ``number``, after one of this duration: ask the budget unless it has decided."""
         recorded = False
         if self.decided and self.watched == self.watched_when_asked:
             self.decided -= 1
-            self.unasked.append(duration)
+            self.unasked.append((duration, worked))
         else:
             answer = budget(number)
             recorded, self.decided = answer > 0, max(-answer - 1, 0)
@@ -47,7 +51,8 @@ class Session:
 
 
 class Run:
-    """A run of steps of ``usual`` ns, of which a recorded one takes ``cost`` more, and a followed one ``follow``."""
+    """A run of steps of ``usual`` ns, of which a recorded one takes ``cost`` more, and a followed one ``follow``. Each
+    waits up to ``wait`` ns for a processor if it is not negative, and ``idle`` ns for something else."""
 
     def __init__(
         self,
@@ -59,23 +64,31 @@ class Run:
         noise: int = 0,
         follow: int = 0,
         session: Session | None = None,
+        wait: int = -1,
+        idle: int = 0,
     ) -> None:
         session = session or Session()
-        self.now, self.steps, self.paid = 0, steps, 0
+        session.queued = min(wait, 0)
+        self.now, self.worked, self.steps, self.paid = 0, 0, steps, 0
         self.notes: dict[str, object] = {}
         self.recorded: list[int] = []
         dice = random.Random(0)
-        budget = StepBudget(share, group, self.notes.update, lambda: session, clock=lambda: self.now)
+        budget = StepBudget(
+            share, group, self.notes.update, lambda: session, lambda: self.now, work=lambda: self.worked
+        )
         duration = 0
         for number in range(steps):
-            recorded = session.records(budget, number, duration)
+            recorded = session.records(budget, number, duration, self.worked)
             if recorded:
                 self.recorded.append(number)
             paid = cost if recorded else 0 if session.watched else follow
             self.paid += paid
-            duration = usual + paid + dice.randint(0, noise)
+            work, queued = usual + paid + dice.randint(0, noise), dice.randint(0, max(wait, 0))
+            session.queued += queued
+            duration = work + queued + idle
+            self.worked += work
             self.now += duration
-        session.records(budget, steps, duration)
+        session.records(budget, steps, duration, self.worked)
         budget.store()
 
     def cost(self):
@@ -101,6 +114,28 @@ def test_the_cost_is_the_difference_to_steps_beside_it(noise: int) -> None:
     assert abs(cost.share - len(run.recorded) * 2 * MS / run.now) <= 3 * cost.error + 1e-6
     assert cost.of_recorded_step == pytest.approx(2 * MS / (10 * MS + noise / 2), rel=0.2 if noise else 1e-3)
     assert f"{len(run.recorded)} of {grouped(3000)} steps are recorded" in cost.text
+
+
+def test_other_work_of_the_machine_is_in_no_cost() -> None:
+    """The cost is of processor time if the thread never waits otherwise."""
+    run = Run(share=0.01, cost=MS, steps=2000, wait=40 * MS)
+    cost = run.cost()
+    assert cost.share == pytest.approx(run.paid / run.worked, rel=0.01) and cost.error == pytest.approx(0, abs=1e-6)
+    assert cost.of_recorded_step == pytest.approx(0.1)
+    assert 0.007 < cost.share <= 0.01
+    waiting = Run(share=0.01, cost=MS, steps=2000, wait=0, idle=10 * MS).cost()
+    assert waiting.of_recorded_step == pytest.approx(0.05)
+
+
+def test_the_time_of_the_recorder_itself_is_part_of_the_cost() -> None:
+    run = Run(share=0.01, cost=MS, steps=1000)
+    facts = {"own": 100 * MS, "paths": 4000}
+    without, run.notes["steps_of_run"] = run.cost(), run.notes["steps_of_run"] | facts  # type: ignore[operator]
+    cost = run.cost()
+    assert cost.share is not None and without.share is not None and cost.error is not None
+    assert cost.own == pytest.approx(cost.share - without.share) == pytest.approx((100 + 8) * MS / run.now)
+    assert cost.error == pytest.approx(4 * MS / run.now)
+    assert cost.text.endswith(f", start, stop and first calls {100 * cost.own:.1f} %")
 
 
 def test_settled_steps_with_many_calls_are_fewer() -> None:
@@ -129,7 +164,7 @@ def test_followed_steps_are_part_of_the_cost(noise: int) -> None:
 
 def test_followed_calls_have_an_assumed_cost_if_no_step_is_watched() -> None:
     calls, steps = 2000, 1000
-    run = Run(0.01, MS, steps, follow=calls * 90, session=Session(calls, None))
+    run = Run(0.01, MS, steps, follow=calls * 120, session=Session(calls, None))
     cost = run.cost()
     assert cost.share is not None and cost.error is not None
     assert 0 < abs(cost.share - run.paid / run.now) < cost.error < 0.02

@@ -66,6 +66,22 @@ classes_decide(void)
     EQUAL(trace->ranks.list[0].open.list[0].context, fixture_find(trace, "B"));
 }
 
+/* A class whose number differs only in the bits that entries do not have has
+ * taken the place of one that is dead. */
+static void
+the_latest_of_classes(void)
+{
+    FIXTURE_AND_TRACE(f, trace);
+    uint32_t later = 1 + FD_ENTRY_ANY_CLASS + 1;
+    make_paths(&f);
+    call_for(&f, fixture_function(&f, "C", 0), 7, later);
+    fixture_leave(f.main);
+    follow(&f, 7, 1);
+    OK(fixture_reload(&f, &trace));
+    EQUAL(trace->ranks.list[0].open.count, 1);
+    EQUAL(trace->ranks.list[0].open.list[0].context, fixture_find(trace, "C"));
+}
+
 static void
 no_path(void)
 {
@@ -93,4 +109,4 @@ an_unknown_class(void)
 }
 
 RUN(ABSORBS(paths_of_calls), ABSORBS(an_unknown_class),
-    ABSORBS(classes_decide), ABSORBS(no_path))
+    ABSORBS(classes_decide), ABSORBS(the_latest_of_classes), ABSORBS(no_path))
