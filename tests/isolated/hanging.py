@@ -1,5 +1,6 @@
 """A loop of steps that stands still or is slow from step ``AT`` on: ``hanging.py OUT KIND [RENDEZVOUS RANK RANKS]``."""
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -126,6 +127,17 @@ def thread_computes() -> None:
     thread = threading.Thread(target=computes, daemon=True)
     thread.start()
     thread.join()
+
+
+def child_sleeps() -> None:
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as child:
+        child.wait()
+
+
+def file_is_locked() -> None:
+    with open(__file__, "rb") as one, open(__file__, "rb") as other:
+        fcntl.flock(one, fcntl.LOCK_EX)
+        fcntl.flock(other, fcntl.LOCK_EX)
 
 
 def child_computes() -> None:

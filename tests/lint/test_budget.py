@@ -35,7 +35,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/cli": 4650,
     "python/fastdispatch/compare": 2200,
     "python/fastdispatch/dataset": 1800,
-    "python/fastdispatch/detectors": 5650,
+    "python/fastdispatch/detectors": 5750,
     "python/fastdispatch/files": 750,
     "python/fastdispatch/graphs": 1200,
     "python/fastdispatch/integrations": 400,

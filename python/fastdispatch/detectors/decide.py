@@ -8,6 +8,7 @@ from fastdispatch._core import Error
 from fastdispatch.detectors import input_wait, limits, slow_rank
 from fastdispatch.detectors.measured_steps import MeasuredSteps, PartLoader, steps_of
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
+from fastdispatch.detectors.model_calls import DECIDABLE, ModelCalls
 from fastdispatch.detectors.registry import DETECTORS, OF_ALL_STEPS, WITHOUT_STEPS, Detect
 from fastdispatch.read.missing import ended_early, missing_ranks
 from fastdispatch.read.trace import Trace
@@ -24,11 +25,25 @@ def decide(
     reason = _too_little(steps)
     decidable = {*DETECTORS} if not reason else {*WITHOUT_STEPS, *(() if _too_little(steps.whole) else OF_ALL_STEPS)}
     results: list[Finding | NotDecided] = []
+    calls = ModelCalls(trace, workers) if not steps.ranks else steps
+    by_calls = DECIDABLE if calls is not steps and calls.count else ()
     for id, detect in DETECTORS.items():
-        results += _run(id, detect, steps) if id in decidable else [NotDecided(id, reason)]
+        of = steps if id in decidable else calls if id in by_calls else None
+        results += _run(id, detect, of) if of is not None else [NotDecided(id, reason)]
     found, undecided = sorted_results(_without_repeats(results))
     missing = "; ".join(filter(None, [*ended_early(trace.ranks), missing_ranks(trace.ranks)]))
-    return Findings(path, steps.typical, steps.timed, steps.numbers, found, undecided, missing, doubts(trace))
+    measured = calls if by_calls else steps
+    return Findings(
+        path,
+        measured.typical,
+        measured.timed,
+        measured.numbers,
+        found,
+        undecided,
+        missing,
+        doubts(trace),
+        calls.meaning if isinstance(calls, ModelCalls) else "",
+    )
 
 
 def sorted_results(results: Sequence[Finding | NotDecided]) -> tuple[list[Finding], list[NotDecided]]:

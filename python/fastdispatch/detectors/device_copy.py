@@ -107,7 +107,7 @@ def _copies(
             f"{steps.name(maker)} {verb}, {counted(count, 'call')} per step ({steps.key(heaviest)})",
             where,
             time,
-            f"{seconds(time)} or {percent(time / steps.step)} of a step with backward, in"
+            f"{seconds(time)} or {percent(time / steps.step)} of a step{' with backward' * steps.trains}, in"
             f" {', '.join(sorted({steps.key(path) for path in paths}))}",
             advice,
             evidence=_evidence(steps, paths, count, time),

@@ -89,7 +89,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
     reported = [node for node, paths in reads.items() if _is_reported(steps, paths)]
     for node in reported:
         yield _finding(steps, reads[node])
-    if steps.gpu is None:  # on a GPU, operators show the copies
+    if steps.gpu is None and steps.trains:  # on a GPU, operators show the copies; a server copies its results
         yield from _copies(steps, set(reported))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from statistics import median
 
 from fastdispatch.detectors import limits
@@ -116,7 +117,7 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | No
                 yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
                 continue
         blamed = _blamed(steps, max(paths, key=steps.total))
-        ranks = ranks_with(steps, paths)
+        ranks = ranks_with(steps, paths) or steps.numbers
         if ranks == steps.numbers:  # else slow-rank may name the rank that others wait for
             steps.claim(paths)
         proof = (
@@ -190,7 +191,7 @@ def _usual(steps: MeasuredSteps) -> float:
     waits = sorted(wait for rank in steps.ranks for (wait,) in kept(rank, "data"))
     starts = sum(steps.paths["calls"][path] for path in _outer_starts(steps, *_STARTS))
     usual = waits[: max(len(waits) - starts, len(waits) // 2)]
-    return sum(usual) / len(usual) if usual else 0.0
+    return sum(usual) / len(usual) if usual else inf
 
 
 def _own_input(steps: MeasuredSteps) -> Iterator[int]:

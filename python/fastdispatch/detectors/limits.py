@@ -8,6 +8,9 @@ STEPS, COVERED = 4, 0.8
 #: A path is part of every step if it ran in this share of the steps.
 EVERY = 0.95
 
+#: Calls of a model that stand for steps if nothing is trained.
+MODEL_CALLS = 8
+
 #: Severities by share of the step: ``info`` below the first one.
 WARNING, CRITICAL = 0.05, 0.2
 

@@ -49,6 +49,9 @@ class MeasuredSteps:
     Paths are depth first: the paths below ``i`` are the rows from ``i + 1`` to ``end[i]``.
     """
 
+    #: Whether a step is an update of the model.
+    trains = True
+
     def __init__(
         self, trace: Trace, whole: Trace | None = None, workers: Sequence[Trace] = (), part: PartLoader = None
     ) -> None:

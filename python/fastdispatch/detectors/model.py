@@ -64,6 +64,7 @@ class Findings:
     not_decided: list[NotDecided]
     missing: Annotated[str, "a sentence about ranks without a recording or a normal end; empty: none"] = ""
     doubt: Annotated[str, "why the figures are uncertain: few steps, an overloaded machine; empty: they are not"] = ""
+    meaning: Annotated[str, "definition of a step if nothing was trained; empty: an update of the model"] = ""
     schema: Literal["fastdispatch-findings/1"] = "fastdispatch-findings/1"
 
     def __str__(self) -> str:

@@ -14,20 +14,22 @@ from fastdispatch.read.source_calls import Sources
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import seconds, spans
 
-#: Kinds of waiting (csrc/recording/wait_kinds.h), of one thread and of several, and whether another thread or process
-#: has to end it.
+#: Kinds of waiting (csrc/recording/wait_kinds.h), of one thread and of several, and whether only a thread or a
+#: message ends it: a child process, and the holder of a file, may take long.
 WAITS = {
     "lock": ("waits for a lock or another thread", "wait for a lock or another thread", True),
     "socket": ("waits for a socket", "wait for a socket", True),
     "pipe": ("waits for a pipe", "wait for a pipe", True),
     "poll": ("waits for input of a socket or pipe", "wait for input of a socket or pipe", True),
-    "child": ("waits for a child process", "wait for a child process", True),
+    "child": ("waits for a child process", "wait for a child process", False),
     "sleep": ("sleeps", "sleep", False),
     "file": ("reads or writes a file", "read or write a file", False),
     "other": ("is in a system call", "are in a system call", False),
     "unseen": ("was not seen since its start or a fork", "were not seen since their start or a fork", False),
     "": ("runs", "run", False),
 }
+
+_LOCKS_OF_FILES = ("flock(", "lockf(")
 
 #: Threads in these waits that run now and then receive or send.
 _TRANSFERS = ("socket", "pipe", "file")
@@ -77,7 +79,8 @@ class Standing:
     @property
     def depends(self) -> bool:
         """Whether another thread or process has to end its wait, while its own threads and children do not work."""
-        return self.still and WAITS[self.waits][2] and not self.worked and not self.usual
+        of_file = any(call in self.source for call in _LOCKS_OF_FILES)
+        return self.still and WAITS[self.waits][2] and not of_file and not self.worked and not self.usual
 
     @property
     def stands(self) -> bool:

@@ -49,6 +49,8 @@ def step_line(found: Findings) -> str:
     name = f"{found.path}: " if found.path else ""
     if not found.steps:
         return f"{name}no training step was recorded"
+    if found.meaning:
+        return f"{name}{found.meaning}; it takes {seconds(found.step_ns)} (mean of {found.steps})"
     ranks = f"rank{'s' if len(found.ranks) > 1 else ''} {spans(sorted(found.ranks))}"
     return f"{name}a step takes {seconds(found.step_ns)} (median of {found.steps} steps of {ranks})"
 

@@ -82,7 +82,7 @@ def _caller(steps: MeasuredSteps, path: int) -> int:
             caller = steps.paths["parent"][caller]
     elif steps.kind(path) != "op" and not _is_function(steps, path):
         return -1
-    return caller if caller >= 0 and steps.is_user(caller) else -1
+    return caller if caller >= 0 and steps.main[caller] and steps.is_user(caller) else -1
 
 
 def _is_module(steps: MeasuredSteps, path: int) -> bool:

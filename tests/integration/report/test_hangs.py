@@ -51,6 +51,8 @@ SLOW = {
     "slow_rank": "rank 1 is in hanging.py:[]:computes: it runs",
     "thread_computes": "it waits for a lock or another thread",
     "child_computes": "it waits for a child process",
+    "child_sleeps": "it waits for a child process",
+    "file_is_locked": "it waits for a lock or another thread in `fcntl.flock(",
     "waits_again": "waits_again for",
     "slow_server": "it waits for a socket",
 }

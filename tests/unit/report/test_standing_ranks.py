@@ -34,13 +34,15 @@ def test_a_training_loop_that_polls_without_steps(stepped: int, decided: bool) -
     assert found == ([] if decided else [NotDecided("hang", reason)])
 
 
-@pytest.mark.parametrize("waits", ["socket", "poll"])
-def test_another_program_may_be_slow(waits: str) -> None:
-    """A lone process has waited for 8 s for the first message of a server."""
+@pytest.mark.parametrize(("waits", "seconds"), [("socket", 8), ("poll", 8), ("child", 8_000), ("lock", 8_000)])
+def test_another_program_may_be_slow(waits: str, seconds: int) -> None:
+    """A lone process waits for the first message of a server, for a program that it has started, or for a file."""
     steps: Any = None
-    standing = Standing(0, False, [1], ["train.py:[]:fetch"], 8_000_000_000, True, waits, [3], [8], 0, False, 0.0)
+    quiet = seconds * 1_000_000_000
+    source = "fcntl.flock(file, fcntl.LOCK_EX)" if waits == "lock" else ""
+    standing = Standing(0, False, [1], ["train.py:[]:fetch"], quiet, True, waits, [3], [quiet], 0, False, 0.0, source)
     (found,) = hang._alone(steps, [standing], limits.HANG_S * 1e9, [])
-    assert isinstance(found, NotDecided) and found.reason.startswith("rank 0 has been in train.py:[]:fetch for 8 s")
+    assert isinstance(found, NotDecided) and found.reason.startswith("rank 0 has been in train.py:[]:fetch for 8")
 
 
 @pytest.mark.parametrize(

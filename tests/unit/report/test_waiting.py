@@ -132,6 +132,27 @@ def test_both_figures_of_an_evaluation_are_of_a_usual_step(tmp_path: Path) -> No
     assert (found.gain_ns, found.share) == (pytest.approx(34.8 * MS, 0.01), pytest.approx(0.5, 0.01))
 
 
+@pytest.mark.parametrize(("reads", "calls", "found"), [(1600, 20, 1), (0, 20, 0), (1600, 4, None)])
+def test_calls_of_a_model_are_steps_if_nothing_is_trained(
+    tmp_path: Path, reads: int, calls: int, found: int | None
+) -> None:
+    """A server: a step includes repeated calls of its loop, but not the start."""
+    flags = {"flags": PHASES.index("forward"), "module": "net"}
+    read = [("op:aten::is_nonzero", reads, 100)] * bool(reads)
+    parts = [("serve.py:[Ranker]:forward", calls, 100, [], "", flags), ("serve.py:[]:answer", calls, 100, read)]
+    serve = ("serve.py:[]:serve", 1, 100, [("serve.py:[]:load", 1, 500), ("serve.py:[]:handle", calls, 100, parts)])
+    path = Dump([("serve.py:[]:<module>", 1, 3000, [serve])]).write(tmp_path / "run.json")
+    made = fastdispatch.findings(path)
+    if found is None:
+        assert str(made).splitlines()[0].endswith(": no training step was recorded")
+        return
+    line = f"a step is a call of the model Ranker; it takes {25 if reads else 20} ms (mean of 20)"
+    assert str(made).splitlines()[0].endswith(f": no training step was recorded: {line}")
+    titles = [f"{each.severity}: {each.title}, {each.share}" for each in made]
+    assert titles == ["critical: answer reads values of tensors (aten::is_nonzero) 80 times per step, 0.4"] * found
+    assert ("not decided: 21 detectors (no training step was recorded)" in str(made)) and len(made.not_decided) == 21
+
+
 def test_a_gain_is_at_most_a_step_and_other_time_is_of_the_run(tmp_path: Path) -> None:
     steps = stepped(tmp_path / "run.json", [2] * 10)
     found = steps.finding("tiny-ops", "slow", steps.where(0), 1e12, "", "")
