@@ -21,8 +21,9 @@ enum {
     QUIET_CALLS = 2,       /* a quiet call costs as much as so many, */
     LEAST_BELOW = 2,       /* so it is worth it with so many calls below */
     OFTEN_STEPS = 128,     /* steps with the greatest share of open calls */
-    SHORTEST_NS = 20000000, /* shorter calls are never opened */
-    ROUNDS = 8              /* of recursion through recursion */
+    /* Shorter calls are never opened. A look for longer ones costs 30 us. */
+    SHORTEST_NS = 100000000,
+    ROUNDS = 8 /* of recursion through recursion */
 };
 
 /* Where a call needs the hook. */
