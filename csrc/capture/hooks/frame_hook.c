@@ -322,7 +322,7 @@ evaluate_quiet(PyThreadState *state, fd_frame *frame, int throwing,
         || next_evaluator != NULL || !fd_quiet_applies(thread, known, frame)) {
         return evaluate_frame(state, frame, throwing);
     }
-    bool opened = fd_quiet_is_opened(thread, known);
+    bool opened = fd_quiet_is_opened(thread->session);
     fd_quiet.open = opened ? frame : NULL;
     PyObject *result = opened
                          ? evaluate_frame(state, frame, throwing)

@@ -21,11 +21,9 @@ fd_quiet_applies(const fd_thread *thread, const fd_code *known,
 }
 
 bool
-fd_quiet_is_opened(const fd_thread *thread, const fd_code *known)
+fd_quiet_is_opened(const fd_session *session)
 {
-    const fd_session *session = thread->session;
-    uint64_t word = session->step << 32 | known->id;
-    return fd_hash_word(word) % session->quiet.steps_per_open == 0;
+    return fd_hash_word(session->step) % session->quiet.steps_per_open == 0;
 }
 
 PyObject *

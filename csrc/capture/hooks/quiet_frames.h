@@ -22,9 +22,10 @@ extern fd_quiet_frames fd_quiet;
 bool fd_quiet_applies(const fd_thread *thread, const fd_code *known,
                       const fd_frame *frame);
 
-/* Return whether the calls below are followed in this step, to find code that
- * runs for the first time. */
-bool fd_quiet_is_opened(const fd_thread *thread, const fd_code *known);
+/* Return whether all calls of this step are followed, to find code that runs
+ * for the first time. The next steps are slower, too: CPython no longer
+ * specializes their calls for some time. */
+bool fd_quiet_is_opened(const struct fd_session *session);
 
 /* Evaluate the call with CPython's evaluator, for all threads. fd_quiet.frame
  * is still `frame` if nothing has put the hook back. */
