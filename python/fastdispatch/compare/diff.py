@@ -48,11 +48,11 @@ class DiffRow:
     calls: Pair
     self: Pair
     total: Pair
-    work: Pair  # total without communication
     backward: Pair
     asynchronous: Pair
     gpu: Pair
     spread: Pair
+    explained: dict[str, float]  # of EXPLAINED; empty: of modules and packages
 
     @property
     def is_record(self) -> bool:
@@ -166,10 +166,18 @@ class Diff:
         self.traces = (before, after)
         #: Time per step on a CPU or in the queue for one, ns; 0: unknown.
         self.busy = (_busy(before, ranks[0]), _busy(after, ranks[1]))
-        #: Time per step in which main threads sleep, wait for a device, a file or a lock, ns; 0: unknown.
-        self.idle = (self._idle(0, ranks[0]), self._idle(1, ranks[1])) if all(self.busy) else (0.0, 0.0)
         indexes = before.index(ranks[0]), after.index(ranks[1])
-        request = DiffRequest(self.traces, indexes, by, threshold, same_speed, self.busy, self.idle)
+        #: Time per step on a CPU, ns; 0: unknown.
+        self.cpu = (_busy(before, ranks[0], queue=False), _busy(after, ranks[1], queue=False))
+        work = (mean_work(self.rank_work[0], ranks[0])[0], mean_work(self.rank_work[1], ranks[1])[0])
+        #: Time per step of work in which main threads could run but had no CPU, ns; 0 also if it is unknown. That after
+        #: a wait for other ranks is part of the wait.
+        self.queue = (self._queue(0, work[0]), self._queue(1, work[1]))
+        #: Time per step in which main threads sleep, wait for a device, a file or a lock, ns; 0: unknown.
+        idle = [max(time - busy, 0.0) if all(self.busy) else 0.0 for time, busy in zip(work, self.busy, strict=True)]
+        request = DiffRequest(
+            self.traces, indexes, by, threshold, same_speed, self.busy, (idle[0], idle[1]), self.queue, work
+        )
         self.found = compared_rows(request)
         #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
         self.speed = self.found.speed
@@ -206,7 +214,12 @@ class Diff:
     def _all_rows(self) -> list[DiffRow]:
         found = self.found
         figures = ([Pair(*pair) for pair in found.figures[name].T.tolist()] for name in FIGURES)
-        columns = (found.keys, found.kinds, map(_changes, found.changes.tolist()), *figures)
+        explained = [
+            dict(zip(found.explained, each, strict=True))
+            for each in zip(*(figure.tolist() for figure in found.explained.values()), strict=True)
+        ]
+        explained = explained or [{}] * len(found.keys)
+        columns = (found.keys, found.kinds, map(_changes, found.changes.tolist()), *figures, explained)
         return [DiffRow(*row) for row in zip(*columns, strict=True)]
 
     @cached_property
@@ -248,24 +261,14 @@ class Diff:
         """Work, communication and steps of the ranks of both sides (read/waiting.py)."""
         return list(map(work_of_ranks, self.traces))
 
-    @cached_property
-    def cpu(self) -> tuple[float, float]:
-        """Time per step on a CPU, ns; 0: unknown."""
-        ranks = self.sides[0].rank, self.sides[1].rank
-        return _busy(self.traces[0], ranks[0], queue=False), _busy(self.traces[1], ranks[1], queue=False)
-
-    @property
-    def queue(self) -> tuple[float, float]:
-        """Time per step in which main threads could run but had no CPU, ns; 0 also if it is unknown."""
-        return self.busy[0] - self.cpu[0], self.busy[1] - self.cpu[1]
-
     @property
     def cpu_speed(self) -> float:
         """The speed of the machine while it runs a thread: of the fastest steps, if the time without a CPU is known."""
         return self.found.least_speed if any(self.queue) else self.speed
 
-    def _idle(self, side: int, rank: int | None) -> float:
-        return max(mean_work(self.rank_work[side], rank)[0] - self.busy[side], 0.0)
+    def _queue(self, side: int, work: float) -> float:
+        cpu = self.cpu[side]
+        return min(self.busy[side] - cpu, max(work - cpu, 0.0)) if cpu else 0.0
 
     def of_rank(self, rank: int) -> Diff:
         """Return the comparison of this rank alone."""

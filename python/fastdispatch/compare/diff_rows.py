@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.plumbing import FUNCTIONS
+from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
-from fastdispatch.read.waiting import FOR_RANKS, WORKS, waits_of
+from fastdispatch.read.waiting import FOR_RANKS, MAY_WAIT, WORKS, waits_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
-    Unsigned = NDArray[np.uint64]
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
@@ -31,23 +31,37 @@ if TYPE_CHECKING:
 CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
 NEW, GONE, CALLS, SLOWER, FASTER, COLLECTION, COMMUNICATION = (1 << place for place in range(len(CHANGES)))
 
-#: Figures of rows: calls with resumes of generators, times in ns; work: total without communication and waits for other
-#: ranks; gpu: of the steps with GPU times; spread: standard deviation over steps of the compared time.
-FIGURES = ("calls", "self", "total", "work", "backward", "async", "gpu", "spread")
+#: Figures of rows: calls with resumes of generators, times in ns; gpu: of the steps with GPU times; spread: standard
+#: deviation over steps of the compared time.
+FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
 
-#: If the fastest steps are unknown, a change must exceed this number of standard deviations of the steps of one run.
-#: Steps are not independent, so their number does not reduce it.
+#: Changes of the time of a step that changed calls and times explain: in a function, with all that it calls, and in the
+#: backward of these calls.
+EXPLAINED = ("own", "below", "backward")
+
+#: A change must exceed this number of standard deviations of the mean step; if the fastest steps are unknown, of the
+#: steps of one run: steps are not independent, so their number does not reduce it.
 _DEVIATIONS = 2.0
+
+#: A function that waits does so in at least this number of steps: in fewer it can be without a CPU.
+_FEWEST_WAITS = 5.0
+
+#: The largest of N normally distributed deviations is sqrt(2 ln N); a change is larger by this number of them. A median
+#: deviation of 1 is a standard deviation of 1.4826.
+_MARGIN, _MEDIAN_DEVIATION = 2.0, 1.4826
 
 #: A change is reported if it is at least this share of the time of a step.
 _LEAST_SHARE = 0.005
 
-#: Waits for other ranks vary with what these ranks do: their share, and their minimum relative change.
+#: Waits vary with what other ranks, processes and devices do: their share, and their minimum relative change.
 _LEAST_WAIT, _WAIT_THRESHOLD = 0.05, 0.5
 
 #: A call that one side never makes is reported if the other makes at least this number in as many steps, and in as many
 #: of them: fewer can be a rare event that is only in its selected steps.
 _FEWEST_CALLS = 3.0
+
+#: Steps of more ranks are those of one.
+_MOST_RANKS = 16
 
 #: Operators with a smaller share are not used for the speed of the machine.
 _SPEED_SHARE = 0.001
@@ -58,7 +72,8 @@ class DiffRequest:
     """A comparison to make: traces, before and after, indexes of their ranks (-1: all), times of main threads, ns.
 
     ``busy``: per step on a CPU or in the queue for one; the speed of the machine is within their ratio. ``idle``: per
-    step neither so, nor for other ranks. 0: unknown. ``threshold``: the minimum relative change of a time.
+    step neither so, nor for other ranks. ``queue``: per step of ``work`` without a CPU. 0: unknown. ``threshold``: the
+    minimum relative change of a time.
     """
 
     traces: tuple[Trace, Trace]
@@ -68,6 +83,8 @@ class DiffRequest:
     same_speed: bool
     busy: tuple[float, float]
     idle: tuple[float, float]
+    queue: tuple[float, float] = (0.0, 0.0)
+    work: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass
@@ -83,6 +100,7 @@ class ComparedRows:
     callees: list[int] = field(default_factory=list)
     calls: Floats = field(init=False)
     call_changes: Ints = field(init=False)
+    explained: dict[str, Floats] = field(default_factory=dict)  #: of EXPLAINED, by row, ns per step; none of modules
     speed: float = 1.0  #: after / before of unchanged rows
     least_speed: float = 1.0  #: the same of the fastest steps, if they are known
 
@@ -104,13 +122,23 @@ class SideSums:
         core, nodes, contexts = trace.core, trace.nodes, trace.contexts
         self.by, self.nodes = by, nodes
         self.steps: int = sum(one["steps"] for at, one in enumerate(trace.ranks) if rank in (-1, at))
+        indexes = [at for at in range(len(trace.ranks)) if rank in (-1, at)]
+        self.ranks = len(indexes)
+        #: Ranks, each with its steps: differences between ranks are not a spread of steps. Many are one.
+        self._of_ranks = [(at, trace.ranks[at]["steps"]) for at in indexes] if self.ranks <= _MOST_RANKS else []
+        self._of_ranks = self._of_ranks or [(rank, self.steps)]
+        self._core = core
         self.gpu_steps, _ = gpu_steps([one for at, one in enumerate(trace.ranks) if rank in (-1, at)])
         self.selected = trace.window is not None
         self.totals = {name: np.asarray(view) for name, view in core.totals(rank, True).items()}
         self.groups: Ints = np.array(core.groups(by), np.int64)
         self.parents: Ints = np.array(contexts["parent"], np.int64)
+        self.origins: Ints = np.array(contexts["origin"], np.int64)
         self.node: Ints = np.array(contexts["node"], np.int64)
         self.waits = np.frombuffer(waits_of(trace), np.uint8)[self.node]
+        main = np.array(in_role(trace, contexts, trace.main_role), bool)
+        #: Time of paths that is not for other ranks; helper threads wait for work.
+        self.works: Bools = np.where(main, self.waits != FOR_RANKS, self.waits == WORKS)
         named = zip(nodes["kind"], nodes["name"], strict=True)
         self.collects = np.array([kind == "range" and name.startswith("gc:gen") for kind, name in named], bool)
         table = core.table(by, rank)
@@ -160,17 +188,27 @@ class SideSums:
         """Sum up the outermost calls of each recursion: they include the inner ones."""
         return self._sum(values, ~self.inner)
 
-    def work(self) -> Unsigned:
-        """Return the total of each path without communication."""
+    def below(self, values: Floats) -> Floats:
+        """Add to the figure of each path those of all paths below it."""
         import numpy as np
 
-        work: Unsigned = np.where(self.waits == FOR_RANKS, np.uint64(0), self.totals["self"])
+        sums = values.copy()
         order = np.argsort(-self.depth, kind="stable")
         ends = np.flatnonzero(np.diff(self.depth[order], append=-1)) + 1
         for rows in np.split(order, ends[:-1]):
             inside = rows[self.parents[rows] >= 0]
-            np.add.at(work, self.parents[inside], work[inside])
-        return work
+            np.add.at(sums, self.parents[inside], sums[inside])
+        return sums
+
+    def explained(self, values: Floats) -> tuple[NDArray[np.generic], ...]:
+        """Sum up a figure of paths by group, as EXPLAINED."""
+        import numpy as np
+
+        of_origins, sums = np.zeros(len(values)), self.below(values)
+        caused = self.origins >= 0
+        outer = caused & ~(caused[self.parents] & (self.parents >= 0))
+        np.add.at(of_origins, self.origins[outer], sums[outer])
+        return self.own(values), self.whole(sums), self.whole(self.below(of_origins))
 
     def figures(self) -> dict[str, NDArray[np.generic]]:
         """Return the figures of FIGURES by group, for the whole run; and ``least``, the own time if each step were as
@@ -180,7 +218,6 @@ class SideSums:
             "calls": self.own(totals["calls"] + totals["resumes"]),
             "self": self.own(totals["self"]),
             "total": self.whole(totals["total"]),
-            "work": self.whole(self.work()),
             "backward": self.whole(totals["backward"]),
             "async": self.own(totals["async"]),
             "gpu": self.whole(totals["gpu_total"]),
@@ -193,12 +230,12 @@ class SideSums:
         import numpy as np
 
         name = "total" if self.by == "module" else "self"
-        squares, times = self.totals[f"{name}_squares"], self.totals[f"{name}_stepped"]
-        steps = float(self.steps or 1)
-        mean = times.astype(np.float64) / steps
-        variance = squares / steps - mean * mean
-        spread: Floats = np.sqrt(np.where((variance > 0) & (self.steps > 0), variance, 0.0))
-        return spread
+        squares = np.zeros(len(self.parents))
+        for rank, steps in self._of_ranks:
+            totals = self._core.totals(rank, True)
+            times = np.asarray(totals[f"{name}_stepped"]).astype(np.float64)
+            squares += np.maximum(np.asarray(totals[f"{name}_squares"]) - times * times / (steps or 1), 0.0)
+        return np.sqrt(squares / self.steps) if self.steps else np.zeros(len(squares))
 
     def calls(self) -> tuple[Ints, Ints, Floats, NDArray[np.uint32]]:
         """Return callers (-1: outside) and callees, groups, the number of calls and the most steps of a path, by both.
@@ -221,7 +258,6 @@ class SideSums:
 
 class _Comparison:
     def __init__(self, request: DiffRequest) -> None:
-        import numpy as np
 
         self.request = request
         self.sides = [SideSums(*side, request.by) for side in zip(request.traces, request.ranks, strict=True)]
@@ -232,12 +268,17 @@ class _Comparison:
         self.selected = by_step and all(side.selected for side in self.sides)
         self.by_least = min(steps) > 1 and request.by != "module"
         self.idle = request.idle[1] - request.idle[0]
-        #: ns of own time per step before, of all paths
-        own = self.sides[0].totals["self"].astype(np.float64) / self.per[0]
-        self.whole = float(np.cumsum(own)[-1]) if own.size else 0.0
+        #: ns of own time per step, of all paths, and of the fastest steps: of the side with the longer one
+        self.whole, self.least_whole = self._longest("self"), self._longest("least")
         self._join()
         self._join_calls()
         self._judge()
+        if request.by == "node":
+            self._explain()
+
+    def _longest(self, figure: str) -> float:
+        pairs = zip(self.sides, self.per, strict=True)
+        return max(float(side.totals[figure].astype(float).sum()) / per for side, per in pairs)
 
     def _join(self) -> None:
         import numpy as np
@@ -253,7 +294,7 @@ class _Comparison:
         self.rows.keys, self.rows.kinds = [key for key, _ in place], [kind for _, kind in place]
         self.collection = np.array([collections[row] for row in range(len(place))], bool)
         figures = {name: np.zeros((2, len(place))) for name in (*FIGURES, "least", "steps")}
-        self.waits, self.communicates = np.zeros(len(place), bool), np.zeros(len(place), bool)
+        self.waits, self.communicates, self.helps = np.zeros((3, len(place)), bool)
         for index, side in enumerate(self.sides):
             row_of = self.row_of[index]
             for name, sums in side.figures().items():
@@ -277,6 +318,10 @@ class _Comparison:
         np.maximum.at(figures["steps"][index], row, side.totals["steps"][grouped].astype(np.float64))
         self.waits[row[side.waits[grouped] != WORKS]] = True
         if side.by == "node":
+            own = side.totals["self"][grouped]
+            self.helps[
+                row[~side.works[grouped] & (side.waits[grouped] == MAY_WAIT) & (2 * own > np.bincount(row, own)[row])]
+            ] = True
             self.communicates[row[side.waits[grouped] == FOR_RANKS]] = True
         if side.by == "module":
             collects = side.collects[side.node[grouped]]
@@ -310,14 +355,24 @@ class _Comparison:
         rows.call_changes[collection[rows.callers] | collection[rows.callees]] = COLLECTION
         self.speeds = self._speeds()
         rows.speed, rows.least_speed = self.speeds
-        waits_for_calls = np.array([kind == "thread" for kind in rows.kinds], bool)
+        self.unequal = self._unequal(figures["least"]) if self.by_least else 0.0
+        waits_for_calls = self.helps | np.array([kind == "thread" for kind in rows.kinds], bool)
+        self.blocked = np.zeros(len(rows.kinds), bool)
         rows.changes = self.changes | np.where(self.collection | waits_for_calls, 0, self._changed_times())
 
     def _changed_calls(self, calls: Floats, steps: Floats) -> Ints:
         import numpy as np
 
         before, after = calls
-        differ = before != after if self.rows.steps[0] == self.rows.steps[1] else np.abs(before - after) >= 0.5
+        differ = before != after
+        if self.selected:  # an epoch ends in steps of one side only
+            change = np.abs(before - after)
+            share = (change >= self.request.threshold * np.maximum(before, after)) & (
+                change * min(self.per) >= _FEWEST_CALLS
+            )
+            differ &= (change >= 0.5) | share
+        elif self.rows.steps[0] != self.rows.steps[1]:
+            differ = np.abs(before - after) >= 0.5
         new, gone = (before <= 0) & (after > 0), (before > 0) & (after <= 0)
         changes = np.where(new, NEW | CALLS, np.where(gone, GONE | CALLS, np.where(differ, CALLS, 0)))
         rare = ((after <= 0) & self._rare(0, before, steps[0])) | ((before <= 0) & self._rare(1, after, steps[1]))
@@ -353,6 +408,20 @@ class _Comparison:
         known = [ratio for ratio in ratios if ratio is not None]
         return max(min(known), min(max(known), 1.0)) if known else 1.0
 
+    def _unequal(self, times: Floats) -> float:
+        """Return the relative change of the fastest steps that one of the unchanged rows has by chance: a busy machine
+        slows each of them by another factor."""
+        import numpy as np
+
+        before, after = times
+        large = np.minimum(before, after) > _LEAST_SHARE * self.least_whole
+        same = large & ~self.waits & (self.changes & (CALLS | COLLECTION) == 0)
+        if not same.any():
+            return 0.0
+        ratios = np.log(after[same] / before[same])
+        deviation = _MEDIAN_DEVIATION * float(np.median(np.abs(ratios - np.median(ratios))))
+        return float(np.expm1(deviation * (_MARGIN + np.sqrt(2 * np.log(ratios.size)))))
+
     def _within_busy(self, speed: float) -> float:
         """Limit a ratio of times to that of the time on a CPU, or waiting for one: a thread that waits for anything
         else does not measure the machine."""
@@ -379,29 +448,107 @@ class _Comparison:
         figures = self.rows.figures
         before, after = figures["total" if self.request.by == "module" else "self"]
         spread = figures["spread"]
-        threshold = np.where(self.communicates, max(self.request.threshold, _WAIT_THRESHOLD), self.request.threshold)
-        share = np.where(self.communicates, _LEAST_WAIT, _LEAST_SHARE) * self.whole * speed
-        noise = np.maximum(threshold * (before * speed), share)
+        threshold = np.where(self.waits, max(self.request.threshold, _WAIT_THRESHOLD), self.request.threshold)
+        share = np.where(self.waits, _LEAST_WAIT, _LEAST_SHARE)
+        noise = np.maximum(threshold * (before * speed), share * self.whole)
         if not self.by_least:
             deviation = _DEVIATIONS * np.hypot(spread[0] * speed, spread[1])
-            return _direction(before * speed, after, np.maximum(noise, deviation))
+            ranks = 1 if any(self.rows.steps) else self.sides[1].ranks
+            queue = abs(self.request.queue[1] - self.request.queue[0]) * ranks
+            of_queue = np.where(self._are_idle(before, after), 0.0, queue)
+            return _direction(before * speed, after, np.maximum(np.maximum(noise, deviation), of_queue))
         fastest, now = figures["least"][0] * least_speed, figures["least"][1]
-        of_least = _direction(fastest, now, np.maximum(threshold * fastest, share))
-        of_mean = _direction(before * speed, after, noise)
-        blocked = np.where(of_least == 0, self._blocked(before, after, noise), 0)
-        return np.where(of_mean == of_least, of_mean, blocked)
+        beyond = np.maximum(np.maximum(threshold, self.unequal) * fastest, share * self.least_whole)
+        of_least = _direction(fastest, now, beyond)
+        error = np.hypot(spread[0] * speed / np.sqrt(self.per[0]), spread[1] / np.sqrt(self.per[1]))
+        of_mean = _direction(before * speed, after, np.maximum(noise, _DEVIATIONS * error))
+        waits = np.where(of_least == 0, self._waits(before, after, noise), 0)
+        self.blocked |= waits != 0
+        return np.where(of_mean == of_least, of_mean, waits)
 
-    def _blocked(self, before: Floats, after: Floats, noise: Floats) -> Ints:
+    def _waits(self, before: Floats, after: Floats, noise: Floats) -> Ints:
         """Return the directions in which means changed that the fastest steps do not have: a lock is free in some of
-        them, whatever the speed of the machine. A busy machine makes such steps too, but its threads are not blocked,
-        and few steps of a whole run are within the uncertainty of the mean."""
+        them, whatever the speed of the machine. A busy machine makes such steps too, but few of them, and its threads
+        are not idle. Of n steps, k with equal waits have a mean wait m and a deviation s with k = n m² / (m² + s²)."""
+        import numpy as np
+
+        figures, longer = self.rows.figures, np.where(after > before, 1, 0)
+        mean, least, deviation = (
+            np.choose(longer, each) for each in ((before, after), figures["least"], figures["spread"])
+        )
+        wait = (mean - least) ** 2
+        often = np.choose(longer, self.per) * wait >= _FEWEST_WAITS * (wait + deviation**2)
+        return np.where(self._are_idle(before, after) & often, _direction(before, after, noise), 0)
+
+    def _are_idle(self, before: Floats, after: Floats) -> Bools:
+        """Return whether main threads wait longer, or shorter, by as much as times changed."""
         import numpy as np
 
         growth = after - before
-        alike = (self.idle * growth > 0) & (abs(self.idle) >= np.abs(growth) / 2)
-        spread = self.rows.figures["spread"]
-        of_mean = np.hypot(spread[0] / np.sqrt(self.per[0]), spread[1] / np.sqrt(self.per[1]))
-        return np.where(alike, _direction(before, after, np.maximum(noise, _DEVIATIONS * of_mean)), 0)
+        alike: Bools = (self.idle * growth > 0) & (abs(self.idle) >= np.abs(growth) / 2)
+        return alike
+
+    def _explain(self) -> None:
+        """Sum up the change of the time that changed calls, and rows with changed times, explain."""
+        import numpy as np
+
+        rows = self.rows
+        ids, calls, steps = self._joined_paths()
+        changed = self._changed_calls(calls, steps) & CALLS != 0
+        shares = zip(self.request.queue, self.request.work, strict=True)
+        queued = [queue / work if work else 0.0 for queue, work in shares]
+        waits = self.blocked | self._are_idle(*rows.figures["self"]) & (not self.by_least)
+        timed = np.append(rows.changes & (SLOWER | FASTER) != 0, False)
+        times, of_calls = [], []
+        for index, side in enumerate(self.sides):
+            row = np.append(self.row_of[index], -1)[side.groups]
+            own, least = (side.totals[name] / self.per[index] for name in ("self", "least"))
+            on_cpu = np.maximum(own * (1 - queued[index]), least)
+            of_calls.append(changed[ids[index]] & ~(timed[row] & self.by_least))
+            blocked = np.append(waits, False)[row]
+            times.append(np.where(blocked, own, np.where(timed[row] & self.by_least, least, on_cpu)))
+        self._per_call(times, ids, calls, of_calls)
+        sums = {name: np.zeros(len(rows.keys)) for name in EXPLAINED}
+        for index, (side, speed) in enumerate(zip(self.sides, (-self.speeds[self.by_least], 1.0), strict=True)):
+            row = np.append(self.row_of[index], -1)[side.groups]
+            chosen = (of_calls[index] | timed[row]) & side.works & ~np.append(self.collection, True)[row]
+            factor = np.where(np.append(waits, False)[row], np.sign(speed), speed)
+            values = np.where(chosen, times[index] * factor, 0.0)
+            for name, found in zip(EXPLAINED, side.explained(values), strict=True):
+                np.add.at(sums[name], self.row_of[index], found)
+        rows.explained = sums
+
+    def _per_call(self, times: list[Floats], ids: list[Ints], calls: Floats, of_calls: list[Bools]) -> None:
+        """Use the shorter time per call for paths that both sides call, but not as often: only their calls changed."""
+        import numpy as np
+
+        sums = np.zeros(calls.shape)
+        for index, time in enumerate(times):
+            np.add.at(sums[index], ids[index], time)
+        per_call = np.min(sums / calls, axis=0)
+        for index, time in enumerate(times):
+            own = ids[index]
+            both = of_calls[index] & np.all(calls > 0, axis=0)[own] & (sums[index][own] > 0)
+            time[both] *= (per_call * calls[index] / sums[index])[own[both]]
+
+    def _joined_paths(self) -> tuple[list[Ints], Floats, Floats]:
+        """Return a number of each path of both sides, the same for equal paths of keys, their calls per step, and the
+        steps with calls."""
+        import numpy as np
+
+        places: dict[tuple[int, int], int] = {}
+        ids = []
+        for index, side in enumerate(self.sides):
+            keys = np.append(self.row_of[index], -1)[side.groups].tolist()
+            found, parents = [-1] * (len(keys) + 1), side.parents.tolist()  # the last one is that of the outside
+            for path in np.argsort(side.depth, kind="stable").tolist():
+                found[path] = places.setdefault((found[parents[path]], keys[path]), len(places))
+            ids.append(np.array(found[:-1], np.int64))
+        calls, steps = np.zeros((2, len(places))), np.zeros((2, len(places)))
+        for index, side in enumerate(self.sides):
+            np.add.at(calls[index], ids[index], (side.totals["calls"] + side.totals["resumes"]).astype(float))
+            np.maximum.at(steps[index], ids[index], side.totals["steps"])
+        return ids, calls / np.array(self.per)[:, None], steps
 
 
 def _median_ratio(before: Floats, after: Floats) -> float | None:

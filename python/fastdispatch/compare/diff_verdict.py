@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -12,19 +12,16 @@ from fastdispatch.read.waiting import mean_work
 from fastdispatch.text.formats import seconds
 
 if TYPE_CHECKING:
-    from fastdispatch.compare.diff import Diff, DiffCall, DiffRow, Pair
+    from fastdispatch.compare.diff import Diff, DiffCall, DiffRow
     from fastdispatch.compare.diff_measured import MeasuredChange
 
 #: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
 _MOST = 0.8
 
-#: A function with this share of a step has its time without a core.
-_ALL = 0.9
-
 #: A change of less than this share of a step is not explained.
 _LEAST = 0.01
 
-#: A rank differs from the others by this share of the change of the step at least.
+#: The change of a rank differs from that of the others by this share at least.
 _MOST_OF_RANK = 0.5
 
 #: Runs of more ranks are read as a sum of ranks.
@@ -43,7 +40,7 @@ class DiffVerdict:
     """How the time of a step (of the whole run without steps) changed, ns; ``mean``: of the mean step, because that of
     the median does not have the change: a lock is free in some steps. ``below``: the key of the function whose
     calls, with all below them, changed by ``part``; None if no single function explains the change. ``rank``: the rank
-    in which they did, if the others did not change. ``backward``: ``part`` is the change of the autograd time that
+    in which they did, if the others did not change. ``backward``: ``part`` has the change of the autograd time that
     these calls caused. ``because``: its most expensive new or more frequent calls. ``machine``: the part of the change
     that the speed of the machine explains, ``without_core`` that in which threads could run but had no CPU,
     ``communication`` that of collectives, transfers and waits for other ranks, ``rest`` that of everything else."""
@@ -83,29 +80,33 @@ class DiffVerdict:
 
 @dataclass(frozen=True)
 class _Cause:
-    """The function that explains a change, by how much, and its changed calls."""
+    """The function that explains a change, by how much below it and in the backward of its calls, and its changed
+    calls."""
 
     row: DiffRow
-    part: float
-    backward: bool
+    forward: float
+    backward: float
     because: list[str]
+
+    @property
+    def part(self) -> float:
+        return self.forward + self.backward
 
 
 def verdict(diff: Diff) -> DiffVerdict:
+    found = bool(diff.changed() or diff.changed_calls())
     before, after = (side.whole for side in diff.sides)
-    changed = bool(diff.changed() or diff.changed_calls())
-    rank = _changed_rank(diff, after - before) if changed else None
+    rank = _changed_rank(diff) if found else None
     of = diff if rank is None else diff.of_rank(rank)
     (work, waits), now = (mean_work(times, side.rank) for times, side in zip(of.rank_work, of.sides, strict=True))
     machine, communication = (of.cpu[0] or work) * (of.cpu_speed - 1), now[1] - waits
     queue = of.queue[1] - of.queue[0]
-    means = (diff.sides[0].mean, diff.sides[1].mean)
-    cause = _cause(of, now[0] - work - machine - queue) if changed else None
-    part = _part_of(cause, now[0], queue)
-    if changed and abs(part) < _NAMED * abs(means[1] - means[0]):
-        cause = _cause_by_calls(of, means[1] - means[0], now[0])
-        part = _part_of(cause, now[0], queue)
+    least = _LEAST * max(work - of.queue[0], now[0] - of.queue[1])
+    cause = _cause(of, least) if found else None
+    part = cause.part if cause is not None else 0.0
+    changed = found and (diff.by != "node" or cause is not None or _has_changes(of, least))
     largest = max(map(abs, (part, machine, queue, communication))) if changed else 0.0
+    means = (diff.sides[0].mean, diff.sides[1].mean)
     mean = abs(means[1] - means[0] - (after - before)) > _NAMED * largest > 0
     before, after = means if mean else (before, after)
     made = DiffVerdict(
@@ -115,7 +116,7 @@ def verdict(diff: Diff) -> DiffVerdict:
         mean=mean,
         rank=rank if cause is not None else None,
         below=cause.row.key if cause is not None else None,
-        backward=cause is not None and cause.backward,
+        backward=cause is not None and cause.backward != 0,
         part=part,
         because=cause.because if cause is not None else [],
         machine=machine,
@@ -128,19 +129,29 @@ def verdict(diff: Diff) -> DiffVerdict:
     return replace(made, text=_text(of, made, cause) + measured)
 
 
-def _changed_rank(diff: Diff, change: float) -> int | None:
-    """Return the rank whose work changed by most of the change of the step, while that of the others did not: they
-    wait for it. None: all ranks are alike."""
-    was, now = diff.rank_work
-    common = sorted(was.keys() & now.keys())
-    if diff.by != "node" or not 2 <= len(common) <= _MOST_RANKS or any(side.rank is not None for side in diff.sides):
+def _has_changes(diff: Diff, least: float) -> bool:
+    """Return whether changes of operators, libraries or communication have a part in the change of a step."""
+    own = [row.explained["own"] for row in diff.rows]
+    communicate = any("communication" in row.changes and row.changes & {"slower", "faster"} for row in diff.rows)
+    return communicate or max(map(abs, (sum(own), *own)), default=0.0) >= max(least, 1.0)
+
+
+def _changed_rank(diff: Diff) -> int | None:
+    """Return the rank in which the function that explains the change changed, while it did not in the others. None:
+    all ranks are alike."""
+    common = sorted(diff.rank_work[0].keys() & diff.rank_work[1].keys())
+    alone = any(side.rank is not None for side in diff.sides)
+    cause = None if alone or not 2 <= len(common) <= _MOST_RANKS else _cause(diff, 0.0)
+    if cause is None:
         return None
-    changes = {rank: now[rank][0] / now[rank][2] - was[rank][0] / was[rank][2] for rank in common}
-    rank = max(common, key=lambda each: changes[each] * (1 if change > 0 else -1))
+    names = [name for name, part in (("below", cause.forward), ("backward", cause.backward)) if part]
+    changes = dict.fromkeys(common, 0.0)
+    for rank in common:
+        rows = (row for row in diff.of_rank(rank).rows if row.key == cause.row.key)
+        changes[rank] = sum(row.explained[name] for row in rows for name in names)
+    rank = max(common, key=lambda each: abs(changes[each]))
     others = median(time for each, time in changes.items() if each != rank)
-    enough = max(abs(change) * _MOST_OF_RANK, _LEAST * max(diff.sides[0].whole, diff.sides[1].whole))
-    differs = (changes[rank] - others) * (1 if change > 0 else -1) >= enough
-    return rank if differs and diff.of_rank(rank).changed() else None
+    return rank if abs(changes[rank] - others) >= _MOST_OF_RANK * abs(changes[rank]) > 0 else None
 
 
 def _growth(diff: Diff, change: MeasuredChange) -> str:
@@ -162,6 +173,7 @@ def _text(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> str:
     text = f"{unit} {seconds(made.before)} -> {seconds(made.after)}"
     if not made.changed:
         what = "no change" if diff.by == "node" else f"no change of a {diff.by}"
+        what += " of the time" if diff.by == "node" and (diff.changed() or diff.changed_calls()) else ""
         return f"{text}: {what} beyond {_conditions(diff, made)}"
     parts = list(_parts(diff, made, cause))
     return f"{text}, {_signed(change)}" + (f": {', '.join(parts)}" if parts else "")
@@ -186,10 +198,11 @@ def _parts(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> Iterator[str]
     if cause is None and not (change and any(part / change >= 0.5 for part, _ in parts)):
         return
     if cause is not None:
-        rank = f"rank {made.rank} became {'slow' if change > 0 else 'fast'}: " if made.rank is not None else ""
+        rank = f"rank {made.rank} became {'slow' if made.part > 0 else 'fast'}: " if made.rank is not None else ""
         reasons = f" ({'; '.join(made.because)})" if made.because else ""
         place = _place(diff, cause.row.key)
-        yield f"{rank}{_signed(made.part)} {_preposition(diff, cause)} {place}{reasons}"
+        later = " and in its backward" if cause.forward and cause.backward else ""
+        yield f"{rank}{_signed(made.part)} {_preposition(cause)} {place}{later}{reasons}"
     named = [(part, name) for part, name in parts if abs(part) >= _NAMED * abs(change)]
     yield from (f"{_signed(part)} {name}" for part, name in named)
     rest = made.rest + sum(part for part, _ in parts) - sum(part for part, _ in named)
@@ -197,10 +210,10 @@ def _parts(diff: Diff, made: DiffVerdict, cause: _Cause | None) -> Iterator[str]
         yield f"{_signed(rest)} elsewhere"
 
 
-def _preposition(diff: Diff, cause: _Cause) -> str:
-    if cause.backward:
+def _preposition(cause: _Cause) -> str:
+    if not cause.forward:
         return "in the backward of"
-    own = _growth_of(diff, cause.row.self)
+    own = cause.row.explained["own"]
     return "in" if not cause.because and abs(own) >= _MOST * abs(cause.part) else "below"
 
 
@@ -235,79 +248,35 @@ def _edge(call: DiffCall) -> str:
     return f"{_short(call.callee.key)} {'is' if word in ('new', 'gone') else 'has'} {word}"
 
 
-def _cause(diff: Diff, change: float) -> _Cause | None:
-    """Return the innermost function of the program that explains most of the change of the work: among those with most
-    of the largest change the one that takes the shortest time."""
-    step = max(abs(side.whole) for side in diff.sides)
-    if diff.by != "node" or abs(change) < _LEAST * step:
-        return None
-    row = _innermost(diff, "work", change, abs(change) / 2)
-    return None if row is None else _explained(diff, row)
-
-
-def _part_of(cause: _Cause | None, step: float, queue: float) -> float:
-    """Return the part of the change that a cause explains: without the time without a core if it contains the step."""
-    if cause is None:
-        return 0.0
-    return cause.part - (queue if not cause.backward and cause.row.work.after >= _ALL * step else 0.0)
-
-
-def _cause_by_calls(diff: Diff, change: float, step: float) -> _Cause | None:
-    """Return the innermost function with more or fewer calls and a part of the change that is named: numbers of calls
-    are exact where times without a core hide the rest. Functions that contain the step are not considered."""
-
-    def has_calls(row: DiffRow) -> bool:
-        return max(row.work.before, row.work.after) < _ALL * step and bool(_reasons(diff, row, change))
-
-    row = _innermost(diff, "work", change, _NAMED * abs(change), has_calls) if diff.by == "node" else None
-    return None if row is None else _explained(diff, row)
-
-
-def _explained(diff: Diff, row: DiffRow) -> _Cause:
-    part = _growth_of(diff, row.work)
-    origin = _origin(diff, row, part)
-    if origin is not None:
-        row, part = origin, _growth_of(diff, origin.backward)
-    because = [_edge(call) for call in _reasons(diff, row, part)[:2]]
-    return _Cause(row, part, origin is not None, because)
-
-
-def _origin(diff: Diff, row: DiffRow, part: float) -> DiffRow | None:
-    """Return the innermost function whose forward calls caused most of the change ``part`` of ``row``, if it is a
-    change of autograd time."""
-    return _innermost(diff, "backward", part, _MOST * abs(part)) if abs(row.backward.change) > 0 else None
-
-
-def _innermost(
-    diff: Diff, figure: str, change: float, minimum: float, wanted: Callable[[DiffRow], bool] | None = None
-) -> DiffRow | None:
-    """Return the function of the program with the shortest time among those with most of the largest change of
-    ``figure`` in the direction of ``change``; None if the largest change is below ``minimum``."""
+def _cause(diff: Diff, least: float) -> _Cause | None:
+    """Return the innermost function of the program that explains most of what changed calls and times explain; None if
+    none explains ``least``."""
     own = diff.own_keys()
-    rows = [row for row in diff.rows if row.kind == "python" and row.key in own and not _is_part(row)]
-    rows = [row for row in rows if wanted is None or wanted(row)]
-    growth = [(row, _growth_of(diff, getattr(row, figure))) for row in rows]
-    same = [(row, time) for row, time in growth if (time > 0) == (change > 0)]
-    largest = max((abs(time) for _, time in same), default=0.0)
-    if largest < minimum or largest == 0:
+    rows = [row for row in diff.rows if row.kind == "python" and row.key in own and not _is_part(row) and row.explained]
+    rows = [row for row in rows if not row.changes & {"new", "gone"}] or rows
+    largest = max((row.explained["below"] for row in rows), key=abs, default=0.0)
+    if abs(largest) < least or not largest:
         return None
-    queue = (diff.queue[1] - diff.queue[0]) * (1 if change > 0 else -1)  # a part of any function with a long time
-    enough = _MOST * (largest - min(max(queue, 0.0), largest / 2))
-    close = [row for row, time in same if abs(time) >= enough]
     depth = _depths(diff)  # functions that never return have the time of the whole step
 
     def order(row: DiffRow) -> tuple[float, int, str]:
-        time: Pair = getattr(row, figure)
-        return max(time.before, time.after), -depth.get(row.key, 0), row.key
+        return max(row.total.before, row.total.after), -depth.get(row.key, 0), row.key
 
-    return min(close, key=order)
+    parts = {row.key: _parts_of(row, largest) for row in rows}
+    row = min((row for row in rows if any(parts[row.key])), key=order)
+    forward, backward = parts[row.key]
+    because = [_edge(call) for call in _reasons(diff, row, largest)[:2]]
+    return _Cause(row, forward, backward, because)
 
 
-def _growth_of(diff: Diff, pair: Pair) -> float:
-    """Return the change without that by the speed of the machine, which has no effect on time off the CPU."""
-    change = pair.change
-    idle = diff.idle[1] - diff.idle[0]
-    return change if idle * change > 0 and abs(idle) >= abs(change) / 2 else pair.after - pair.before * diff.speed
+def _parts_of(row: DiffRow, largest: float) -> tuple[float, float]:
+    """Return the changes below a function and in the backward of its calls that are most of the largest change of a
+    function; 0, 0: they are not."""
+    below, backward = row.explained["below"], row.explained["backward"]
+    for forward, later in ((below, 0.0), (0.0, backward), (below, backward)):
+        if _MOST <= (forward + later) / largest <= 1 + _REST:
+            return forward, later
+    return 0.0, 0.0
 
 
 def _depths(diff: Diff) -> dict[str, int]:
