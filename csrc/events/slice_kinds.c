@@ -185,7 +185,9 @@ device_kind(fd_span cat, fd_span name)
 {
     static const char *const copies[] = {"gpu_memcpy", "gpu_memset", "Memcpy",
                                          "Memset", NULL};
-    if (fd_span_is(cat, "kernel") || fd_span_is(cat, "Kernel")) {
+    /* "cuda" is that of Nsight Systems' events as Chrome JSON. */
+    static const char *const kernels[] = {"kernel", "Kernel", "cuda", NULL};
+    if (is_one_of(cat, kernels)) {
         return FD_IS_KERNEL | (is_of_library(name) ? FD_IS_COMMUNICATION : 0);
     }
     return is_one_of(cat, copies) ? FD_IS_COPY : 0;
@@ -202,7 +204,7 @@ fd_timeline_is_runtime(fd_span cat)
             return true;
         }
     }
-    return fd_span_is(cat, "Runtime");
+    return fd_span_is(cat, "Runtime") || fd_span_is(cat, "cuda_api");
 }
 
 static uint32_t
@@ -266,6 +268,8 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
         "c10d::", "_c10d_functional::", "record_param_comms", NULL};
     static const char *const operators[] = {"cpu_op",   "op",       "operator",
                                             "Operator", "autograd", NULL};
+    static const char *const around[] = {"Trace", "nvtx-kernel", NULL};
+    static const char *const annotations[] = {"user_annotation", "nvtx", NULL};
     static const char *const of_pytorch[] = {"enumerate(DataLoader)", "##",
                                              "Optimizer.zero_grad", NULL};
     uint32_t kind = step_kind(cat, name, step) | device_kind(cat, name);
@@ -273,7 +277,7 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
         return kind;
     }
     bool sums = fd_span_is(cat, "phase") && fd_span_begins(name, "phase: ");
-    if (fd_span_begins(cat, "gpu_") || fd_span_is(cat, "Trace") || sums) {
+    if (fd_span_begins(cat, "gpu_") || is_one_of(cat, around) || sums) {
         return FD_IS_AROUND;
     }
     if (fd_timeline_is_runtime(cat)) {
@@ -287,7 +291,7 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
     }
     kind =
         (is_one_of(cat, operators) ? FD_IS_OPERATOR : 0) | job_kind(cat, name);
-    if (kind != 0 || !fd_span_is(cat, "user_annotation")
+    if (kind != 0 || !is_one_of(cat, annotations)
         || begins_one_of(name, of_pytorch)) {
         return kind;
     }
@@ -296,7 +300,7 @@ kind_of(fd_span cat, fd_span name, uint64_t *step)
 }
 
 /* Return the kind of work without a category: of an Ascend NPU, which has a
- * "Task Type", or of XLA, by the names of its operations. */
+ * "Task Type", or of XLA, by the names of its operations; steps of JAX. */
 static uint32_t
 uncategorized_kind(fd_span name, fd_span args)
 {
@@ -312,6 +316,9 @@ uncategorized_kind(fd_span name, fd_span args)
         return has_one_of(type, cores) ? FD_IS_KERNEL
              : has_word(type, "memcpy") || has_word(type, "sdma") ? FD_IS_COPY
                                                                   : 0;
+    }
+    if (args.from != NULL && fd_scan_find(args, "step_num", &type)) {
+        return FD_IS_RANGE;
     }
     /* A name that begins with "$" is a Python function. */
     return !fd_span_begins(name, "$")
@@ -339,6 +346,7 @@ fd_timeline_xla_thread(fd_span name)
     return fd_span_is(name, "Steps")         ? FD_XLA_STEPS
          : fd_span_is(name, "XLA Ops")       ? FD_XLA_OPERATORS
          : fd_span_is(name, "Async XLA Ops") ? FD_XLA_ASYNC
+         : fd_span_begins(name, "Stream #")  ? FD_XLA_STREAM
          : is_one_of(name, around)           ? FD_XLA_AROUND
                                              : FD_XLA_NONE;
 }
@@ -346,6 +354,9 @@ fd_timeline_xla_thread(fd_span name)
 uint32_t
 fd_timeline_xla_kind(fd_xla_thread thread, fd_span name, uint64_t *step)
 {
+    static const char *const copies[] = {"memcpy", "memset", NULL};
+    static const char text[] = "kernel";
+    fd_span kernel = {text, text + sizeof text - 1};
     uint32_t talks = uncategorized_kind(name, (fd_span){NULL, NULL});
     switch (thread) {
     case FD_XLA_STEPS:
@@ -355,6 +366,10 @@ fd_timeline_xla_kind(fd_xla_thread thread, fd_span name, uint64_t *step)
                  : FD_IS_AROUND;
     case FD_XLA_AROUND:
         return FD_IS_AROUND;
+    case FD_XLA_STREAM:
+        return has_one_of(name, copies)
+                 ? FD_IS_COPY
+                 : grouped_kind(device_kind(kernel, name), name);
     case FD_XLA_OPERATORS:
     case FD_XLA_ASYNC:
         talks |= talks == 0 && thread == FD_XLA_ASYNC ? FD_IS_ASYNC : 0;

@@ -35,8 +35,9 @@ typedef enum fd_xla_thread {
     FD_XLA_NONE,
     FD_XLA_STEPS,
     FD_XLA_OPERATORS,
-    FD_XLA_ASYNC, /* operators that run beside others */
-    FD_XLA_AROUND /* modules and names around operators */
+    FD_XLA_ASYNC,  /* operators that run beside others */
+    FD_XLA_STREAM, /* kernels and copies of a GPU */
+    FD_XLA_AROUND  /* modules and names around operators */
 } fd_xla_thread;
 
 fd_xla_thread fd_timeline_xla_thread(fd_span name);

@@ -148,16 +148,19 @@ describe_job(fd_timeline_slices *slices, const fd_timeline_event *event,
                        FD_SLICES_NAMES, &slice->type);
 }
 
-/* Describe an annotation, which may be a step: its name ends in a number, or
- * not. */
+/* Describe an annotation, which may be a step: it has a number, its name ends
+ * in one, or neither. */
 static fd_status
-describe_range(fd_timeline_slices *slices, fd_span name, fd_slice *slice)
+describe_range(fd_timeline_slices *slices, const fd_timeline_event *event,
+               fd_span name, fd_slice *slice)
 {
     uint64_t number;
     fd_span base = fd_timeline_job_type(name);
     fd_span digits = {fd_timeline_number_in(name), name.to};
-    if (fd_span_size(base) < fd_span_size(name) && fd_span_u64(digits, &number)
-        && number <= INT64_MAX) {
+    bool known = fd_timeline_argument(event, "step_num", &number)
+              || (fd_span_size(base) < fd_span_size(name)
+                  && fd_span_u64(digits, &number));
+    if (known && number <= INT64_MAX) {
         slice->step = (int64_t)number;
     }
     return text_number(&slices->texts, base, FD_SLICES_NAMES, &slice->type);
@@ -228,7 +231,7 @@ describe_slice(fd_timeline_slices *slices, const fd_timeline_event *event,
         status = describe_job(slices, event, name, slice);
     }
     if (status == FD_OK && slice->kind & (FD_IS_OPTIMIZER | FD_IS_RANGE)) {
-        status = describe_range(slices, name, slice);
+        status = describe_range(slices, event, name, slice);
     }
     if (status == FD_OK && slice->kind & FD_IS_COMMUNICATION) {
         slice->group = hash_of(0, name);

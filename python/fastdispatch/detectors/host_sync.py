@@ -19,6 +19,7 @@ from fastdispatch.detectors.measured_steps import (
     number,
 )
 from fastdispatch.detectors.model import Finding
+from fastdispatch.read.compilations import COMPILED
 from fastdispatch.read.source_calls import called
 from fastdispatch.text.formats import percent, seconds
 
@@ -70,9 +71,6 @@ SPELLING = {
     "aten::_unique2": ("unique",),
     "aten::bincount": ("bincount",),
 }
-
-#: Compiled code reads numbers that it has made to tensors itself.
-_COMPILED = "Torch-Compiled Region"
 
 ADVICE = (
     "keep the value on the device (detach()) and read it every N steps, or after the loop; replace data-dependent"
@@ -146,7 +144,7 @@ def _is_of_program(steps: MeasuredSteps, path: int) -> bool:
     if steps.phase(path) in (DATA, OPTIMIZER):
         return False
     caller = path if steps.is_python(path) and steps.key(path) not in WAITING else steps.caller(path)
-    if caller < 0 or any(steps.key(above).startswith(_COMPILED) for above in steps.above(path)):
+    if caller < 0 or any(steps.key(above).startswith(COMPILED) for above in steps.above(path)):
         return False
     return steps.key(path) in WAITING or not steps.is_torch(caller) or steps.file(caller) in OF_TENSOR
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from fastdispatch.graphs.call_tree import OPERATORS, CallTree
 from fastdispatch.graphs.picture_options import PictureOptions
+from fastdispatch.read.compilations import COMPILED
 from fastdispatch.read.plumbing import FUNCTIONS, is_inner
 from fastdispatch.text.globs import matches
 
@@ -57,7 +58,7 @@ class FunctionSelection:
             if kind in FUNCTIONS or (kind == "range" and options.style == "default"):
                 folded = TORCH if kind == "range" or nodes["package"][node] == "torch" else OTHER
                 yield node, folded if options.folds else DRAWN
-            elif kind in OPERATORS and options.ops != "none":
+            elif kind in OPERATORS and (options.ops != "none" or nodes["key"][node].startswith(COMPILED)):
                 yield node, DRAWN
 
     def _walk(self) -> None:

@@ -49,7 +49,7 @@ class _Columns:
 
 
 def _type_of(numbers: Sequence[Any]) -> tuple[str, str]:
-    if not any(isinstance(number, float) for number in numbers):
+    if float not in set(map(type, numbers)):
         least, greatest = min(numbers), max(numbers)
         for name, code, low, high in _TYPES:
             if low <= least and greatest <= high:

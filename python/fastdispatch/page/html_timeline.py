@@ -1,6 +1,7 @@
 """Timeline of the page: lanes of threads, asynchronous work, GPU streams and jobs of all ranks, on one clock."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from fastdispatch._core import Error
@@ -33,18 +34,16 @@ class _Lanes:
         for title, value in (("rank", rank), ("kind", kind), ("name", name), ("base", rows[0]["start"])):
             self.lanes[title].append(value)
         self.lanes["size"].append(len(rows))
-        before = rows[0]["start"]
-        for row in rows:
-            if "call" in row:
-                self.place[rank, row["call"]] = len(self.slices["start"])
-            self.slices["start"].append(row["start"] - before)
-            before = row["start"]
-            self.slices["rank"].append(rank)
-            for title in ("duration", "depth", "context"):
-                self.slices[title].append(row[title])
-            for title in ("job", "launch"):
-                self.slices[title].append(row.get(title, -1))
-            self.slices["open"].append(int(row.get("open", False)))
+        place = len(self.slices["start"])
+        self.place.update(((rank, row["call"]), at) for at, row in enumerate(rows, place) if "call" in row)
+        starts = [row["start"] for row in rows]
+        self.slices["start"] += [start - before for before, start in pairwise([starts[0], *starts])]
+        self.slices["rank"] += [rank] * len(rows)
+        for title in ("duration", "depth", "context"):
+            self.slices[title] += [row[title] for row in rows]
+        for title in ("job", "launch"):
+            self.slices[title] += [row.get(title, -1) for row in rows]
+        self.slices["open"] += [int(row.get("open", False)) for row in rows]
 
 
 def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns]] | None:

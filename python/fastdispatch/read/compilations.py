@@ -7,6 +7,9 @@ from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.fused_operators import fused_operators
 
+#: How the operators begin that run the code of torch.compile: its calls are not recorded.
+COMPILED = "Torch-Compiled Region"
+
 _NUMBERS = ("compilations", "listed", "ns")
 _PLACE: dict[str, type] = {"function": str, "file": str, "line": int}
 _ROWS: dict[str, dict[str, type]] = {

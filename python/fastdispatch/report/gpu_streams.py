@@ -1,5 +1,6 @@
 """Streams of GPUs: idle time and its causes, delays between launches and their work."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ EventColumns = dict[str, NDArray[Any]]
 NO_STREAM = np.iinfo(np.int64).min
 #: Longer gaps are other idle time, ns.
 _KERNEL_WAIT = 30_000
+#: Numbers of two processes that are compared.
+_COMPARED = 1000
+#: Processes that are paired by them; more are paired in the order of appearance.
+_PAIRED = 32
 #: Work that is this far from all launches has another clock, ns.
 _OTHER_CLOCK = 1_000_000_000
 
@@ -33,13 +38,19 @@ class Streams:
             self.launch_of, _ = self._match(*groups)
 
     def _pair_processes(self, rank: int, launching: Ints, working: Ints) -> None:
-        """Pair the processes that launch with those of GPUs, in the order in which they appear, if there are as many
-        of both."""
+        """Pair each process of a GPU with one that launches, if there are enough."""
         hosts, gpus = self.launches["rank"] == rank, self.work["rank"] == rank
         host_list, host = np.unique(self.launches["process"][hosts], return_inverse=True)
         gpu_list, gpu = np.unique(self.work["process"][gpus], return_inverse=True)
-        if len(host_list) == len(gpu_list):
-            launching[hosts], working[gpus] = host, gpu
+        if len(host_list) < len(gpu_list):
+            return
+        paired = list(range(len(gpu_list)))
+        if len(host_list) <= _PAIRED:
+            launched = [_first_starts(self.launches, hosts, number) for number in host_list]
+            begun = [_first_starts(self.work, gpus, number) for number in gpu_list]
+            paired = _best_pairs(np.array([[_misfit(first, own) for own in begun] for first in launched]))
+        launching[hosts] = host
+        working[gpus] = np.array(paired, np.int64)[gpu]
 
     def _match(self, launching: Ints, working: Ints) -> tuple[Ints, Ints]:
         """Return the launch of each work, and the rank of each launch with the number of an earlier one. Of launches
@@ -140,6 +151,42 @@ class Streams:
             for rank in sorted({*ranks.tolist(), *self.repeated})
             if (mask := ranks == rank) is not None
         ]
+
+
+def _first_starts(events: EventColumns, mask: NDArray[np.bool_], process: int) -> tuple[Ints, Ints]:
+    """Return the smallest numbers of a process, and the first start with each."""
+    own = mask & (events["process"] == process)
+    order = np.lexsort((events["start"][own], events["correlation"][own]))
+    numbers, first = np.unique(events["correlation"][own][order], return_index=True)
+    return numbers[:_COMPARED], events["start"][own][order][first][:_COMPARED]
+
+
+def _misfit(launches: tuple[Ints, Ints], work: tuple[Ints, Ints]) -> tuple[float, float]:
+    """Return the share of work before its launch, and the median deviation of the time between both."""
+    numbers, launched, begun = np.intersect1d(launches[0], work[0], return_indices=True)
+    delay = work[1][begun] - launches[1][launched]
+    return (
+        (float(np.mean(delay < 0)), float(np.median(np.abs(delay - np.median(delay))))) if len(numbers) else (1.0, 0.0)
+    )
+
+
+def _best_pairs(misfit: NDArray[np.float64]) -> list[int]:
+    """Return a row for each column: those in the order of appearance, with swaps that fit better."""
+    count = misfit.shape[1]
+    rows, better = list(range(len(misfit))), True
+
+    def cost(rows: list[int]) -> list[float]:
+        found: list[float] = misfit[rows[:count], range(count)].sum(axis=0).tolist()
+        return found
+
+    while better:
+        better = False
+        for one, other in combinations(range(len(rows)), 2):
+            swapped = rows.copy()
+            swapped[one], swapped[other] = rows[other], rows[one]
+            if cost(swapped) < cost(rows):
+                rows, better = swapped, True
+    return rows[:count]
 
 
 def _repeats(launches: EventColumns, places: Ints, number: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

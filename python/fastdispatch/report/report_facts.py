@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from fastdispatch.read.compilations import COMPILED
 from fastdispatch.read.gpu_time import GpuFacts, gpu_facts
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.recording_cost import RecordingCost, recording_cost
@@ -35,8 +36,6 @@ _NO_LOSS = {*MISSES, "origin_near", "accumulate_grad", "hidden_frames", "steps_u
 IDLE = 0.01
 
 _ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
-#: Begin of the names of regions of torch.compile.
-COMPILED = "Torch-Compiled Region"
 _SCRIPTED = {"RecursiveScriptModule", "TopLevelTracedModule", "ScriptModule"}
 
 

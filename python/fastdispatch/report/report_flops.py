@@ -9,10 +9,10 @@ from fastdispatch._core import Error
 from fastdispatch.measures.flops import Flops, Work, flops_of, has_flops
 from fastdispatch.measures.measured import SiteGroups
 from fastdispatch.measures.peaks import Peak, Peaks, peaks_of
+from fastdispatch.read.compilations import COMPILED
 from fastdispatch.read.plumbing import is_library
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Group, Trace
-from fastdispatch.report.report_facts import COMPILED
 from fastdispatch.text.formats import AT_LEAST_0, Count, Figure, counted
 
 #: Sort keys, with their field.

@@ -38,6 +38,11 @@ kinds(void)
         {"cuda_driver", "cuLaunchKernel", FD_IS_RUNTIME},
         {"Runtime", "cudaLaunchKernel", FD_IS_RUNTIME},
         {"_runtime", "f", 0},
+        {"cuda", "gemm", FD_IS_KERNEL},
+        {"cuda", "ncclDevKernel_SendRecv", FD_IS_KERNEL | FD_IS_COMMUNICATION},
+        {"cuda_api", "cudaLaunchKernel", FD_IS_RUNTIME},
+        {"nvtx", "step", FD_IS_RANGE},
+        {"nvtx-kernel", "step", FD_IS_AROUND},
         {"gpu_user_annotation", "nccl:all_reduce", FD_IS_AROUND},
         {"Trace", "PyTorch Profiler (0)", FD_IS_AROUND},
         {"phase", "phase: other", FD_IS_AROUND},
@@ -192,6 +197,7 @@ communication_of_other_programs(void)
         {"", "MEMCPY", "{\"Task Type\":\"MEMCPY_ASYNC\"}", FD_IS_COPY},
         {"", "EVENT", "{\"Task Type\":\"EVENT_WAIT\"}", 0},
         {"", "fusion.1", "{}", 0},
+        {"", "train", "{\"step_num\":\"3\"}", FD_IS_RANGE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t step;

@@ -224,6 +224,54 @@ def test_threads_of_xla(tmp_path: Path) -> None:
     assert [merged[key] for key in ("steps", "names")] == [made[key] for key in ("steps", "names")]
 
 
+def test_streams_and_annotated_steps_of_jax(tmp_path: Path) -> None:
+    threads = {(2, 1): "Stream #13(Compute)", (2, 2): "Stream #14(MemcpyH2D)", (2, 3): "XLA Ops", (7, 1): "python"}
+    events: list[Event] = [
+        {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}
+        for (pid, tid), name in threads.items()
+    ]
+    for step in range(3):
+        rows: list[tuple[int, int, str, int, int, Event]] = [
+            (2, 1, "gemm_fusion_dot", 10, 40, {"correlation_id": str(step)}),
+            (2, 1, "ncclDevKernel_AllReduce_Sum_f32", 60, 20, {}),
+            (2, 2, "MemcpyH2D", 20, 5, {}),
+            (2, 3, "dot.1", 0, 90, {}),
+            (7, 1, "train", 0, 95, {"step_num": str(step + 4)}),
+            (7, 1, "PjitFunction(step)", 1, 90, {}),
+        ]
+        for pid, tid, name, ts, dur, args in rows:
+            times = {"ts": step * 100 + ts, "dur": dur}
+            events.append({"ph": "X", "pid": pid, "tid": tid, "name": name, **times, "args": args})
+    made = stats(write(tmp_path / "t.json", events))
+    (row,) = made["ranks"]
+    assert [row[key] for key in ("basis", "compute", "communication", "copies", "steps_of")] == [
+        *("gpu", 120_000, 60_000, 15_000, "train")
+    ]
+    assert [(row["step"], row["duration"]) for row in made["steps"]] == [(4, 95_000), (5, 95_000), (6, 95_000)]
+    assert [row["count"] for row in made["streams"]] == [6, 3]
+
+
+def test_events_of_nsight_systems(tmp_path: Path) -> None:
+    events: list[Event] = []
+    for step in range(3):
+        rows = [
+            ("nvtx", "NVTX Thread 1", "iteration", 0, 900),
+            ("cuda_api", "CUDA API Thread 1", "cudaLaunchKernel", 5, 10),
+            ("cuda", "Stream 7", "gemm", 100, 300),
+            ("cuda", "Stream 20", "ncclDevKernel_AllReduce_Sum_f32", 300, 300),
+            ("nvtx-kernel", "NVTX Kernel Thread 1", "iteration", 100, 500),
+        ]
+        for cat, tid, name, ts, dur in rows:
+            times = {"ts": step * 1000 + ts, "dur": dur}
+            events.append({"ph": "X", "cat": cat, "pid": "Device 0", "tid": tid, "name": name, **times, "args": {}})
+    made = stats(write(tmp_path / "t.json", events))
+    (row,) = made["ranks"]
+    assert [row[key] for key in ("basis", "compute", "communication", "exposed", "steps_of")] == [
+        *("gpu", 900_000, 900_000, 600_000, "iteration")
+    ]
+    assert [row["duration"] for row in made["steps"]] == [900_000] * 3
+
+
 def test_progress_of_a_file_that_is_read_three_times() -> None:
     seen: list[tuple[int, int]] = []
     path = TRACES / "kernel_at_time_0.json"
@@ -320,7 +368,9 @@ def test_ranks_joined_without_unique_numbers(apart: int, tmp_path: Path) -> None
     events = events_of("two_ranks_in_one_file_same_correlations.json")
     for event in events:
         event["ts"] += apart - 5000 if event["pid"] in (1001, 2001) else 0
-    for order in (events, sorted(events, key=lambda event: event["ts"])):
+    by_time = sorted(events, key=lambda event: event["ts"])
+    gpus_reversed = sorted(events, key=lambda event: event["pid"] * (-1 if event["cat"] == "kernel" else 1))
+    for order in (events, by_time, events[::-1], *([] if apart == 3 else [gpus_reversed])):
         (row,) = stats(write(tmp_path / "a.json", order))["launches"]
         assert (row["delay"]["count"], row["delay"]["min"], row["delay"]["max"]) == (6, 10_000, 10_000)
         assert (row["early"], row["repeated"]) == (0, 3)

@@ -230,6 +230,13 @@ def test_a_tower_of_running_functions(height: int, tmp_path: Path) -> None:
     assert ("6 that were already running" in picture.text) == (height == 9)
 
 
+def test_a_compiled_region_is_drawn(tmp_path: Path) -> None:
+    """Its calls are not recorded: without it, compiled code would look like the caller."""
+    region = ("op:Torch-Compiled Region: 0/0", 5, 9, [("op:aten::mm", 5, 3)])
+    picture = draw(fastdispatch.load(Dump([("a.py:[]:main", 1, 1, [region])]).write(tmp_path / "dump.json")))
+    assert set(picture.boxes) == {"a.py:[]:main", "Torch-Compiled Region: 0/0"}
+
+
 def test_recursion_is_a_loop(tmp_path: Path) -> None:
     walk = ("a.py:[]:walk", 3, 2, [("a.py:[]:walk", 4, 5)])
     picture = draw(fastdispatch.load(Dump([("a.py:[]:main", 1, 1, [walk])]).write(tmp_path / "dump.json")))
