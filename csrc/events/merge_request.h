@@ -1,85 +1,57 @@
-/* The inputs and the options of a merge. */
+/* The inputs and the options of a merge, which Python makes from surveys of the
+ * files (read/timeline_inputs.py). */
 #ifndef FD_MERGE_REQUEST_H
 #define FD_MERGE_REQUEST_H
 
+#include "base/status.h"
 #include "clocks/clock_map.h"
-#include "events/tools/input_survey.h"
 #include "events/writers/perfetto_counts.h"
 
-/* An input of a merge. The caller sets the path, the rank (from the file name),
- * and the content of a converted file; all other fields are results. */
+#include <stddef.h>
+
+/* An input of a merge, or of a set of slices. The caller sets the members up to
+ * `kept_bytes`, all others are results. Pointers are borrowed. */
 typedef struct fd_timeline_input {
-    const char *path; /* borrowed, like `content` and `damage` */
+    const char *path;
+    const char *content; /* the file to read: `path`, or its content as Chrome
+                          * JSON */
+    const char *label;   /* name of its processes, such as "rank 3 | node7" */
+    const char *program; /* the program that wrote the file; "": unknown */
     uint32_t rank;
-    const char
-        *content;     /* file with the content as Chrome JSON; NULL: `path` */
-    uint64_t damaged; /* regions that the conversion lost */
-    const char *damage; /* message about the first one, or NULL */
-    bool used;          /* selected for the merge */
-    bool left_out;      /* skipped: its rank was not requested */
-    bool beside;        /* another input has the same rank */
-    char label[FD_TIMELINE_NAME * 2 + 32]; /* name of its processes */
-    fd_timeline_survey survey;
+    uint32_t merged;     /* number of files of a merge; 0: not a merge */
+    bool beside;         /* a neighbour in the list has the same rank */
+    bool recording;      /* the file is a recording */
+    uint64_t damaged;    /* regions that the conversion lost */
+    const char *damage;  /* message about the first one, or NULL */
     fd_rank_clock clock; /* from times of the input to times of the merge */
-    /* owned by the merge; NULL: all times */
-    struct fd_timeline_windows *windows;
+    int64_t begin_ns;    /* the times of the file that are copied, for */
+    int64_t end_ns;      /* transfers between ranks */
+    const char *kept;    /* a bit per event, whether to copy it, the lowest of
+                          * each byte first; NULL: all */
+    size_t kept_bytes;
     bool has_ranks; /* a merge, whose rows of ranks are kept */
     uint64_t events;
-    uint64_t filtered;   /* events skipped by filters of steps and times */
-    uint64_t arrows;     /* flows between this and the other input of
+    uint64_t filtered;         /* events that are not copied */
+    uint64_t arrows;           /* flows between this and the other input of
                           * its rank */
-    uint64_t overlaps;   /* slices dropped by viewers of Chrome JSON */
-    uint64_t lost;       /* damaged regions of the file */
-    uint64_t lost_bytes; /* bytes in damaged regions */
-    uint64_t repaired;   /* invalid JSON values */
-    uint64_t unpaired;   /* for statistics: begins without end, ends without
+    uint64_t overlaps;         /* slices dropped by viewers of Chrome JSON */
+    uint64_t lost;             /* damaged regions of the file */
+    uint64_t lost_bytes;       /* bytes in damaged regions */
+    uint64_t repaired;         /* invalid JSON values */
+    uint64_t unpaired;         /* of slices: begins without end, ends without
                           * begin */
-    uint64_t timeless;   /* for statistics: slices without a valid ts or dur */
-    char trouble[128];   /* message about the first damage, or "" */
+    uint64_t timeless;         /* of slices: without a valid ts or dur */
+    char trouble[128];         /* message about the first damage, or "" */
     fd_perfetto_counts native; /* counts of a native output */
 } fd_timeline_input;
 
-/* Return the file to read. */
-static inline const char *
-fd_timeline_content(const fd_timeline_input *input)
-{
-    return input->content != NULL ? input->content : input->path;
-}
-
-/* The real time of time 0 of a merge. */
-typedef struct fd_timeline_clock {
-    bool has_base;
-    int64_t base_ns; /* ns since 1970 */
-} fd_timeline_clock;
-
-/* Set the clocks of inputs, which are sorted by rank. Returning false stops the
- * merge with FD_EINVAL. */
-typedef bool fd_align_inputs(void *context, fd_timeline_input *const *inputs,
-                             uint32_t count, fd_timeline_clock *clock);
-
-/* Find the requested steps of a file without ProfilerStep: the start of the
- * first one, the end of the last. `*any`: there are any. Returning false stops
- * the merge with FD_EINVAL. */
-typedef bool fd_find_steps(void *context, const char *path,
-                           uint64_t first_step, uint64_t end_step, bool *any,
-                           int64_t times[2]);
-
 typedef struct fd_timeline_request {
-    const char *output;        /* path; a suffix selects native Perfetto */
-    bool named_durations;      /* add durations to the names of slices */
-    bool has_times;            /* copy only events that overlap these times */
-    int64_t begin_ns;          /* ns since the earliest event of all inputs */
-    int64_t end_ns;            /* not included */
-    bool has_steps;            /* copy only events that begin in the steps */
-    uint64_t first_step;       /* from this step */
-    uint64_t end_step;         /* up to, but not including, this step */
-    fd_find_steps *find_steps; /* NULL: files have no other steps */
-    fd_align_inputs *align;    /* NULL: do not change times */
-    bool moments;          /* `align` uses collectives, messages and pings */
-    bool starts;           /* `align` uses the earliest events */
-    const uint32_t *ranks; /* requested ranks; NULL: all */
-    size_t rank_count;
+    const char *output;   /* path; a suffix selects native Perfetto */
+    bool named_durations; /* add durations to the names of slices */
     bool sorted; /* all events by time; otherwise each file in its own order */
+    bool has_base;   /* `base_ns` is known */
+    int64_t base_ns; /* real time of time 0, ns since 1970 */
+    uint64_t total;  /* bytes of all inputs */
     /* Called from time to time with the number of bytes read and the total;
      * returning false stops the merge with FD_EINVAL. May be NULL. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);

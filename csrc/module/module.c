@@ -193,19 +193,20 @@ static PyMethodDef functions[] = {
         "       micro_batches, waiting, posted=None, blocking=False,\n"
         "       jobs=False)\n--\n\n"
         "Simulate a plan with given times."),
+    FD_KEYWORD_METHOD("timeline_survey", fd_timeline_survey_py,
+                      "timeline_survey($module, path, *, first=False,\n"
+                      "                moments=False)\n--\n\n"
+                      "Facts about a timeline."),
     FD_KEYWORD_METHOD(
         "timeline_merge", fd_timeline_merge_py,
-        "timeline_merge($module, inputs, output, *, align=None,\n"
-        "               ranks=None, sorted=False, steps=None,\n"
+        "timeline_merge($module, inputs, output, *, sorted=False,\n"
         "               named_durations=False, progress=None,\n"
-        "               moments=False, starts=False, times=None,\n"
-        "               find_steps=None)\n--\n\n"
+        "               base_ns=None, total=0)\n--\n\n"
         "Merge timelines of many ranks."),
-    FD_KEYWORD_METHOD(
-        "timeline_slices", fd_timeline_slices_py,
-        "timeline_slices($module, inputs, sink, *, align=None,\n"
-        "                progress=None, moments=False, starts=False)\n--\n\n"
-        "Slices of the traces of many ranks."),
+    FD_KEYWORD_METHOD("timeline_slices", fd_timeline_slices_py,
+                      "timeline_slices($module, inputs, sink, *,\n"
+                      "                progress=None, total=0)\n--\n\n"
+                      "Slices of the traces of many ranks."),
     {"timeline_rows", fd_timeline_rows_py, METH_NOARGS,
      PyDoc_STR("timeline_rows($module, /)\n--\n\n"
                "The layout of slices, processes and events.")},

@@ -1,4 +1,4 @@
-/* Calls of Python functions from work without the GIL: progress, clocks. */
+/* Calls of Python functions from work without the GIL: progress. */
 #ifndef FD_PROGRESS_BINDING_H
 #define FD_PROGRESS_BINDING_H
 
@@ -10,8 +10,6 @@
 typedef struct fd_progress_call {
     PyObject *function; /* borrowed; called with (done, total); None: do not
                            report */
-    PyObject *align;    /* borrowed; sets the clocks of inputs; NULL: none */
-    PyObject *steps;    /* borrowed; finds the steps of a file; NULL: none */
     bool raised;        /* whether it or a signal handler has raised an
                            exception, which is set */
 } fd_progress_call;

@@ -18,7 +18,6 @@ from typing_extensions import Buffer, disjoint_base
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _Columns = dict[str, list[Any]]
 _Clocks = tuple[int | None, list[tuple[Any, ...]]]
-_Align = Callable[[list[dict[str, Any]]], _Clocks]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -139,58 +138,54 @@ def pipeline_jobs(trace: Trace, known: list[tuple[int, ...]]) -> dict[str, Any]:
     of another length.
     """
 
+def timeline_survey(path: _Path, *, first: bool = False, moments: bool = False) -> dict[str, Any]:
+    """Return facts about a timeline: is_trace, program and format ("": unknown), node and coordinates (bytes, as inside
+    a JSON string), merged (number of files of a merge), has_rank, world (0: unknown), unread (a member with an unknown
+    value, or None), size in bytes, trouble (why it is not a trace), and ``clock``, as of :meth:`Trace.clock_facts`,
+    with the earliest event if ``first``, and with collectives and messages if ``moments``. Raises :class:`Error` if the
+    file cannot be read."""
+
 def timeline_merge(
-    inputs: Sequence[tuple[str, int] | tuple[str, int, bytes, int, str | None]],
+    inputs: list[dict[str, Any]],
     output: _Path,
     *,
-    align: _Align | None = None,
-    ranks: list[int] | None = None,
     sorted: bool = False,
-    steps: tuple[int, int] | None = None,
     named_durations: bool = False,
     progress: Callable[[int, int], object] | None = None,
-    moments: bool = False,
-    starts: bool = False,
-    times: tuple[int | None, int | None] | None = None,
-    find_steps: Callable[[str, int, int], tuple[int, int] | None] | None = None,
+    base_ns: int | None = None,
+    total: int = 0,
 ) -> list[dict[str, Any]]:
     """Merge timelines of many ranks (docs/guides/timeline-tools.md); gzip if ``output`` ends in .gz.
 
     ``output``: native Perfetto if its name ends in .pftrace or .perfetto-trace (and .gz), else Chrome JSON. ``sorted``:
-    all events by time, with a temporary file. ``inputs``: a list of files, each with the rank in its name; of a
-    converted file also a file with its content, the number of lost regions and a message about the first. ``align``: a
-    function from facts about the inputs, as of :meth:`Trace.clock_facts`, to their clocks, as for :meth:`Trace.export`;
-    None: unchanged times. The facts include collectives and messages with ``moments``, and the earliest event with
-    ``starts``. ``steps``: the first step to keep, and one past the last; ``find_steps(file, first, last)`` returns
-    their begin and end in a file without ProfilerStep, in ns on its clock, or None. ``times``: keep events that overlap
-    the times from the first up to the second, in ns since the first event; None: no bound. ``progress(done, total)``
-    receives bytes of input.
-    Returns one dict per input: file, rank, format, program, used, left_out, world, events, arrows, filtered (by
-    ``steps`` and ``times``), lost, lost_bytes, repaired, trouble, align, offset_ns, at_ns, drift_ppb,
-    uncertainty_ns and residual_ns (None: unknown), violations, and events that a native trace changes: aside, crossed,
-    alone, skipped, early. Raises :class:`Error` with one line for a duplicate rank, a file that cannot be read or
-    written, or inputs without any usable event.
+    all events by time, with a temporary file. ``base_ns``: the real time of time 0, ns since 1970.
+    ``inputs``: sorted by rank, each with ``path`` and, if known, ``content`` (the file with its content as Chrome
+    JSON), ``label`` (of its processes), all bytes; ``rank``, ``program``, ``beside`` (a neighbour has the same rank),
+    ``recording``, ``merged``; ``clock``, a row as for :meth:`Trace.export`; ``damaged`` and ``damage``, the number of
+    lost regions and a message about the first; ``kept``, a bit per event, the lowest of each byte first; ``begin`` and
+    ``end`` of the times kept, in ns of the file. ``progress(done, total)`` receives bytes of input.
+    Returns one dict per input: events, arrows, filtered (not kept), overlaps, lost, lost_bytes, repaired, unpaired,
+    timeless, trouble, and events that a native trace changes: aside, crossed, alone, skipped, early. Raises
+    :class:`Error` with one line for a file that cannot be read or written, or inputs without any usable event.
     """
 
 def timeline_slices(
-    inputs: Sequence[tuple[str, int] | tuple[str, int, bytes, int, str | None]],
+    inputs: list[dict[str, Any]],
     sink: Any,
     *,
-    align: _Align | None = None,
     progress: Callable[[int, int], object] | None = None,
-    moments: bool = False,
-    starts: bool = False,
+    total: int = 0,
 ) -> dict[str, Any]:
     """Read the slices of traces of many ranks, times in nanoseconds on the common clock.
 
-    ``inputs``: files, each with the rank in its name; ``align``, ``moments`` and ``starts``: the alignment of clocks,
-    as for :func:`timeline_merge`. The files of a rank are read together: ``sink.look`` receives their slices in
+    ``inputs`` and ``total``, the size of all inputs in bytes, as for :func:`timeline_merge`. The files of a rank are
+    read together: ``sink.look`` receives their slices in
     batches, each with the index of its file, then ``sink.next`` facts about the pass: ``processes`` (rows, in the order
     of their numbers), ``losses`` (rank and number of damaged regions, as a merge reports them), ``file`` (the last),
     ``rank``, ``files`` (their number) and ``lost``. It returns True for another pass, None for no more, or False for a
-    last pass, whose slices, with arguments about GPUs, ``sink.take`` receives. Returns ``base_ns``, ``files`` and
-    ``texts`` (by the numbers in the slices, as inside a JSON string). Raises :class:`Error` if a file cannot be read or
-    a rank is in two files.
+    last pass, whose slices, with arguments about GPUs, ``sink.take`` receives. Returns ``files``, as
+    :func:`timeline_merge`, and ``texts`` (by the numbers in the slices, as inside a JSON string). Raises
+    :class:`Error` if a file cannot be read.
     """
 
 def timeline_rows() -> tuple[Any, Any, Any]:
@@ -516,8 +511,9 @@ class Trace:
 
     def clock_facts(self, moments: bool, /) -> list[dict[str, Any]]:
         """Return what is known about the clock of each rank: rank, base (real time of time 0, ns since 1970) and first
-        (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0), host;
-        and columns of pings and, with ``moments``, of messages and parts (of collectives)."""
+        (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0), host,
+        other (the other rank of two, or None); and columns of pings and, with ``moments``, of messages and parts (of
+        collectives)."""
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,

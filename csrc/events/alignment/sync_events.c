@@ -87,7 +87,7 @@ make_part(uint64_t kind, const fd_timeline_event *event, int64_t begin)
 {
     fd_timeline_part part = {.kind = kind, .begin = begin};
     fd_span order = fd_timeline_argument_text(event, "Seq");
-    part.total = order.from == NULL || !fd_span_u64(order, &part.order);
+    part.exact = order.from != NULL && fd_span_u64(order, &part.order);
     return part;
 }
 
@@ -447,4 +447,12 @@ fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
     return fd_scan_find(value, "pings", &pings) && *pings.from == '['
              ? take_pings(sync, pings)
              : FD_OK;
+}
+
+void
+fd_timeline_sync_clear(fd_timeline_sync *sync)
+{
+    fd_vector_clear(&sync->parts);
+    fd_vector_clear(&sync->messages);
+    fd_vector_clear(&sync->pings);
 }

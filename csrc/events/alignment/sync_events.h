@@ -1,5 +1,6 @@
 /* Data in a trace for the alignment of clocks: begin and end of collectives,
- * times of messages, pings. Of a long trace, an evenly spaced sample. */
+ * times of messages, pings. Python numbers and samples them
+ * (read/clock_samples.py). */
 #ifndef FD_SYNC_EVENTS_H
 #define FD_SYNC_EVENTS_H
 
@@ -7,32 +8,28 @@
 #include "events/merged_ids.h"
 
 enum {
-    FD_TIMELINE_PARTS = 4096,         /* stored per trace */
-    FD_TIMELINE_MOST_PARTS = 1 << 18, /* examined per trace */
+    FD_TIMELINE_MOST_PARTS = 1 << 18, /* per trace */
     FD_TIMELINE_MOST_PINGS = 4096,
     FD_TIMELINE_SYNC_OPEN = 16 /* open at the same time */
 };
 
-#define FD_TIMELINE_NO_PEER UINT32_MAX /* replaced at the end of reading */
+#define FD_TIMELINE_NO_PEER UINT32_MAX /* unknown */
 
 /* A message. Its send and its receive have the same tag and order. */
 typedef struct fd_timeline_message {
     uint32_t peer; /* rank */
     bool received;
     uint64_t tag;
-    uint64_t order; /* index among messages with that peer and tag */
-    uint64_t total; /* number of messages with that peer and tag */
-    int64_t time;   /* when sending began; when receiving ended */
+    int64_t time; /* when sending began; when receiving ended */
 } fd_timeline_message;
 
 /* The part of a rank in a collective. All parts of a collective have the same
  * kind (group, name and sizes) and order. */
 typedef struct fd_timeline_part {
     uint64_t kind;
-    uint64_t order;
-    uint64_t total; /* number of collectives of this kind on this rank; 0:
-                     * `order` is exact */
-    int64_t begin;  /* on the clock of the rank */
+    uint64_t order; /* with `exact`; otherwise they are in order of time */
+    bool exact;
+    int64_t begin; /* on the clock of the rank */
     int64_t end;
 } fd_timeline_part;
 
@@ -83,10 +80,6 @@ typedef struct fd_timeline_sync {
     int64_t pending_end;
 } fd_timeline_sync;
 
-/* Return the maximum of collectives and messages to store for each of `count`
- * traces; 0 for a single one. */
-uint32_t fd_timeline_sync_share(uint32_t count);
-
 /* Examine an event. */
 fd_status fd_timeline_sync_event(fd_timeline_sync *sync,
                                  const fd_timeline_event *event);
@@ -98,10 +91,6 @@ fd_status fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name,
 /* Examine a member of the top-level object other than the events. */
 fd_status fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key,
                                   fd_span value);
-
-/* Finish after the last event: number the unnumbered parts by time, and keep
- * at most `most` parts and messages each. */
-fd_status fd_timeline_sync_settle(fd_timeline_sync *sync, uint32_t most);
 
 void fd_timeline_sync_clear(fd_timeline_sync *sync);
 

@@ -1,10 +1,6 @@
 #include "events/recorded/between_ranks.h"
 
-#include "events/recorded/events_from_recording.h"
-#include "events/tools/event_filter.h"
 #include "trace/reader/recording_reader.h"
-
-#include <string.h>
 
 typedef struct finding {
     fd_transfers_search search;
@@ -17,12 +13,9 @@ add_recording(finding *f, const fd_timeline_input *input, uint32_t index,
               fd_error *error)
 {
     fd_trace *trace = NULL;
-    fd_transfers_window window = {
-        .clock = input->clock.map, .begin = INT64_MIN, .end = INT64_MAX};
-    if (input->windows != NULL) {
-        window.begin = input->windows->all.begin_ns;
-        window.end = input->windows->all.end_ns;
-    }
+    fd_transfers_window window = {.clock = input->clock.map,
+                                  .begin = input->begin_ns,
+                                  .end = input->end_ns};
     fd_status status = fd_reader_read(&trace, input->path, false, error);
     if (status == FD_OK && trace->ranks.list[0].jobs.count > 0) {
         bool moves = fd_transfers_any(trace, &trace->ranks.list[0]);
@@ -43,13 +36,13 @@ add_recording(finding *f, const fd_timeline_input *input, uint32_t index,
 }
 
 static fd_status
-add_all(finding *f, const fd_timeline_inputs *inputs, fd_error *error)
+add_all(finding *f, const fd_timeline_input *inputs, uint32_t count,
+        fd_error *error)
 {
     fd_status status = FD_OK;
-    for (uint32_t i = 0; i < inputs->count && status == FD_OK; i++) {
-        const fd_timeline_input *input = inputs->list[i];
-        if (strcmp(input->survey.format, FD_RECORDING_FORMAT) == 0) {
-            status = add_recording(f, input, i, error);
+    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+        if (inputs[i].recording) {
+            status = add_recording(f, &inputs[i], i, error);
         }
     }
     return status;
@@ -57,14 +50,15 @@ add_all(finding *f, const fd_timeline_inputs *inputs, fd_error *error)
 
 fd_status
 fd_timeline_between_find(fd_timeline_between *between,
-                         const fd_timeline_inputs *inputs, fd_error *error)
+                         const fd_timeline_input *inputs, uint32_t count,
+                         fd_error *error)
 {
     finding f = {.made = between};
     *between = (fd_timeline_between){.indexes = NULL};
-    between->indexes =
-        fd_calloc((size_t)inputs->count + 1, sizeof *between->indexes);
-    fd_status status =
-        between->indexes == NULL ? FD_ENOMEM : add_all(&f, inputs, error);
+    between->indexes = fd_calloc((size_t)count + 1, sizeof *between->indexes);
+    fd_status status = between->indexes == NULL
+                         ? FD_ENOMEM
+                         : add_all(&f, inputs, count, error);
     if (status == FD_OK && f.any) {
         status = fd_transfers_find(&between->transfers, &f.search);
     }

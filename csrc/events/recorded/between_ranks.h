@@ -7,7 +7,7 @@
 #ifndef FD_BETWEEN_RANKS_H
 #define FD_BETWEEN_RANKS_H
 
-#include "events/event_inputs.h"
+#include "events/merge_request.h"
 #include "events/recorded/pipeline_flows.h"
 
 typedef struct fd_timeline_between {
@@ -17,12 +17,11 @@ typedef struct fd_timeline_between {
     uint32_t *indexes;
 } fd_timeline_between;
 
-/* Find all transfers. The clocks and the steps of the inputs must be known.
- * Read each recording that has jobs; one is in memory at a time, plus 150
+/* Find all transfers. Read each recording that has jobs; one is in memory at a time, plus 150
  * bytes per job. */
 fd_status fd_timeline_between_find(fd_timeline_between *between,
-                                   const fd_timeline_inputs *inputs,
-                                   fd_error *error);
+                                   const fd_timeline_input *inputs,
+                                   uint32_t count, fd_error *error);
 void fd_timeline_between_clear(fd_timeline_between *between);
 
 /* Return the transfers of an input in `transfers` (borrowed), or false if it

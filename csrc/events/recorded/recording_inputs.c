@@ -36,7 +36,7 @@ take_slices(fd_timeline_sync *sync, const fd_trace *trace,
 
 fd_status
 fd_timeline_survey_rank(fd_timeline_survey *survey, const fd_trace *trace,
-                        const fd_trace_rank *rank, uint32_t most)
+                        const fd_trace_rank *rank, bool moments)
 {
     static const char none[33] = "00000000000000000000000000000000";
     *survey = (fd_timeline_survey){.has_base = true,
@@ -44,11 +44,11 @@ fd_timeline_survey_rank(fd_timeline_survey *survey, const fd_trace *trace,
                                    .has_first = true}; /* the time is 0 */
     fd_timeline_sync *sync = &survey->sync;
     fd_status status = take_pings(sync, trace, rank);
-    if (status == FD_OK && most > 0) {
+    if (status == FD_OK && moments) {
         status = take_slices(sync, trace, rank);
     }
     sync->has_boot = strcmp(rank->boot_id, none) != 0;
     memcpy(sync->boot_id, rank->boot_id, sizeof sync->boot_id);
     sync->boottime_ns = (int64_t)rank->start.boottime_ns;
-    return fd_then(status, fd_timeline_sync_settle(sync, most));
+    return status;
 }

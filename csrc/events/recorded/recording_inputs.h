@@ -5,10 +5,10 @@
 #include "events/tools/input_survey.h"
 #include "trace/trace.h"
 
-/* Survey a rank of a trace that was read with its timeline, with at most `most`
- * collectives; 0: none. Clear the survey also after a failure. */
+/* Survey a rank of a trace that was read with its timeline, with its collectives if
+ * `moments` is set. Clear the survey also after a failure. */
 fd_status fd_timeline_survey_rank(fd_timeline_survey *survey,
                                   const fd_trace *trace,
-                                  const fd_trace_rank *rank, uint32_t most);
+                                  const fd_trace_rank *rank, bool moments);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "events/slice_kinds.h"
+#include "events/stats/gpu_facts.h"
 #include "json/decimal.h"
 
 #include <string.h>
@@ -54,10 +55,9 @@ mix_hash(uint64_t seed, fd_span value)
  * name and id; of an asynchronous event, its category and id, which is an id
  * of its process or of the file. */
 static uint64_t
-track_of(const fd_timeline_event *event)
+track_of(const fd_timeline_event *event, bool flow)
 {
     uint64_t seed = event->local_id.from != NULL ? mix_hash(4, event->pid) : 3;
-    bool flow = event->phase != 0 && strchr("stf", event->phase) != NULL;
     return mix_hash(flow ? mix_hash(mix_hash(2, event->cat), event->name)
                          : mix_hash(seed, event->cat),
                     fd_timeline_id(event));
@@ -147,9 +147,17 @@ describe_slice(const fd_timeline_event *event, fd_event_row *row)
     uint32_t kind = event->phase == 'X' && fd_timeline_named(event)
                       ? fd_timeline_kind(event, &row->number)
                       : 0;
+    bool works = (kind & (FD_IS_KERNEL | FD_IS_COPY)) != 0;
+    if (works || kind & FD_IS_RUNTIME) {
+        fd_gpu_facts facts;
+        fd_gpu_facts_read(event, &facts);
+        row->number = facts.correlation + 1;
+    }
     row->flags |=
-        (lasts ? FD_ROW_DURATION : 0) | (ends ? FD_ROW_END : 0)
-        | (kind & FD_IS_STEP ? FD_ROW_STEP : 0)
+        (kind & FD_IS_GPU_STEP ? FD_ROW_GPU_STEP : 0)
+        | (kind & FD_IS_RUNTIME ? FD_ROW_LAUNCH : 0)
+        | (works ? FD_ROW_WORK : 0) | (lasts ? FD_ROW_DURATION : 0)
+        | (ends ? FD_ROW_END : 0) | (kind & FD_IS_STEP ? FD_ROW_STEP : 0)
         | (fd_timeline_is_device(kind) ? FD_ROW_DEVICE : 0)
         | (cat.from != NULL && fd_timeline_is_profiled(cat) ? FD_ROW_PROFILED
                                                             : 0)
@@ -165,14 +173,17 @@ row_of(const fd_timeline_event *event, uint64_t byte)
     fd_span pid =
         event->pid.from != NULL ? event->pid : (fd_span){zero, zero + 1};
     bool has_id = fd_timeline_id(event).from != NULL;
+    bool flow = event->phase != 0 && strchr("stf", event->phase) != NULL;
+    bool joins =
+        has_id
+        || (event->phase != 0 && strchr("stfbeSF", event->phase) != NULL);
     bool named = fd_timeline_named(event);
     fd_event_row row = {.byte = byte,
                         .start = event->start,
                         .phase = (unsigned char)event->phase,
                         .pid = mix_hash(1, pid),
-                        .thread =
-                            mix_hash(mix_hash(1, event->pid), event->tid),
-                        .track = has_id ? track_of(event) : 0,
+                        .thread = mix_hash(mix_hash(1, pid), event->tid),
+                        .track = joins ? track_of(event, flow) : 0,
                         .name = named ? mix_hash(0, event->name) : 0};
     row.flags = (is_empty(event) ? FD_ROW_EMPTY : 0)
               | (named && fd_span_size(fd_timeline_text(event->name)) > 0
@@ -181,7 +192,12 @@ row_of(const fd_timeline_event *event, uint64_t byte)
               | (event->pid.from != NULL ? FD_ROW_PID : 0)
               | (is_odd(event->pid) || is_odd(event->tid) ? FD_ROW_ODD_ID : 0)
               | (event->has_start ? FD_ROW_START : 0)
+              | (event->has_start || event->ts.from != NULL ? FD_ROW_TIMED : 0)
               | (has_id ? FD_ROW_ID : 0)
+              | (event->phase == 'f' && event->cat.from != NULL
+                         && fd_span_is(fd_timeline_text(event->cat), "ac2g")
+                     ? FD_ROW_ARROW
+                     : 0)
               | (event->encloses ? FD_ROW_ENCLOSES : 0);
     if (event->phase == 'M') {
         describe_metadata(event, &row);

@@ -1,4 +1,5 @@
-/* The events of a trace as rows, in file order, for its checks. Texts are
+/* The events of a trace as rows, in file order, for its checks and for filters
+ * of merges. Texts are
  * hashes: rows only tell whether they are equal. */
 #ifndef FD_EVENT_ROWS_H
 #define FD_EVENT_ROWS_H
@@ -30,7 +31,12 @@ enum {
     FD_ROW_RANK = 1 << 16,   /* an object in the table `ranks` of a merge */
     FD_ROW_NUMBER = 1 << 17, /* `number` is known */
     FD_ROW_IDLE = 1 << 18,   /* a rank without events */
-    FD_ROW_DEVICE = 1 << 19  /* work of a device that does not wait */
+    FD_ROW_DEVICE = 1 << 19, /* work of a device that does not wait */
+    FD_ROW_GPU_STEP = 1 << 20,
+    FD_ROW_LAUNCH = 1 << 21, /* a call of the GPU runtime */
+    FD_ROW_WORK = 1 << 22,   /* a kernel or copy, also of communication */
+    FD_ROW_ARROW = 1 << 23,  /* a flow of torch.profiler from launch to work */
+    FD_ROW_TIMED = 1 << 24   /* has a time, known or not */
 };
 
 typedef struct fd_event_row {
@@ -41,7 +47,8 @@ typedef struct fd_event_row {
     uint64_t pid;    /* its text; "0" if absent */
     uint64_t thread; /* pid and tid */
     uint64_t track;  /* of a flow or an asynchronous event: what joins it */
-    uint64_t number; /* of a step, or rank of the process "rank 3 ..." */
+    uint64_t number; /* of a step; rank of the process "rank 3 ..."; id plus 1
+                      * of a launch and its work, 0: none */
     uint64_t name;   /* its text, or the name of the process; 0: none */
     uint32_t flags;
     uint32_t phase;

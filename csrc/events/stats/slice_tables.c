@@ -1,15 +1,15 @@
 #include "events/stats/slice_tables.h"
 
 #include "base/budget.h"
-#include "events/event_inputs.h"
+#include "events/readers/event_reader.h"
 
-#include <string.h>
+#include <stdio.h>
 
 enum { PROGRESS_STEP = 1 << 24 };
 
 typedef struct reading {
     const fd_slices_request *request;
-    fd_slice_tables *tables;
+    fd_timeline_slices *slices;
     fd_timeline_input *inputs;
     fd_timeline_input *file;
     fd_process_table processes; /* of all files of the current rank */
@@ -19,12 +19,6 @@ typedef struct reading {
     uint64_t total;
     fd_error *error;
 } reading;
-
-void
-fd_slice_tables_clear(fd_slice_tables *tables)
-{
-    fd_timeline_slices_clear(&tables->slices);
-}
 
 static fd_status
 stop_unless(const reading *r, bool goes_on)
@@ -43,13 +37,13 @@ give_rows(reading *r)
              : stop_unless(r,
                            request->take(request->context, r->rows.list, count,
                                          (uint32_t)(r->file - r->inputs),
-                                         r->tables->slices.facts));
+                                         r->slices->facts));
 }
 
 static fd_status
 take_event(reading *r, const fd_timeline_event *event)
 {
-    fd_timeline_slices *slices = &r->tables->slices;
+    fd_timeline_slices *slices = r->slices;
     fd_slice slice;
     uint32_t process;
     bool whole = false;
@@ -88,7 +82,7 @@ read_file(reading *r)
     fd_timeline_input *file = r->file;
     file->events = file->repaired = 0;
     fd_status status =
-        fd_timeline_reader_open(&reader, fd_timeline_content(file), r->error);
+        fd_timeline_reader_open(&reader, file->content, r->error);
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         file->repaired += reader.repairs;
@@ -102,24 +96,23 @@ read_file(reading *r)
     fd_then(status, give_rows(r));
     file->lost = file->damaged + reader.lost;
     file->lost_bytes = reader.lost_bytes;
-    if (file->damage == NULL) {
-        memcpy(file->trouble, reader.trouble, sizeof file->trouble);
-    }
+    snprintf(file->trouble, sizeof file->trouble, "%s",
+             file->damage != NULL ? file->damage : reader.trouble);
     r->done += reader.in.size;
     fd_timeline_reader_close(&reader);
     return status;
 }
 
 static fd_status
-read_pass(reading *r, fd_timeline_input **files, uint32_t count, bool full)
+read_pass(reading *r, fd_timeline_input *files, uint32_t count, bool full)
 {
-    fd_timeline_slices *slices = &r->tables->slices;
+    fd_timeline_slices *slices = r->slices;
     fd_status status = FD_OK;
     fd_process_table_clear(&r->processes);
     fd_timeline_slices_restart(slices);
     slices->facts = full;
     for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        r->file = files[i];
+        r->file = &files[i];
         status = read_file(r);
         r->file->unpaired = slices->endless + slices->open_count;
         r->file->timeless = slices->timeless;
@@ -129,14 +122,14 @@ read_pass(reading *r, fd_timeline_input **files, uint32_t count, bool full)
 }
 
 static fd_slices_next
-end_pass(const reading *r, fd_timeline_input **files, uint32_t count)
+end_pass(const reading *r, const fd_timeline_input *files, uint32_t count)
 {
     fd_slices_pass pass = {.processes = &r->processes,
-                           .path = files[count - 1]->path,
-                           .rank = files[0]->rank,
+                           .path = files[count - 1].path,
+                           .rank = files[0].rank,
                            .files = count};
     for (uint32_t i = 0; i < count; i++) {
-        pass.lost += files[i]->lost;
+        pass.lost += files[i].lost;
     }
     return r->request->next(r->request->context, &pass);
 }
@@ -144,7 +137,7 @@ end_pass(const reading *r, fd_timeline_input **files, uint32_t count)
 /* Read the files of one rank: a recording and another program's trace, or a
  * single file. */
 static fd_status
-read_files(reading *r, fd_timeline_input **files, uint32_t count)
+read_files(reading *r, fd_timeline_input *files, uint32_t count)
 {
     fd_slices_next next = FD_SLICES_AGAIN;
     fd_status status = FD_OK;
@@ -161,57 +154,24 @@ read_files(reading *r, fd_timeline_input **files, uint32_t count)
     return fd_then(status, stop_unless(r, next != FD_SLICES_STOP));
 }
 
-static fd_status
-read_all(reading *r, const fd_timeline_inputs *used)
-{
-    fd_status status = FD_OK;
-    for (uint32_t i = 0, next; i < used->count && status == FD_OK; i = next) {
-        for (next = i + 1; next < used->count
-                           && used->list[next]->rank == used->list[i]->rank;
-             next++) {
-        }
-        status = read_files(r, used->list + i, next - i);
-    }
-    return status;
-}
-
-/* Select the inputs that are traces, and align their clocks. */
-static fd_status
-prepare_inputs(reading *r, fd_timeline_input *inputs, uint32_t count,
-               fd_timeline_inputs *used)
-{
-    const fd_timeline_request request = {.align = r->request->align,
-                                         .moments = r->request->moments,
-                                         .starts = r->request->starts,
-                                         .context = r->request->context};
-    fd_timeline_clock clock = {.has_base = false};
-    fd_status status =
-        fd_timeline_inputs_find(&request, inputs, count, used, r->error);
-    fd_then(status,
-            fd_timeline_inputs_align(&request, used, &clock, r->error));
-    for (uint32_t i = 0; i < count; i++) {
-        r->total += inputs[i].used ? 2 * inputs[i].survey.size : 0;
-        fd_timeline_survey_clear(&inputs[i].survey);
-    }
-    r->tables->has_base = clock.has_base;
-    r->tables->base_ns = clock.base_ns;
-    return status;
-}
-
 fd_status
 fd_slice_tables_read(const fd_slices_request *request,
                      fd_timeline_input *inputs, uint32_t count,
-                     fd_slice_tables *tables, fd_error *error)
+                     fd_timeline_slices *slices, fd_error *error)
 {
     reading r = {.request = request,
-                 .tables = tables,
+                 .slices = slices,
                  .inputs = inputs,
+                 .total = 2 * request->total,
                  .error = error};
-    fd_timeline_inputs used = {.list = NULL};
-    *tables = (fd_slice_tables){.has_base = false};
-    fd_status status = prepare_inputs(&r, inputs, count, &used);
-    fd_then(status, read_all(&r, &used));
-    fd_timeline_inputs_clear(&used);
+    fd_status status = FD_OK;
+    *slices = (fd_timeline_slices){.facts = false};
+    for (uint32_t i = 0, next; i < count && status == FD_OK; i = next) {
+        for (next = i + 1; next < count && inputs[next].rank == inputs[i].rank;
+             next++) {
+        }
+        status = read_files(&r, inputs + i, next - i);
+    }
     fd_process_table_clear(&r.processes);
     fd_vector_clear(&r.rows);
     return status;

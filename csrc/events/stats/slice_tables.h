@@ -27,9 +27,7 @@ typedef struct fd_slices_pass {
 } fd_slices_pass;
 
 typedef struct fd_slices_request {
-    fd_align_inputs *align; /* as in a merge, like the next two */
-    bool moments;
-    bool starts;
+    uint64_t total; /* bytes of all files */
     /* Called with slices of the file with this index, on the common clock.
      * `full`: in the last pass. Returning false stops it with FD_EINVAL, as for
      * `progress`. */
@@ -43,19 +41,11 @@ typedef struct fd_slices_request {
     void *context;
 } fd_slices_request;
 
-typedef struct fd_slice_tables {
-    bool has_base;
-    int64_t base_ns;           /* real time at time 0 */
-    fd_timeline_slices slices; /* its texts are used by all rows */
-} fd_slice_tables;
-
-void fd_slice_tables_clear(fd_slice_tables *tables);
-
-/* Read the slices. The caller sets path and rank of each input, as for a
- * merge. A recording and another trace of the same rank are read together.
- * FD_ECONFLICT: another duplicate rank. FD_EFORMAT: no input is a trace. */
+/* Read the slices of inputs as for a merge; those of the same rank are read
+ * together. The texts of `slices` are used by all rows; clear it also after a
+ * failure. FD_EFORMAT: an input is not a trace. */
 fd_status fd_slice_tables_read(const fd_slices_request *request,
                                fd_timeline_input *inputs, uint32_t count,
-                               fd_slice_tables *tables, fd_error *error);
+                               fd_timeline_slices *slices, fd_error *error);
 
 #endif

@@ -114,7 +114,7 @@ is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
     bool timed =
         survey->has_first || bytes > fd_budget(FD_TIMELINE_FIRST_BYTES);
     return !options.first && timed
-        && (options.sync == 0
+        && (!options.sync
             || (sync->parts.count + sync->messages.count == 0
                 && bytes > fd_budget(FD_TIMELINE_SYNC_BYTES)));
 }
@@ -137,7 +137,7 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
             continue;
         }
         take_event(survey, &reader->event);
-        if (options.sync > 0) {
+        if (options.sync) {
             status = fd_timeline_sync_event(&survey->sync, &reader->event);
         }
         if (!to_the_end && reader->is_trace
@@ -189,8 +189,7 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
     status = status == FD_EFORMAT || status == FD_EVERSION ? FD_OK : status;
     status = status != FD_OK ? status : reader.status;
     fd_timeline_reader_close(&reader);
-    return fd_then(status,
-                   fd_timeline_sync_settle(&survey->sync, options.sync));
+    return status;
 }
 
 void

@@ -38,9 +38,9 @@ typedef struct fd_timeline_survey {
 
 /* Options of a survey. */
 typedef struct fd_timeline_survey_options {
-    bool first;    /* find the earliest event */
-    uint32_t sync; /* maximum number of collectives and messages for the
-                    * alignment of clocks; 0: do not collect */
+    bool first; /* find the earliest event */
+    bool sync;  /* collect collectives and messages for the alignment of
+                 * clocks */
 } fd_timeline_survey_options;
 
 /* The first event with a time is searched in this number of bytes. */

@@ -27,7 +27,7 @@ keep_ranks(fd_merged_members *m, fd_timeline_input *input, fd_span key,
     fd_span row;
     fd_scan rows = {.at = value.from, .end = value.to, .forgets = true};
     size_t before = m->ranks.size;
-    if (input->survey.merged == 0 || !fd_span_is(key, "ranks")
+    if (input->merged == 0 || !fd_span_is(key, "ranks")
         || fd_span_size(value) > MOST_METADATA
         || fd_scan_mark(&rows, '[') != FD_SCAN_OK
         || fd_scan_element(&rows, true, &row) != FD_SCAN_OK) {
@@ -78,7 +78,7 @@ put_rank(fd_json_writer *w, const fd_timeline_input *input)
     fd_json_begin_object(w, NULL);
     fd_json_put_text(w, "file", input->path);
     fd_json_put_u64(w, "rank", input->rank);
-    fd_json_put_text(w, "program", input->survey.program);
+    fd_json_put_text(w, "program", input->program);
     fd_json_put_u64(w, "events", input->events);
     fd_json_put_u64(w, "arrows", input->arrows);
     fd_json_put_u64(w, "filtered", input->filtered);
@@ -105,23 +105,24 @@ put_kept_ranks(const fd_merged_members *m, fd_json_writer *w)
 
 void
 fd_merged_members_put(const fd_merged_members *m,
-                      const fd_timeline_inputs *inputs,
-                      const fd_timeline_clock *clock, fd_buffer *to)
+                      const fd_timeline_request *request,
+                      const fd_timeline_input *inputs, uint32_t count,
+                      fd_buffer *to)
 {
     fd_json_writer w = {.to = to, .comma = true};
     fd_buffer_text(w.to, "\n]");
     fd_json_line(&w);
     fd_json_put_text(&w, "displayTimeUnit",
                      m->unit[0] != '\0' ? m->unit : "ms");
-    if (clock->has_base) {
+    if (request->has_base) {
         fd_json_line(&w);
-        fd_json_put_i64(&w, "baseTimeNanoseconds", clock->base_ns);
+        fd_json_put_i64(&w, "baseTimeNanoseconds", request->base_ns);
     }
     fd_json_line(&w);
     fd_json_begin_array(&w, "ranks");
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        if (!inputs->list[i]->has_ranks) {
-            put_rank(&w, inputs->list[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!inputs[i].has_ranks) {
+            put_rank(&w, &inputs[i]);
         }
     }
     put_kept_ranks(m, &w);

@@ -3,7 +3,8 @@
 #ifndef FD_MERGED_MEMBERS_H
 #define FD_MERGED_MEMBERS_H
 
-#include "events/event_inputs.h"
+#include "events/merge_request.h"
+#include "json/json_scan.h"
 
 typedef struct fd_merged_members {
     fd_buffer metadata; /* owned; "<rank>":{...}, ... */
@@ -21,7 +22,8 @@ void fd_merged_members_keep(fd_merged_members *members,
 
 /* End the array of events and append all members. */
 void fd_merged_members_put(const fd_merged_members *members,
-                           const fd_timeline_inputs *inputs,
-                           const fd_timeline_clock *clock, fd_buffer *to);
+                           const fd_timeline_request *request,
+                           const fd_timeline_input *inputs, uint32_t count,
+                           fd_buffer *to);
 
 #endif

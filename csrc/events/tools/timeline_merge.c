@@ -1,10 +1,9 @@
 #include "events/tools/timeline_merge.h"
 
 #include "events/alignment/profiler_flows.h"
-#include "events/event_inputs.h"
+#include "events/readers/event_reader.h"
 #include "events/recorded/between_ranks.h"
 #include "events/recorded/events_from_recording.h"
-#include "events/tools/event_filter.h"
 #include "events/tools/event_sorter.h"
 #include "events/tools/merged_members.h"
 #include "events/tools/overlap_count.h"
@@ -21,16 +20,14 @@ enum { PROGRESS_STEP = 1 << 24 };
 
 typedef struct merging {
     const fd_timeline_request *request;
-    fd_timeline_inputs inputs; /* the used inputs, sorted by rank */
+    fd_timeline_input *inputs; /* borrowed; sorted by rank */
+    uint32_t count;
     fd_bytes_out *out;
     fd_buffer *text;            /* text buffer of `out` */
     fd_sorter *sorter;          /* owned; NULL: events keep their own order */
     fd_perfetto_writer *native; /* owned; NULL: the output is Chrome JSON */
     fd_perfetto_spare spare;
     fd_merged_members members;
-    fd_timeline_clock clock;
-    int64_t origin_ns; /* the earliest time, if times are requested */
-    uint64_t kept;     /* events that the filters kept, without metadata */
     uint32_t spare_pid;
     uint32_t spare_tid;
     uint32_t processes; /* number of processes of the previous input */
@@ -40,7 +37,6 @@ typedef struct merging {
     uint64_t events;
     uint64_t done; /* bytes of inputs read so far */
     uint64_t reported;
-    uint64_t total;
     fd_error *error;
 } merging;
 
@@ -169,16 +165,26 @@ report_progress(merging *m, uint64_t read)
         return FD_OK;
     }
     m->reported = m->done + read + PROGRESS_STEP;
-    return request->progress(request->context, m->done + read, m->total)
+    return request->progress(request->context, m->done + read, request->total)
              ? FD_OK
              : fd_fail(m->error, FD_EINVAL, "stopped");
 }
 
+static bool
+is_kept(const fd_timeline_input *input, uint64_t number)
+{
+    return input->kept == NULL
+        || (number / 8 < input->kept_bytes
+            && ((unsigned char)input->kept[number / 8] >> number % 8 & 1)
+                   != 0);
+}
+
 static fd_status
 copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
-           fd_timeline_ids *ids, fd_timeline_filter *filter)
+           fd_timeline_ids *ids)
 {
     bool any = false;
+    uint64_t number = 0;
     fd_status status = FD_OK;
     fd_timeline_item item;
     while (status == FD_OK
@@ -187,7 +193,10 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
             fd_merged_members_keep(&m->members, input, &any, reader->key,
                                    reader->value, &reader->scan);
         }
-        else if (fd_timeline_filter_keeps(filter, &reader->event)) {
+        else if (!is_kept(input, number++)) {
+            input->filtered++;
+        }
+        else {
             status = copy_event(m, input, ids, &reader->event);
             fd_then(status, copy_profiler_flow(m, input, ids, &reader->event));
         }
@@ -201,28 +210,28 @@ copy_items(merging *m, fd_timeline_input *input, fd_timeline_reader *reader,
 static const char *
 program_beside(const fd_timeline_input *input)
 {
-    return !input->beside                   ? ""
-         : input->survey.program[0] != '\0' ? input->survey.program
-                                            : "another program";
+    return !input->beside            ? ""
+         : input->program[0] != '\0' ? input->program
+                                     : "another program";
 }
 
 /* Return whether the previous input has the same rank. */
 static bool
 is_second(const merging *m, uint32_t index)
 {
-    fd_timeline_input *const *at = m->inputs.list + index;
-    return index > 0 && at[-1]->rank == at[0]->rank;
+    const fd_timeline_input *at = m->inputs + index;
+    return index > 0 && at[-1].rank == at[0].rank;
 }
 
 static fd_perfetto_clock
 clock_of(const merging *m, const fd_timeline_input *input)
 {
-    bool has_base = m->clock.has_base
+    bool has_base = m->request->has_base
                  && strcmp(input->clock.method, "none") != 0
                  && strcmp(input->clock.method, "start") != 0;
     return (fd_perfetto_clock){input->clock.map,
                                fd_perfetto_step(input->clock.uncertainty_ns),
-                               has_base, m->clock.base_ns};
+                               has_base, m->request->base_ns};
 }
 
 static fd_status
@@ -255,7 +264,7 @@ end_text(merging *m, fd_timeline_ids *ids)
 static fd_profiler_flows_side
 side_of(const merging *m, uint32_t index)
 {
-    const fd_timeline_input *input = m->inputs.list[index];
+    const fd_timeline_input *input = &m->inputs[index];
     if (!input->beside) {
         return FD_PROFILER_FLOWS_NOTHING;
     }
@@ -268,8 +277,8 @@ static fd_status
 open_input(merging *m, uint32_t index, fd_timeline_reader *reader,
            fd_timeline_ids *ids, fd_transfers *transfers)
 {
-    fd_status status = fd_timeline_reader_open(
-        reader, fd_timeline_content(m->inputs.list[index]), m->error);
+    fd_status status =
+        fd_timeline_reader_open(reader, m->inputs[index].content, m->error);
     ids->shares_transfers =
         status == FD_OK
         && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
@@ -283,14 +292,14 @@ open_input(merging *m, uint32_t index, fd_timeline_reader *reader,
 static fd_status
 copy_input(merging *m, uint32_t index)
 {
-    fd_timeline_input *input = m->inputs.list[index];
+    fd_timeline_input *input = &m->inputs[index];
     fd_timeline_reader reader;
-    fd_timeline_filter filter = {
-        .request = m->request, .input = input, .origin_ns = m->origin_ns};
+    input->lost = input->damaged;
+    snprintf(input->trouble, sizeof input->trouble, "%s",
+             input->damage != NULL ? input->damage : "");
     fd_timeline_ids ids = {.rank = input->rank,
                            .input = index,
-                           .inputs =
-                               m->inputs.count + (m->between.indexes != NULL),
+                           .inputs = m->count + (m->between.indexes != NULL),
                            .label = input->label,
                            .program = program_beside(input),
                            .named_durations = m->request->named_durations,
@@ -304,8 +313,7 @@ copy_input(merging *m, uint32_t index)
                      input->beside ? " " : "", ids.program);
     fd_transfers transfers;
     fd_status status = open_input(m, index, &reader, &ids, &transfers);
-    fd_then(status, fd_timeline_filter_begin(&filter, m->error));
-    fd_then(status, copy_items(m, input, &reader, &ids, &filter));
+    fd_then(status, copy_items(m, input, &reader, &ids));
     if (status == FD_OK) {
         status =
             m->native != NULL ? end_native(m, input, &ids) : end_text(m, &ids);
@@ -318,27 +326,19 @@ copy_input(merging *m, uint32_t index)
     }
     m->done += reader.in.size;
     m->processes = ids.processes.count;
-    m->kept += filter.kept;
-    input->filtered = filter.skipped;
     input->overlaps = m->overlaps.count;
     fd_overlaps_clear(&m->overlaps);
-    fd_timeline_filter_clear(&filter);
     fd_timeline_ids_clear(&ids);
     fd_timeline_reader_close(&reader);
     return status;
 }
 
-/* Fail if there is no event and an input is damaged, or no event in the
- * requested times. */
+/* Fail if there is no event and an input is damaged. */
 static fd_status
 check_use(const merging *m)
 {
-    if (m->request->has_times && m->kept == 0) {
-        return fd_fail(m->error, FD_EINVAL,
-                       "no event in these times in any input");
-    }
-    for (uint32_t i = 0; i < m->inputs.count && m->events == 0; i++) {
-        const fd_timeline_input *input = m->inputs.list[i];
+    for (uint32_t i = 0; i < m->count && m->events == 0; i++) {
+        const fd_timeline_input *input = &m->inputs[i];
         if (input->lost > 0) {
             return fd_fail(m->error, FD_EFORMAT, "%s: %s", input->path,
                            input->trouble);
@@ -352,27 +352,11 @@ static uint64_t
 merged_files(const merging *m)
 {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < m->inputs.count; i++) {
-        uint32_t files = m->inputs.list[i]->survey.merged;
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t files = m->inputs[i].merged;
         count += files > 1 ? files : 1;
     }
     return count;
-}
-
-/* Find the earliest time of all inputs. */
-static void
-find_origin(merging *m)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < m->inputs.count; i++) {
-        const fd_timeline_input *input = m->inputs.list[i];
-        int64_t first =
-            fd_clock_apply(&input->clock.map, input->survey.first_ns);
-        if (input->survey.has_first && (!any || first < m->origin_ns)) {
-            m->origin_ns = first;
-            any = true;
-        }
-    }
 }
 
 static fd_status
@@ -398,11 +382,7 @@ write_all(merging *m)
         fd_json_put_u64(&w, "mergedFiles", merged_files(m));
         fd_json_begin_array(&w, "traceEvents");
     }
-    find_origin(m);
-    for (uint32_t i = 0; i < m->inputs.count; i++) {
-        m->total += m->inputs.list[i]->survey.size;
-    }
-    for (uint32_t i = 0; i < m->inputs.count && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < m->count && status == FD_OK; i++) {
         status = copy_input(m, i);
     }
     fd_then(status, check_use(m));
@@ -411,7 +391,8 @@ write_all(merging *m)
     }
     if (status == FD_OK) {
         if (m->native == NULL) {
-            fd_merged_members_put(&m->members, &m->inputs, &m->clock, m->text);
+            fd_merged_members_put(&m->members, m->request, m->inputs, m->count,
+                                  m->text);
         }
         return fd_bytes_out_keep(m->out, m->error);
     }
@@ -423,29 +404,20 @@ fd_status
 fd_timeline_merge(const fd_timeline_request *request,
                   fd_timeline_input *inputs, uint32_t count, fd_error *error)
 {
-    merging m = {.request = request, .error = error};
-    fd_status status =
-        fd_timeline_inputs_find(request, inputs, count, &m.inputs, error);
-    if (status == FD_OK && request->has_steps) {
-        status = fd_timeline_inputs_find_steps(request, &m.inputs, error);
-    }
-    if (status == FD_OK && request->sorted
-        && !fd_timeline_is_native(request->output)) {
+    merging m = {
+        .request = request, .inputs = inputs, .count = count, .error = error};
+    fd_status status = FD_OK;
+    if (request->sorted && !fd_timeline_is_native(request->output)) {
         m.sorter = fd_sorter_new(request->output, FD_SORTER_BUDGET);
         status = m.sorter != NULL ? FD_OK : FD_ENOMEM;
     }
     fd_then(status,
-            fd_timeline_inputs_align(request, &m.inputs, &m.clock, error));
-    fd_then(status, fd_timeline_between_find(&m.between, &m.inputs, error));
+            fd_timeline_between_find(&m.between, inputs, count, error));
     fd_then(status, write_all(&m));
-    for (uint32_t i = 0; i < count; i++) {
-        fd_timeline_survey_clear(&inputs[i].survey);
-    }
     fd_sorter_free(m.sorter);
     fd_perfetto_writer_free(m.native);
     fd_profiler_flows_clear(&m.profiler_flows);
     fd_timeline_between_clear(&m.between);
     fd_merged_members_clear(&m.members);
-    fd_timeline_inputs_clear(&m.inputs);
     return status;
 }

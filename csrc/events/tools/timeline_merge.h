@@ -9,8 +9,9 @@
  * .perfetto-trace, optionally followed by .gz. */
 bool fd_timeline_is_native(const char *path);
 
-/* Merge the inputs. FD_ECONFLICT: a rank has two inputs. FD_EFORMAT: no input
- * is a trace. In both cases no file is written. */
+/* Merge the inputs, which are sorted by rank; of two inputs of a rank, the
+ * recording is first. FD_EFORMAT, without a file: an input is not a trace, or
+ * has no event but damage. */
 fd_status fd_timeline_merge(const fd_timeline_request *request,
                             fd_timeline_input *inputs, uint32_t count,
                             fd_error *error);

@@ -11,14 +11,14 @@
 #define PING(name, type) FD_COLUMN(fd_timeline_ping, #name, type, name)
 
 static const fd_column part_columns[] = {PART(kind, U64), PART(order, U64),
-                                         PART(total, U64), PART(begin, I64),
+                                         PART(exact, BOOL), PART(begin, I64),
                                          PART(end, I64)};
 static const fd_table parts_table =
     FD_TABLE("parts", part_columns, fd_timeline_part, false);
 
 static const fd_column message_columns[] = {
-    MESSAGE(peer, U32),  MESSAGE(received, BOOL), MESSAGE(tag, U64),
-    MESSAGE(order, U64), MESSAGE(total, U64),     MESSAGE(time, I64)};
+    MESSAGE(peer, U32), MESSAGE(received, BOOL), MESSAGE(tag, U64),
+    MESSAGE(time, I64)};
 static const fd_table messages_table =
     FD_TABLE("messages", message_columns, fd_timeline_message, false);
 
@@ -38,11 +38,12 @@ fd_clock_facts(uint32_t rank, const fd_timeline_survey *survey)
 {
     const fd_timeline_sync *sync = &survey->sync;
     PyObject *made = Py_BuildValue(
-        "{s:I,s:N,s:N,s:y,s:L,s:y}", "rank", (unsigned)rank, "base",
+        "{s:I,s:N,s:N,s:y,s:L,s:y,s:N}", "rank", (unsigned)rank, "base",
         known_time(survey->has_base, survey->base_ns), "first",
         known_time(survey->has_first, survey->first_ns), "boot",
         sync->has_boot ? sync->boot_id : NULL, "boottime",
-        (long long)sync->boottime_ns, "host", sync->host);
+        (long long)sync->boottime_ns, "host", sync->host, "other",
+        known_time(sync->has_peer, sync->only_peer));
     made = fd_columns_with(
         made, "parts",
         fd_arrays(&parts_table, sync->parts.list, sync->parts.count));
@@ -54,8 +55,8 @@ fd_clock_facts(uint32_t rank, const fd_timeline_survey *survey)
         fd_arrays(&pings_table, sync->pings.list, sync->pings.count));
 }
 
-static bool
-take_clock(PyObject *row, fd_rank_clock *clock)
+bool
+fd_take_clock(PyObject *row, fd_rank_clock *clock)
 {
     const char *method;
     long long map[4];
@@ -75,7 +76,7 @@ take_clock(PyObject *row, fd_rank_clock *clock)
 }
 
 fd_rank_clock *
-fd_take_clocks(PyObject *answer, uint32_t count, fd_timeline_clock *base)
+fd_take_clocks(PyObject *answer, uint32_t count, int64_t *base_ns)
 {
     PyObject *ns;
     PyObject *rows;
@@ -86,53 +87,18 @@ fd_take_clocks(PyObject *answer, uint32_t count, fd_timeline_clock *base)
         PyErr_SetString(fd_value_error(), "clocks: one per rank");
         return NULL;
     }
-    base->has_base = ns != Py_None;
-    base->base_ns = base->has_base ? PyLong_AsLongLong(ns) : 0;
+    *base_ns = ns != Py_None ? PyLong_AsLongLong(ns) : 0;
     fd_rank_clock *clocks = fd_calloc((size_t)count + 1, sizeof *clocks);
     if (clocks == NULL) {
         PyErr_NoMemory();
     }
     bool made = clocks != NULL && PyErr_Occurred() == NULL;
     for (uint32_t i = 0; made && i < count; i++) {
-        made = take_clock(PyList_GET_ITEM(rows, (Py_ssize_t)i), &clocks[i]);
+        made = fd_take_clock(PyList_GET_ITEM(rows, (Py_ssize_t)i), &clocks[i]);
     }
     if (!made) {
         fd_free(clocks);
         return NULL;
     }
     return clocks;
-}
-
-static bool
-set_clocks(PyObject *function, fd_timeline_input *const *inputs,
-           uint32_t count, fd_timeline_clock *base)
-{
-    PyObject *facts = PyList_New(0);
-    for (uint32_t i = 0; facts != NULL && i < count; i++) {
-        facts = fd_list_with(
-            facts, fd_clock_facts(inputs[i]->rank, &inputs[i]->survey));
-    }
-    PyObject *answer =
-        facts == NULL ? NULL : PyObject_CallOneArg(function, facts);
-    fd_rank_clock *clocks =
-        answer == NULL ? NULL : fd_take_clocks(answer, count, base);
-    for (uint32_t i = 0; clocks != NULL && i < count; i++) {
-        inputs[i]->clock = clocks[i];
-    }
-    fd_free(clocks);
-    Py_XDECREF(answer);
-    Py_XDECREF(facts);
-    return PyErr_Occurred() == NULL;
-}
-
-bool
-fd_align_by(void *context, fd_timeline_input *const *inputs, uint32_t count,
-            fd_timeline_clock *base)
-{
-    fd_progress_call *calls = context;
-    PyGILState_STATE state = PyGILState_Ensure();
-    calls->raised =
-        calls->align != NULL && !set_clocks(calls->align, inputs, count, base);
-    PyGILState_Release(state);
-    return !calls->raised;
 }

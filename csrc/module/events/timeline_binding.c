@@ -1,4 +1,4 @@
-/* timeline_merge(): conversion of arguments and results. */
+/* timeline_survey(), timeline_merge(): conversion of arguments and results. */
 #include "module/events/timeline_binding.h"
 
 #include "base/alloc.h"
@@ -8,283 +8,179 @@
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
 
-/* Converted arguments, owned while the merge runs. */
-typedef struct arguments {
-    PyObject *output;          /* owned; bytes */
-    PyObject *paths;           /* owned; list of bytes */
-    fd_timeline_input *inputs; /* owned */
-    uint32_t count;
-    uint32_t *ranks; /* owned; NULL: all */
-    size_t rank_count;
-    bool has_steps;
-    uint64_t steps[2];
-    bool has_times;
-    int64_t times[2];
-    bool named_durations;
-    int moments;
-    int starts;
-    int sorted;
-    fd_progress_call progress;
-} arguments;
-
-static void
-clear_arguments(arguments *a)
-{
-    Py_XDECREF(a->output);
-    Py_XDECREF(a->paths);
-    fd_free(a->inputs);
-    fd_free(a->ranks);
-}
-
-/* Convert a non-negative integer that is valid as a rank. */
-static bool
-take_rank(PyObject *object, uint32_t *rank)
-{
-    unsigned long number = PyLong_AsUnsignedLong(object);
-    if (PyErr_Occurred() == NULL && number >= FD_TIMELINE_RANKS) {
-        PyErr_Format(fd_value_error(), "rank %lu is too large", number);
-    }
-    *rank = (uint32_t)number;
-    return PyErr_Occurred() == NULL;
-}
-
-bool
-fd_take_inputs(PyObject *list, PyObject **paths, fd_timeline_input **inputs,
-               uint32_t *count)
-{
-    *count = (uint32_t)PyList_GET_SIZE(list);
-    *paths = PyList_New((Py_ssize_t)*count);
-    *inputs = fd_calloc(*count, sizeof **inputs);
-    if (*paths == NULL || *inputs == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (uint32_t i = 0; i < *count; i++) {
-        fd_timeline_input *input = &(*inputs)[i];
-        PyObject *path;
-        PyObject *rank;
-        PyObject *bytes = NULL;
-        unsigned long long damaged = 0;
-        PyObject *item = PyList_GET_ITEM(list, (Py_ssize_t)i);
-        if (!PyTuple_Check(item)) {
-            PyErr_SetString(PyExc_TypeError, "an input is a file and a rank");
-            return false;
-        }
-        if (!PyArg_ParseTuple(item, "OO|yKz", &path, &rank, &input->content,
-                              &damaged, &input->damage)
-            || !take_rank(rank, &input->rank)
-            || !PyUnicode_FSConverter(path, &bytes)) {
-            return false;
-        }
-        PyList_SET_ITEM(*paths, (Py_ssize_t)i, bytes);
-        input->path = PyBytes_AS_STRING(bytes);
-        input->damaged = damaged;
-        if (PyList_Append(*paths, item) != 0) { /* keeps its texts */
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Convert a list of ranks to an array; None: all, and `numbers` is NULL. */
-static bool
-take_rank_list(PyObject *list, uint32_t **numbers, size_t *count)
-{
-    if (list == Py_None) {
-        return true;
-    }
-    if (!PyList_Check(list)) {
-        PyErr_SetString(PyExc_TypeError, "ranks must be a list or None");
-        return false;
-    }
-    *count = (size_t)PyList_GET_SIZE(list);
-    *numbers = fd_calloc(*count + 1, sizeof **numbers);
-    if (*numbers == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < *count; i++) {
-        if (!take_rank(PyList_GET_ITEM(list, (Py_ssize_t)i), &(*numbers)[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool
-take_steps(arguments *a, PyObject *pair)
-{
-    unsigned long long first;
-    unsigned long long end;
-    if (pair == Py_None) {
-        return true;
-    }
-    if (!PyArg_Parse(pair, "(KK)", &first, &end)) {
-        return false;
-    }
-    a->has_steps = true;
-    a->steps[0] = first;
-    a->steps[1] = end;
-    return true;
-}
-
-/* Convert a bound of times; None: no bound. */
-static bool
-take_time(PyObject *object, int64_t none, int64_t *ns)
-{
-    *ns = object == Py_None ? none : PyLong_AsLongLong(object);
-    return PyErr_Occurred() == NULL;
-}
-
-static bool
-take_times(arguments *a, PyObject *pair)
-{
-    PyObject *begin;
-    PyObject *end;
-    a->has_times = pair != Py_None;
-    return !a->has_times
-        || (PyArg_Parse(pair, "(OO)", &begin, &end)
-            && take_time(begin, INT64_MIN, &a->times[0])
-            && take_time(end, INT64_MAX, &a->times[1]));
-}
-
-static bool
-find_steps(void *context, const char *path, uint64_t first_step,
-           uint64_t end_step, bool *any, int64_t times[2])
-{
-    fd_progress_call *calls = context;
-    PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *file = PyUnicode_DecodeFSDefault(path);
-    PyObject *answer =
-        file == NULL ? NULL
-                     : PyObject_CallFunction(calls->steps, "NKK", file,
-                                             (unsigned long long)first_step,
-                                             (unsigned long long)end_step);
-    long long pair[2];
-    *any = answer != NULL && answer != Py_None;
-    calls->raised = answer == NULL
-                 || (*any && !PyArg_Parse(answer, "(LL)", &pair[0], &pair[1]));
-    for (int i = 0; i < 2 && *any && !calls->raised; i++) {
-        times[i] = pair[i];
-    }
-    Py_XDECREF(answer);
-    PyGILState_Release(state);
-    return !calls->raised;
-}
-
 static PyObject *
-known_time(bool is_known, int64_t ns)
+survey_result(const fd_timeline_survey *survey)
 {
-    return is_known ? PyLong_FromLongLong(ns) : Py_NewRef(Py_None);
+    PyObject *made = Py_BuildValue(
+        "{s:O,s:s,s:s,s:y,s:y,s:I,s:O,s:I,s:z,s:K,s:s}", "is_trace",
+        survey->is_trace ? Py_True : Py_False, "program", survey->program,
+        "format", survey->format, "node", survey->host, "coordinates",
+        survey->coordinates, "merged", (unsigned)survey->merged, "has_rank",
+        survey->has_rank ? Py_True : Py_False, "world",
+        (unsigned)survey->world, "unread", survey->unread, "size",
+        (unsigned long long)survey->size, "trouble", survey->trouble);
+    return fd_columns_with(made, "clock",
+                           fd_clock_facts(survey->rank, survey));
 }
 
-static PyObject *
-input_row(const fd_timeline_input *input, PyObject *path)
+PyObject *
+fd_timeline_survey_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    const fd_rank_clock *clock = &input->clock;
-    return Py_BuildValue(
-        "{s:N,s:I,s:s,s:s,s:O,s:O,s:I,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:L,s:L,"
-        "s:d,s:N,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:z}",
-        "file", PyUnicode_DecodeFSDefault(PyBytes_AS_STRING(path)), "rank",
-        (unsigned)input->rank, "format", input->survey.format, "program",
-        input->survey.program, "used", input->used ? Py_True : Py_False,
-        "left_out", input->left_out ? Py_True : Py_False, "world",
-        (unsigned)input->survey.world, "events",
-        (unsigned long long)input->events, "arrows",
-        (unsigned long long)input->arrows, "filtered",
-        (unsigned long long)input->filtered, "lost",
-        (unsigned long long)input->lost, "lost_bytes",
-        (unsigned long long)input->lost_bytes, "repaired",
-        (unsigned long long)input->repaired, "trouble", input->trouble,
-        "align", clock->method, "offset_ns", (long long)clock->map.offset_ns,
-        "at_ns", (long long)clock->map.at_ns, "drift_ppb",
-        (double)clock->map.drift_ppt / 1000, "uncertainty_ns",
-        known_time(clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
-                   clock->uncertainty_ns),
-        "residual_ns", known_time(clock->has_residual, clock->residual_ns),
-        "violations", (unsigned long long)clock->violations, "aside",
-        (unsigned long long)input->native.aside, "crossed",
-        (unsigned long long)input->native.crossed, "alone",
-        (unsigned long long)input->native.alone, "skipped",
-        (unsigned long long)input->native.skipped, "early",
-        (unsigned long long)input->native.early, "overlaps",
-        (unsigned long long)input->overlaps, "unread", input->survey.unread);
-}
-
-static PyObject *
-input_rows(const arguments *a)
-{
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < a->count; i++) {
-        list = fd_list_with(
-            list, input_row(&a->inputs[i], PyList_GET_ITEM(a->paths, i)));
-    }
-    return list;
-}
-
-static PyObject *
-merge_inputs(PyObject *module, arguments *a)
-{
-    fd_timeline_request request = {
-        .output = PyBytes_AS_STRING(a->output),
-        .align = fd_align_by,
-        .find_steps = a->progress.steps == NULL ? NULL : find_steps,
-        .moments = a->moments != 0,
-        .starts = a->starts != 0,
-        .ranks = a->ranks,
-        .rank_count = a->rank_count,
-        .has_steps = a->has_steps,
-        .first_step = a->steps[0],
-        .end_step = a->steps[1],
-        .has_times = a->has_times,
-        .begin_ns = a->times[0],
-        .end_ns = a->times[1],
-        .named_durations = a->named_durations,
-        .sorted = a->sorted != 0,
-        .progress = fd_report_progress,
-        .context = &a->progress};
+    static char *names[] = {"path", "first", "moments", NULL};
+    PyObject *path = NULL;
+    int first = 0;
+    int moments = 0;
+    fd_timeline_survey survey;
     fd_error error = {""};
     fd_status status;
-    Py_BEGIN_ALLOW_THREADS
-        status = fd_timeline_merge(&request, a->inputs, a->count, &error);
-    Py_END_ALLOW_THREADS
-    if (a->progress.raised) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$pp:timeline_survey",
+                                     names, PyUnicode_FSConverter, &path,
+                                     &first, &moments)) {
         return NULL;
     }
-    return status == FD_OK ? input_rows(a) : fd_raise(module, status, &error);
+    const fd_timeline_survey_options options = {first != 0, moments != 0};
+    Py_BEGIN_ALLOW_THREADS
+        status = fd_timeline_survey_read(&survey, PyBytes_AS_STRING(path),
+                                         options, &error);
+    Py_END_ALLOW_THREADS
+    PyObject *made = status == FD_OK ? survey_result(&survey)
+                                     : fd_raise(module, status, &error);
+    fd_timeline_survey_clear(&survey);
+    Py_DECREF(path);
+    return made;
+}
+
+/* Convert an input by the names of its members. */
+static bool
+take_input(PyObject *nothing, PyObject *members, fd_timeline_input *input)
+{
+    static char *names[] = {"path",  "content", "rank",      "program",
+                            "label", "beside",  "recording", "merged",
+                            "clock", "damaged", "damage",    "begin",
+                            "end",   "kept",    NULL};
+    int beside = 0;
+    int recording = 0;
+    PyObject *clock = NULL;
+    unsigned long long damaged = 0;
+    long long times[2] = {INT64_MIN, INT64_MAX};
+    PyObject *kept = NULL;
+    *input = (fd_timeline_input){
+        .label = "", .program = "", .clock = {.method = "none"}};
+    if (!PyDict_Check(members)) {
+        PyErr_SetString(PyExc_TypeError, "an input is a dict");
+        return false;
+    }
+    if (!PyArg_ParseTupleAndKeywords(
+            nothing, members, "|$yyIsyppIOKzLLO!:input", names, &input->path,
+            &input->content, &input->rank, &input->program, &input->label,
+            &beside, &recording, &input->merged, &clock, &damaged,
+            &input->damage, &times[0], &times[1], &PyBytes_Type, &kept)) {
+        return false;
+    }
+    if (input->path == NULL || input->rank >= FD_TIMELINE_RANKS) {
+        PyErr_SetString(fd_value_error(), "an input has a path and a rank");
+        return false;
+    }
+    input->content = input->content != NULL ? input->content : input->path;
+    input->beside = beside != 0;
+    input->recording = recording != 0;
+    input->damaged = damaged;
+    input->begin_ns = times[0];
+    input->end_ns = times[1];
+    if (kept != NULL) {
+        input->kept = PyBytes_AS_STRING(kept);
+        input->kept_bytes = (size_t)PyBytes_GET_SIZE(kept);
+    }
+    return clock == NULL || fd_take_clock(clock, &input->clock);
+}
+
+fd_timeline_input *
+fd_take_inputs(PyObject *list, uint32_t *count)
+{
+    PyObject *nothing = PyTuple_New(0);
+    *count = (uint32_t)PyList_GET_SIZE(list);
+    fd_timeline_input *inputs = fd_calloc((size_t)*count + 1, sizeof *inputs);
+    bool made = nothing != NULL && inputs != NULL;
+    if (inputs == NULL) {
+        PyErr_NoMemory();
+    }
+    for (uint32_t i = 0; i < *count && made; i++) {
+        made = take_input(nothing, PyList_GET_ITEM(list, (Py_ssize_t)i),
+                          &inputs[i]);
+    }
+    Py_XDECREF(nothing);
+    if (!made) {
+        fd_free(inputs);
+        return NULL;
+    }
+    return inputs;
+}
+
+#define INPUT(name) FD_COLUMN(fd_timeline_input, #name, U64, name)
+#define NATIVE(name) FD_COLUMN(fd_timeline_input, #name, U64, native.name)
+
+static const fd_column input_columns[] = {
+    INPUT(events),   INPUT(arrows),
+    INPUT(filtered), INPUT(overlaps),
+    INPUT(lost),     INPUT(lost_bytes),
+    INPUT(repaired), INPUT(unpaired),
+    INPUT(timeless), FD_COLUMN(fd_timeline_input, "trouble", CHARS, trouble),
+    NATIVE(aside),   NATIVE(crossed),
+    NATIVE(alone),   NATIVE(skipped),
+    NATIVE(early)};
+static const fd_table inputs_table =
+    FD_TABLE("inputs", input_columns, fd_timeline_input, false);
+
+PyObject *
+fd_input_results(const fd_timeline_input *inputs, uint32_t count)
+{
+    return fd_records(&inputs_table, inputs, count, NULL, NULL, NULL);
 }
 
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {
-        "inputs", "output",          "align",    "ranks",   "sorted",
-        "steps",  "named_durations", "progress", "moments", "starts",
-        "times",  "find_steps",      NULL};
-    arguments a = {.output = NULL};
-    PyObject *inputs;
-    PyObject *ranks = Py_None;
-    PyObject *steps = Py_None;
-    PyObject *times = Py_None;
-    PyObject *find = Py_None;
-    PyObject *progress = Py_None;
-    PyObject *align = Py_None;
-    int named_durations = 0;
+    static char *names[] = {"inputs",   "output",  "sorted", "named_durations",
+                            "progress", "base_ns", "total",  NULL};
+    PyObject *list;
+    PyObject *output = NULL;
+    PyObject *base = Py_None;
+    int sorted = 0;
+    int named = 0;
+    unsigned long long total = 0;
+    fd_progress_call progress = {.function = Py_None};
+    fd_timeline_input *inputs = NULL;
+    uint32_t count;
     PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O&|$OOpOpOppOO:timeline_merge", names,
-            &PyList_Type, &inputs, PyUnicode_FSConverter, &a.output, &align,
-            &ranks, &a.sorted, &steps, &named_durations, &progress, &a.moments,
-            &a.starts, &times, &find)
-        && fd_take_inputs(inputs, &a.paths, &a.inputs, &a.count)
-        && take_rank_list(ranks, &a.ranks, &a.rank_count)
-        && take_steps(&a, steps) && take_times(&a, times)) {
-        a.named_durations = named_durations != 0;
-        a.progress.function = progress;
-        a.progress.align = align == Py_None ? NULL : align;
-        a.progress.steps = find == Py_None ? NULL : find;
-        made = merge_inputs(module, &a);
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!O&|$ppOOK:timeline_merge", names, &PyList_Type,
+            &list, PyUnicode_FSConverter, &output, &sorted, &named,
+            &progress.function, &base, &total)) {
+        return NULL;
     }
-    clear_arguments(&a);
+    fd_timeline_request request = {
+        .output = PyBytes_AS_STRING(output),
+        .named_durations = named != 0,
+        .sorted = sorted != 0,
+        .has_base = base != Py_None,
+        .base_ns = base != Py_None ? PyLong_AsLongLong(base) : 0,
+        .total = total,
+        .progress = fd_report_progress,
+        .context = &progress};
+    if (PyErr_Occurred() == NULL) {
+        inputs = fd_take_inputs(list, &count);
+    }
+    if (inputs != NULL) {
+        fd_error error = {""};
+        fd_status status;
+        Py_BEGIN_ALLOW_THREADS
+            status = fd_timeline_merge(&request, inputs, count, &error);
+        Py_END_ALLOW_THREADS
+        made = progress.raised ? NULL
+             : status == FD_OK ? fd_input_results(inputs, count)
+                               : fd_raise(module, status, &error);
+    }
+    fd_free(inputs);
+    Py_DECREF(output);
     return made;
 }

@@ -6,11 +6,15 @@
 #include "module/state.h"
 #include "trace/trace_columns.h"
 
-/* timeline_merge(inputs, output, *, align, ranks, progress) -> list[dict] */
+/* timeline_survey(path, *, first, moments) -> dict */
+PyObject *fd_timeline_survey_py(PyObject *module, PyObject *args,
+                                PyObject *kwargs);
+
+/* timeline_merge(inputs, output, *, ...) -> list[dict] */
 PyObject *fd_timeline_merge_py(PyObject *module, PyObject *args,
                                PyObject *kwargs);
 
-/* timeline_slices(inputs, sink, *, align, progress) -> dict */
+/* timeline_slices(inputs, sink, *, progress, total) -> dict */
 PyObject *fd_timeline_slices_py(PyObject *module, PyObject *args,
                                 PyObject *kwargs);
 
@@ -24,8 +28,11 @@ PyObject *fd_timeline_events_py(PyObject *module, PyObject *args,
 /* The layout of its rows. */
 extern const fd_table fd_event_table;
 
-/* Convert a list of (path, rank) to inputs. The caller frees `paths` and `inputs`, even after an exception. */
-bool fd_take_inputs(PyObject *list, PyObject **paths,
-                    fd_timeline_input **inputs, uint32_t *count);
+/* Convert a list of dicts, whose texts the inputs borrow, to inputs, which the
+ * caller frees. Return NULL with an exception on failure. */
+fd_timeline_input *fd_take_inputs(PyObject *list, uint32_t *count);
+
+/* Return the results of inputs as a list of dicts. */
+PyObject *fd_input_results(const fd_timeline_input *inputs, uint32_t count);
 
 #endif

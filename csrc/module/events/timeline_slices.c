@@ -4,18 +4,11 @@
 #include "base/alloc.h"
 #include "events/stats/slice_tables.h"
 #include "module/errors.h"
-#include "module/events/clock_binding.h"
 #include "module/field_tables.h"
 #include "module/progress_binding.h"
 
-/* Converted arguments, owned while the files are read. */
 typedef struct arguments {
-    PyObject *paths;          /* owned; list of bytes */
-    fd_timeline_input *files; /* owned */
-    uint32_t count;
     PyObject *sink; /* borrowed */
-    int moments;
-    int starts;
     fd_progress_call progress;
 } arguments;
 
@@ -121,14 +114,6 @@ goes_on(arguments *a, PyObject *answer)
     return answer != NULL;
 }
 
-static bool
-align_inputs(void *context, fd_timeline_input *const *inputs, uint32_t count,
-             fd_timeline_clock *clock)
-{
-    arguments *a = context;
-    return fd_align_by(&a->progress, inputs, count, clock);
-}
-
 /* Return what follows by the value that `sink.next` returned: True: another
  * pass, False: the last pass, None: nothing. */
 static fd_slices_next
@@ -172,90 +157,57 @@ report_progress(void *context, uint64_t done, uint64_t total)
 }
 
 static PyObject *
-file_row(const fd_timeline_input *file)
+slices_result(const fd_timeline_input *files, uint32_t count,
+              const fd_text_pool *pool)
 {
-    return Py_BuildValue(
-        "{s:N,s:O,s:I,s:I,s:s,s:L,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:z}",
-        "file", PyUnicode_DecodeFSDefault(file->path), "used",
-        file->used ? Py_True : Py_False, "rank", file->rank, "world",
-        file->survey.world, "align", file->clock.method, "offset_ns",
-        (long long)file->clock.map.offset_ns, "uncertainty_ns",
-        file->used && file->clock.uncertainty_ns != FD_CLOCK_UNKNOWN
-            ? PyLong_FromLongLong(file->clock.uncertainty_ns)
-            : Py_NewRef(Py_None),
-        "events", (unsigned long long)file->events, "lost",
-        (unsigned long long)file->lost, "lost_bytes",
-        (unsigned long long)file->lost_bytes, "repaired",
-        (unsigned long long)file->repaired, "unpaired",
-        (unsigned long long)file->unpaired, "timeless",
-        (unsigned long long)file->timeless, "trouble", file->trouble, "unread",
-        file->survey.unread);
-}
-
-static PyObject *
-tables_result(const arguments *a, const fd_slice_tables *tables)
-{
-    const fd_text_pool *pool = &tables->slices.texts;
-    PyObject *files = PyList_New(0);
     PyObject *texts = PyList_New(0);
-    for (uint32_t i = 0; files != NULL && i < a->count; i++) {
-        files = fd_list_with(files, file_row(&a->files[i]));
-    }
     for (uint32_t i = 0; texts != NULL && (i == 0 || i < pool->texts.count);
          i++) {
         texts = fd_list_with(texts, fd_text_object(pool, i));
     }
-    return Py_BuildValue("{s:N,s:N,s:N}", "base_ns",
-                         tables->has_base
-                             ? PyLong_FromLongLong(tables->base_ns)
-                             : Py_NewRef(Py_None),
-                         "files", files, "texts", texts);
+    return Py_BuildValue("{s:N,s:N}", "files", fd_input_results(files, count),
+                         "texts", texts);
 }
 
 static PyObject *
-read_inputs(PyObject *module, arguments *a)
+read_files(PyObject *module, arguments *a, fd_timeline_input *files,
+           uint32_t count, uint64_t total)
 {
-    fd_slices_request request = {.align = align_inputs,
-                                 .moments = a->moments != 0,
-                                 .starts = a->starts != 0,
+    fd_slices_request request = {.total = total,
                                  .take = take_rows,
                                  .next = next_pass,
                                  .progress = report_progress,
                                  .context = a};
-    fd_slice_tables tables;
+    fd_timeline_slices slices;
     fd_error error = {""};
     fd_status status;
-    PyObject *made = NULL;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_slice_tables_read(&request, a->files, a->count, &tables,
-                                      &error);
+        status = fd_slice_tables_read(&request, files, count, &slices, &error);
     Py_END_ALLOW_THREADS
-    if (!a->progress.raised) {
-        made = status == FD_OK ? tables_result(a, &tables)
-                               : fd_raise(module, status, &error);
-    }
-    fd_slice_tables_clear(&tables);
+    PyObject *made = a->progress.raised ? NULL
+                   : status == FD_OK
+                       ? slices_result(files, count, &slices.texts)
+                       : fd_raise(module, status, &error);
+    fd_timeline_slices_clear(&slices);
     return made;
 }
 
 PyObject *
 fd_timeline_slices_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"inputs",  "sink",   "align", "progress",
-                            "moments", "starts", NULL};
+    static char *names[] = {"inputs", "sink", "progress", "total", NULL};
     arguments a = {.progress = {.function = Py_None}};
-    PyObject *inputs;
-    PyObject *align = Py_None;
-    PyObject *made = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!O|$OOpp:timeline_slices",
-                                    names, &PyList_Type, &inputs, &a.sink,
-                                    &align, &a.progress.function, &a.moments,
-                                    &a.starts)
-        && fd_take_inputs(inputs, &a.paths, &a.files, &a.count)) {
-        a.progress.align = align == Py_None ? NULL : align;
-        made = read_inputs(module, &a);
+    PyObject *list;
+    unsigned long long total = 0;
+    uint32_t count;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O|$OK:timeline_slices",
+                                     names, &PyList_Type, &list, &a.sink,
+                                     &a.progress.function, &total)) {
+        return NULL;
     }
-    Py_XDECREF(a.paths);
-    fd_free(a.files);
+    fd_timeline_input *files = fd_take_inputs(list, &count);
+    PyObject *made =
+        files == NULL ? NULL : read_files(module, &a, files, count, total);
+    fd_free(files);
     return made;
 }

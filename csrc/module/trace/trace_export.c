@@ -54,7 +54,6 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     int flows = 1;
     PyObject *answer = Py_None;
     fd_rank_clock *clocks = NULL;
-    fd_timeline_clock base = {.has_base = false};
     fd_export_options options = {.rank = FD_ALL_RANKS};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$ispO:export", names,
                                      &format, &options.rank, &durations,
@@ -71,12 +70,12 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     options.no_flows = flows == 0;
     if (answer != Py_None) {
         const fd_trace *trace = fd_trace_of(self);
-        clocks = fd_take_clocks(answer, trace->ranks.count, &base);
+        clocks = fd_take_clocks(answer, trace->ranks.count,
+                                &options.clocks_base_ns);
         if (clocks == NULL) {
             return NULL;
         }
         options.clocks = clocks;
-        options.clocks_base_ns = base.base_ns;
     }
     PyObject *text = written_text(self, writers[which], &options);
     fd_free(clocks);

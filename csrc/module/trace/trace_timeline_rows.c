@@ -74,14 +74,13 @@ fd_trace_clock_facts(PyObject *self, PyObject *moments)
 {
     const fd_trace *trace = fd_trace_of(self);
     int wants = PyObject_IsTrue(moments);
-    uint32_t most = wants > 0 ? fd_timeline_sync_share(trace->ranks.count) : 0;
     PyObject *list = wants < 0 ? NULL : PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < trace->ranks.count; i++) {
         const fd_trace_rank *rank = &trace->ranks.list[i];
         fd_timeline_survey survey;
         fd_status status;
         Py_BEGIN_ALLOW_THREADS
-            status = fd_timeline_survey_rank(&survey, trace, rank, most);
+            status = fd_timeline_survey_rank(&survey, trace, rank, wants > 0);
         Py_END_ALLOW_THREADS
         list = fd_list_with(list, status == FD_OK
                                       ? fd_clock_facts(rank->rank, &survey)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch.read.clock_maps import LEAST, MOST, Bound, ClockMap, Fit, Ping, fit_bounds, fit_pings, rounded
+from fastdispatch.read.clock_samples import sample, share_of
 
 #: The map of times to themselves.
 SAME = ClockMap()
@@ -27,7 +28,7 @@ _MOST_LISTED = 120  # characters of a list of ranks
 
 @dataclass
 class ClockFacts:
-    """Facts about the clock of an input; see ``_core.Trace.clock_facts``."""
+    """Facts about the clock of an input; see ``_core.Trace.clock_facts``, with a sample of its moments."""
 
     rank: int
     base: int | None
@@ -74,18 +75,22 @@ class Clocks(NamedTuple):
 
 
 class Aligner:
-    """A method of alignment, for ``_core.timeline_merge`` and ``_core.timeline_slices``. ``strict`` rejects ranks with
-    an unknown error."""
+    """A method of alignment. ``strict`` rejects ranks with an unknown error."""
 
     def __init__(self, method: str, strict: bool = False) -> None:
         if method not in METHODS:
             raise _core.ArgumentError(f"align={method} is unknown")
         self.method, self.strict = method, strict
 
-    def options(self) -> dict[str, Any]:
-        """The arguments of those functions."""
-        moments = self.method == "auto" or self.method in ESTIMATED
-        return {"align": lambda facts: self(facts).rows(), "moments": moments, "starts": self.method == "start"}
+    @property
+    def moments(self) -> bool:
+        """Whether it uses collectives, messages and pings."""
+        return self.method == "auto" or self.method in ESTIMATED
+
+    @property
+    def starts(self) -> bool:
+        """Whether it uses the earliest events."""
+        return self.method == "start"
 
     def __call__(self, facts: Sequence[dict[str, Any]]) -> Clocks:
         found = aligned([ClockFacts(**each) for each in facts], self.method)
@@ -98,7 +103,8 @@ class Aligner:
 
     def clocks_of(self, core: _core.Trace) -> Clocks:
         """Align the ranks of a trace that was read with its timeline."""
-        facts = core.clock_facts(self.options()["moments"])
+        found = core.clock_facts(self.moments)
+        facts = [sample(each, share_of(len(found))) for each in found]
         base, clocks = self(facts)
         return Clocks(facts[0]["base"] if base is None and facts else base, clocks)
 

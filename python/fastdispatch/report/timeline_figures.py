@@ -12,6 +12,7 @@ from statistics import fmean, median, pstdev
 from fastdispatch._core import Error, timeline_slices
 from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.paddle_log import as_chrome_json
+from fastdispatch.read.timeline_inputs import Timelines
 from fastdispatch.report.durations import ERROR
 from fastdispatch.report.slice_figures import FigureRow, Slices
 
@@ -19,6 +20,11 @@ SCHEMA = "fastdispatch-timeline-stats/1"
 
 #: A rank is marked as the straggler of a step when its own work takes this much longer than the median of the ranks.
 MARKED = 1.1
+#: Facts about a file.
+_FILE = (
+    *("file", "used", "rank", "world", "align", "offset_ns", "uncertainty_ns", "events", "lost", "lost_bytes"),
+    *("repaired", "unpaired", "timeless", "trouble", "unread"),
+)
 #: Longer names of ranges are cut.
 _NAME = 63
 
@@ -54,7 +60,13 @@ def read_stats(
     """Read files, each with the rank in its name. Raises Error if one cannot be read, or no slice can be counted."""
     slices = Slices(ranks)
     with as_chrome_json(inputs) as given:
-        made = timeline_slices(given, slices, progress=progress, **Aligner(align).options())
+        timelines = Timelines(given, Aligner(align))
+        timelines.align()
+        arguments = [file.argument() for file in timelines.used]
+        made = timeline_slices(arguments, slices, progress=progress, total=timelines.bytes)
+    timelines.accept(made["files"])
+    files = [{name: row[name] for name in _FILE} for row in (file.row() for file in timelines.files)]
+    used = [row for row in files if row["used"]]
     slices.finish()
     if not slices.ranks:
         raise Error("no slices in these traces" if ranks is None else "no slices of these ranks")
@@ -62,7 +74,9 @@ def read_stats(
     def text(number: int) -> str:
         return unescaped(made["texts"][number])
 
-    for index, row in enumerate(made["files"]):
+    for row in files:
+        row |= {"strays": 0, "stray_ns": 0, "stray": ""}
+    for index, row in enumerate(used):
         row["strays"], stray, row["stray_ns"] = slices.strays.get(index, (0, 0, 0))
         row["stray"] = text(stray) if row["strays"] else ""
     jobs, (collectives, last) = slices.jobs(text), slices.collectives(text)
@@ -75,9 +89,9 @@ def read_stats(
         row |= {"straggler": marked[row["rank"]], "began_last": last[row["rank"]]}
         row["steps_of"] = unescaped(made["texts"][row["steps_of"]][:_NAME]) if row["steps_of"] else ""
     return Stats(
-        base_ns=made["base_ns"],
+        base_ns=timelines.base,
         relative_error=ERROR,
-        files=made["files"],
+        files=files,
         ranks=by_rank,
         stages=by_stage(by_rank, jobs),
         steps=steps,

@@ -5,7 +5,6 @@ from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import IntFlag
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastdispatch._core import Error, timeline_events, timeline_rows
+from fastdispatch._core import Error, timeline_events
+from fastdispatch.read.kept_events import ROW, Has
 from fastdispatch.read.paddle_log import PaddleLog, as_chrome_json
 from fastdispatch.report.stray_times import TimeGroups
 
@@ -21,35 +21,9 @@ TraceRows = NDArray[Any]
 Mask = Any  # an array of flags
 Place = tuple[int, int]  # byte, and number of the event from 1; 0: no single event
 
-_LAYOUT = np.dtype(timeline_rows()[2])
 #: TraceRows of tracks in memory, processes, and places per kind.
 _ROWS, _PROCESSES, _PLACES = 1 << 22, 1 << 16, 3
 _NEVER = np.iinfo(np.int64).max
-
-
-class Has(IntFlag):
-    """Properties of an event, as in csrc/events/stats/event_rows.h."""
-
-    EMPTY = 1
-    NAME = 2
-    PID = 4
-    ODD_ID = 8
-    START = 16
-    DURATION = 32
-    END = 64
-    ID = 128
-    ENCLOSES = 256
-    COUNTS = 512
-    ARGUMENT = 1024
-    PROCESS = 1 << 11
-    STEP = 1 << 12
-    KERNEL = 1 << 13
-    PROFILED = 1 << 14
-    OTHER = 1 << 15
-    RANK = 1 << 16
-    NUMBER = 1 << 17
-    IDLE = 1 << 18
-    DEVICE = 1 << 19
 
 
 #: Kinds in the order of reports, a noun, its property, and the remedy. Notes are traits that profilers write by design.
@@ -166,7 +140,7 @@ def check_trace(
             progress(passes * size + done, (tracks.passes + (tracks.passes > 1)) * size)
 
     def take(batch: bytes) -> None:
-        rows = np.frombuffer(bytearray(batch), _LAYOUT) if members else np.frombuffer(batch, _LAYOUT)
+        rows = np.frombuffer(bytearray(batch), ROW) if members else np.frombuffer(batch, ROW)
         if members:
             rows["byte"] = rows["event"] + members
         if not passes:
@@ -204,7 +178,7 @@ class Events:
         self._ranks: dict[int, bool] = {}  # whether a process of the rank was found
         self._merged = False
         self._groups = TimeGroups()
-        self._few = np.empty(0, _LAYOUT)  # events of groups with few events
+        self._few = np.empty(0, ROW)  # events of groups with few events
 
     def take(self, rows: TraceRows) -> None:
         for kind, column in (("repair", "repairs"), ("backslash", "slashes")):

@@ -1,5 +1,6 @@
 """The first pass over the files of a rank: the rank of each process, its kinds of slices, its steps."""
 
+import os
 from collections.abc import Iterator
 from enum import IntFlag
 from typing import Any
@@ -204,6 +205,6 @@ def find_steps(path: str, first: int, last: int) -> tuple[int, int] | None:
     """Return begin and end of the steps from ``first`` up to ``last`` in a file without ProfilerStep, in nanoseconds
     on its clock; None without such steps."""
     found = _StepFinder()
-    timeline_slices([(path, 0)], found)
+    timeline_slices([{"path": os.fsencode(path)}], found)
     steps = [step for row in found.outline.ranks for step in row["steps"].tolist() if first <= step[0] < last]
     return (min(step[1] for step in steps), max(step[2] for step in steps)) if steps else None

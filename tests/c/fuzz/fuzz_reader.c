@@ -1,4 +1,5 @@
 #include "fuzz.h"
+#include "timelines.h"
 
 #include "et/et_file.h"
 #include "et/readers/from_recording.h"
@@ -27,7 +28,7 @@ use_file(void)
     uint64_t faults;
     fd_status status = fuzz_events("damaged.fd", &faults);
     for (int i = 0; i < 2 && status == FD_OK; i++) {
-        fd_timeline_input input = {.path = "damaged.fd"};
+        fd_timeline_input input = FILE_INPUT("damaged.fd", 0);
         fd_timeline_request request = {.output = outputs[i]};
         fd_status merged = fd_timeline_merge(&request, &input, 1, NULL);
         must(merged == FD_OK || merged == FD_EFORMAT);

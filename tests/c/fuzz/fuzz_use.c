@@ -1,4 +1,5 @@
 #include "fuzz.h"
+#include "timelines.h"
 
 #include "base/hash.h"
 #include "events/recorded/timeline_exports.h"
@@ -140,14 +141,12 @@ void
 fuzz_slices(const char *path)
 {
     uint32_t processes = 0;
-    fd_slice_tables tables;
-    fd_timeline_input file = {.path = path};
-    fd_slices_request request = {.moments = true,
-                                 .take = take_rows,
-                                 .next = full_pass,
-                                 .context = &processes};
-    fd_status status = fd_slice_tables_read(&request, &file, 1, &tables, NULL);
+    fd_timeline_slices slices;
+    fd_timeline_input file = FILE_INPUT(path, 0);
+    fd_slices_request request = {
+        .take = take_rows, .next = full_pass, .context = &processes};
+    fd_status status = fd_slice_tables_read(&request, &file, 1, &slices, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION
          || status == FD_EINVAL);
-    fd_slice_tables_clear(&tables);
+    fd_timeline_slices_clear(&slices);
 }

@@ -1,4 +1,5 @@
 #include "natives.h"
+#include "timelines.h"
 
 #include "events/writers/perfetto_fields.h"
 
@@ -278,7 +279,7 @@ fd_status
 native_merged(const char *text, fd_timeline_input *input, fd_buffer *lines)
 {
     fd_timeline_request request = {.output = "native.pftrace"};
-    *input = (fd_timeline_input){.path = "in.json"};
+    *input = (fd_timeline_input)FILE_INPUT("in.json", 0);
     fd_status status = fixture_write_text("in.json", text);
     if (status == FD_OK) {
         status = fd_timeline_merge(&request, input, 1, NULL);

@@ -194,23 +194,6 @@ fixture_write_list(const char *path, const char *head,
     return status;
 }
 
-bool
-fixture_align(void *context, fd_timeline_input *const *inputs, uint32_t count,
-              fd_timeline_clock *clock)
-{
-    (void)context;
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t base = inputs[i]->survey.base_ns;
-        least = base < least ? base : least;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        inputs[i]->clock.map.offset_ns = inputs[i]->survey.base_ns - least;
-    }
-    *clock = (fd_timeline_clock){true, least};
-    return true;
-}
-
 fd_status
 fixture_merge(fd_trace *into, const fd_trace *from, const char *name,
               fd_error *error)

@@ -48,9 +48,16 @@ fd_status fixture_event(const char *text, fd_timeline_event *event);
 fd_status fixture_sync(fd_timeline_sync *sync, const char *const *texts,
                        size_t count);
 
-/* Align by the wall clock, for a merge. */
-bool fixture_align(void *context, fd_timeline_input *const *inputs,
-                   uint32_t count, fd_timeline_clock *clock);
+/* A file of a rank as an input. */
+#define FILE_INPUT(file, number) \
+    { \
+        .path = (file), .content = (file), .label = "rank " #number, \
+        .program = "", .rank = (number), .begin_ns = INT64_MIN, \
+        .end_ns = INT64_MAX, .clock = { \
+            .method = "none", \
+            .uncertainty_ns = FD_CLOCK_UNKNOWN \
+        } \
+    }
 
 /* Append texts with `between` between them, and a NUL that is not part of the
  * size. */

@@ -367,7 +367,8 @@ def test_repaired_faults(tmp_path: Path) -> None:
 
 def test_cut_anywhere(tmp_path: Path) -> None:
     """Never a crash, and what is written is always JSON."""
-    from fastdispatch._core import Error, timeline_merge
+    from fastdispatch._core import Error
+    from fastdispatch.read.timeline_inputs import merge_files
 
     text = json.dumps(generated(0, 20)).encode()
     path, out = tmp_path / "r0.json", tmp_path / "out.json"
@@ -376,7 +377,7 @@ def test_cut_anywhere(tmp_path: Path) -> None:
         for at in range(0, len(whole), 31):
             path.write_bytes(whole[:at])
             try:
-                (row,) = timeline_merge([(str(path), 0)], out)
+                (row,) = merge_files([(str(path), 0)], out)
             except Error as error:
                 assert "\n" not in str(error) and not out.exists()
             else:
@@ -389,11 +390,11 @@ def test_cut_anywhere(tmp_path: Path) -> None:
 
 MERGE = """
 import sys
-from fastdispatch._core import Error, timeline_merge
-from fastdispatch.read.clock_alignment import Aligner
+from fastdispatch._core import Error
+from fastdispatch.read.timeline_inputs import merge_files
 inputs = [(path, rank) for rank, path in enumerate(sys.argv[2:])]
 try:
-    timeline_merge(inputs, sys.argv[1], **Aligner("wall").options())
+    merge_files(inputs, sys.argv[1], "wall")
 except Error as error:
     assert "\\n" not in str(error)
     sys.exit(1)
@@ -440,19 +441,16 @@ def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
 
 
 def test_progress_and_its_exceptions(tmp_path: Path) -> None:
-    from fastdispatch._core import timeline_merge
+    from fastdispatch.read.timeline_inputs import merge_files
 
     path = tmp_path / "r0.json"
     path.write_text("[" + (json.dumps(event(name="n" * 1000)) + ",") * 40_000)
     reported: list[tuple[int, int]] = []
-    timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *each: reported.append(each))
+    merge_files([(str(path), 0)], tmp_path / "out.json", progress=lambda *each: reported.append(each))
     assert len(reported) >= 3 and all(done <= total == path.stat().st_size for done, total in reported)
     (tmp_path / "out.json").unlink()
     with pytest.raises(ZeroDivisionError):
-        timeline_merge([(str(path), 0)], tmp_path / "out.json", progress=lambda *_: 1 / 0)
-    for answer in ((None, []), (None, [()]), (1 << 70, [("none", 0, 0, 0, -1, None, 0)])):
-        with pytest.raises((ValueError, TypeError, OverflowError)):
-            timeline_merge([(str(path), 0)], tmp_path / "out.json", align=lambda _, answer=answer: answer)
+        merge_files([(str(path), 0)], tmp_path / "out.json", progress=lambda *_: 1 / 0)
     assert os.listdir(tmp_path) == ["r0.json"]
 
 
@@ -472,7 +470,15 @@ def test_a_bar_in_a_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["([('x', -1)], 'x')", "([1], 'x')", "([('x', 1 << 21)], 'x')", "([], 'x', ranks=(1,))"],
+    [
+        "([{'path': b'x', 'rank': -1}], 'x')",
+        "([1], 'x')",
+        "([{'path': b'x', 'rank': 1 << 21}], 'x')",
+        "([{}], 'x')",
+        "([{'path': b'x', 'clock': ()}], 'x')",
+        "([{'path': b'x', 'clock': ('none', 1 << 70, 0, 0, -1, None, 0)}], 'x')",
+        "([], 'x', base_ns=1 << 70)",
+    ],
 )
 def test_arguments_are_checked(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fastdispatch import _core

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from fastdispatch._core import timeline_merge
-from fastdispatch.read.clock_alignment import Aligner
+from fastdispatch.read.timeline_inputs import merge_files
 from tests.consumers.perfetto import assert_clean, decode, open_trace, own_times, query
 from tests.processes import merge_timelines
 
@@ -131,9 +130,9 @@ def test_drift_is_in_snapshots_alone(tmp_path: Path) -> None:
     texts = [(str(tmp_path / f"r{number}.json"), number) for number in range(3)]
     for text, number in texts:
         Path(text).write_text(json.dumps(drifting(number)))
-    timeline_merge(texts, tmp_path / "unaligned.pftrace")
-    timeline_merge(texts, tmp_path / "out.json", **Aligner("collective").options())
-    timeline_merge(texts, tmp_path / "out.pftrace", **Aligner("collective").options())
+    merge_files(texts, tmp_path / "unaligned.pftrace")
+    merge_files(texts, tmp_path / "out.json", "collective")
+    merge_files(texts, tmp_path / "out.pftrace", "collective")
     trace = json.loads((tmp_path / "out.json").read_text())
     assert [round(row["drift_ppb"] / 1000) for row in trace["ranks"]] == [0, -100, 100]
     exact = from_chrome(trace["traceEvents"])

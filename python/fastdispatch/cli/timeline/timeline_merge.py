@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastdispatch import load
-from fastdispatch._core import Error, timeline_merge
+from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.files.output import new_folder
@@ -26,6 +26,7 @@ from fastdispatch.files.run_directory import MANIFEST
 from fastdispatch.files.run_sources import found_in
 from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.paddle_log import FORMAT, as_chrome_json
+from fastdispatch.read.timeline_inputs import merge_files
 from fastdispatch.text.formats import counted, spans
 
 ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
@@ -157,9 +158,10 @@ def merge(
     arguments: argparse.Namespace, inputs: list[tuple[str, int]], output: str, steps: tuple[int, int] | None
 ) -> list[dict[str, Any]]:
     with progress_bar() as progress, as_chrome_json(inputs) as given:
-        rows = timeline_merge(
+        rows = merge_files(
             given,
             output,
+            Aligner(arguments.align, arguments.require_aligned_clocks),
             ranks=arguments.ranks,
             sorted=arguments.sorted,
             steps=steps,
@@ -167,7 +169,6 @@ def merge(
             find_steps=find_steps,
             named_durations=arguments.durations == "name" and not arguments.paddle,
             progress=progress,
-            **Aligner(arguments.align, arguments.require_aligned_clocks).options(),
         )
     for row, each in zip(rows, given, strict=True):
         row["format"] = FORMAT if len(each) > 2 else row["format"]

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "fixtures.h"
+#include "timelines.h"
 
 #include "events/tools/timeline_merge.h"
 #include "recording/job_table.h"
@@ -62,30 +62,21 @@ record(const char *path, uint32_t rank)
     return status;
 }
 
-/* Times of both count from the start of rank 0. */
-static bool
-set_clocks(void *context, fd_timeline_input *const *inputs, uint32_t count,
-           fd_timeline_clock *clock)
-{
-    (void)context;
-    (void)clock;
-    for (uint32_t i = 0; i < count; i++) {
-        inputs[i]->clock.map.offset_ns = 100 * inputs[i]->rank;
-    }
-    return true;
-}
-
 static fd_status
-merge(fd_timeline_request request, uint32_t count, fd_buffer *to)
+merge(int64_t end_ns, uint32_t first, fd_buffer *to)
 {
-    fd_timeline_input inputs[2] = {{.path = "rank00001.fd", .rank = 1},
-                                   {.path = "rank00000.fd", .rank = 0}};
-    request.output = "merged.json";
-    request.align = set_clocks;
+    fd_timeline_request request = {.output = "merged.json"};
+    fd_timeline_input inputs[2] = {FILE_INPUT("rank00000.fd", 0),
+                                   FILE_INPUT("rank00001.fd", 1)};
+    for (int i = 0; i < 2; i++) {
+        inputs[i].recording = true;
+        inputs[i].end_ns = end_ns;
+        inputs[i].clock.map.offset_ns = 100 * i;
+    }
     fd_status status = record("rank00000.fd", 0);
     status = status == FD_OK ? record("rank00001.fd", 1) : status;
     if (status == FD_OK) {
-        status = fd_timeline_merge(&request, inputs, count, NULL);
+        status = fd_timeline_merge(&request, inputs + first, 2 - first, NULL);
     }
     if (status == FD_OK) {
         status = fixture_read("merged.json", to);
@@ -94,12 +85,13 @@ merge(fd_timeline_request request, uint32_t count, fd_buffer *to)
     return status == FD_OK ? to->status : status;
 }
 
-/* Ids are at the place behind both inputs: 3 * id + 2. */
+/* Ids are at the place behind both inputs: 3 * id + 2. Times of both count
+ * from the start of rank 0. */
 static void
 from_rank_to_rank(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(merge((fd_timeline_request){0}, 2, &to));
+    OK(merge(INT64_MAX, 0, &to));
     EQUAL(check_count(to.bytes, "\"bind_id\""), 4);
     EQUAL(check_count(to.bytes,
                       "\"bind_id\":\"0x240000002\",\"flow_out\":true,"
@@ -116,10 +108,9 @@ only_merged_ranks(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer step = {.bytes = NULL};
-    OK(merge((fd_timeline_request){0}, 1, &to));
+    OK(merge(INT64_MAX, 1, &to));
     EQUAL(check_count(to.bytes, "\"bind_id\""), 2); /* within the rank */
-    fd_timeline_request of_step = {.has_steps = true, .end_step = 1};
-    OK(merge(of_step, 2, &step));
+    OK(merge(40, 0, &step));                        /* the end of step 0 */
     EQUAL(check_count(step.bytes, "\"bind_id\""), 2);
 }
 

@@ -12,7 +12,7 @@ facts_of_a_recording(void)
     TIMELINE_TRACE(trace, true);
     CLEAN(fd_timeline_survey_clear) fd_timeline_survey survey;
     fd_trace_rank *rank = &trace->ranks.list[1];
-    OK(fd_timeline_survey_rank(&survey, trace, rank, 100));
+    OK(fd_timeline_survey_rank(&survey, trace, rank, true));
     CHECK(survey.has_base && survey.has_first && survey.sync.has_boot);
     EQUAL(survey.base_ns, (int64_t)rank->start.realtime_ns);
     EQUAL(survey.first_ns, 0);
@@ -21,7 +21,7 @@ facts_of_a_recording(void)
     EQUAL(survey.sync.parts.count, 0);
     memset(rank->boot_id, '0', sizeof rank->boot_id - 1);
     fd_timeline_survey_clear(&survey);
-    OK(fd_timeline_survey_rank(&survey, trace, rank, 0));
+    OK(fd_timeline_survey_rank(&survey, trace, rank, false));
     CHECK(!survey.sync.has_boot);
 }
 

@@ -42,11 +42,13 @@ flags(void)
     } cases[] = {
         {"{}", FD_ROW_EMPTY},
         {X(",\"ts\":1,\"dur\":2"), FD_ROW_NAMED | FD_ROW_PID | FD_ROW_START
-                                       | FD_ROW_DURATION | FD_ROW_END},
-        {X(",\"ts\":1,\"dur\":-2"), FD_ROW_NAMED | FD_ROW_PID | FD_ROW_START},
+                                       | FD_ROW_TIMED | FD_ROW_DURATION
+                                       | FD_ROW_END},
+        {X(",\"ts\":1,\"dur\":-2"),
+         FD_ROW_NAMED | FD_ROW_PID | FD_ROW_START | FD_ROW_TIMED},
         {X(",\"dur\":9,\"cat\":\"kernel\""),
          FD_ROW_NAMED | FD_ROW_PID | FD_ROW_DURATION | FD_ROW_END
-             | FD_ROW_KERNEL | FD_ROW_DEVICE | FD_ROW_PROFILED},
+             | FD_ROW_KERNEL | FD_ROW_DEVICE | FD_ROW_PROFILED | FD_ROW_WORK},
         {"{\"ph\":\"X\",\"name\":\"step 3\",\"cat\":\"step\",\"tid\":\"x\"}",
          FD_ROW_NAMED | FD_ROW_ODD_ID | FD_ROW_STEP},
         {"{\"ph\":\"f\",\"id\":1,\"bp\":\"e\"}", FD_ROW_ID | FD_ROW_ENCLOSES},

@@ -87,7 +87,7 @@ no_traces(void)
     }
     fd_timeline_survey found;
     STATUS(fd_timeline_survey_read(&found, "absent",
-                                   (fd_timeline_survey_options){.sync = 0},
+                                   (fd_timeline_survey_options){.sync = false},
                                    NULL),
            FD_EIO);
 }

@@ -23,15 +23,13 @@ rows_of_ranks(void)
         CLEAN(fd_merged_members_clear)
         fd_merged_members members = {.unit = ""};
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-        fd_timeline_input input = {.path = "a.json",
-                                   .survey = {.merged = 2, .program = ""}};
-        fd_timeline_input *list[] = {&input};
-        const fd_timeline_inputs inputs = {list, 1, 1};
-        const fd_timeline_clock clock = {.has_base = true, .base_ns = 7};
+        fd_timeline_input input = {
+            .path = "a.json", .program = "", .merged = 2};
+        const fd_timeline_request request = {.has_base = true, .base_ns = 7};
         bool any = false;
         keep(&members, &input, &any, "ranks", tables[i]);
         keep(&members, &input, &any, "displayTimeUnit", "\"ns\"");
-        fd_merged_members_put(&members, &inputs, &clock, &to);
+        fd_merged_members_put(&members, &request, &input, 1, &to);
         fd_buffer_bytes(&to, "", 1);
         OK(to.status);
         EQUAL(input.has_ranks, i == 0);

@@ -37,29 +37,13 @@ merge(fd_timeline_request request, fd_timeline_input *inputs, uint32_t count,
     return status == FD_OK ? to->status : status;
 }
 
-/* Set the clock of the first input. */
-static bool
-set_clock(void *context, fd_timeline_input *const *inputs, uint32_t count,
-          fd_timeline_clock *clock)
-{
-    const fd_rank_clock *first = context;
-    *clock = (fd_timeline_clock){count == 2, 1000};
-    inputs[0]->clock = *first;
-    return first->method[0] != '\0';
-}
-
-/* The input given first is rank 1. */
 static fd_status
 two_ranks(const fd_rank_clock *first, fd_buffer *to)
 {
-    fd_rank_clock set;
-    fd_timeline_input inputs[2] = {{.path = "b.json", .rank = 1},
-                                   {.path = "a.json", .rank = 0}};
-    fd_timeline_request request = {.context = &set};
-    if (first != NULL) {
-        set = *first;
-        request.align = set_clock;
-    }
+    fd_timeline_input inputs[2] = {FILE_INPUT("a.json", 0),
+                                   FILE_INPUT("b.json", 1)};
+    fd_timeline_request request = {.has_base = true, .base_ns = 1000};
+    inputs[0].clock = *first;
     fd_status status = fixture_write_text(
         "a.json",
         BASE(2000) "\"displayTimeUnit\":\"ns\",\"traceEvents\":[" EVENT(
@@ -98,68 +82,37 @@ byte_for_byte(void)
     SAME(to.bytes, wanted.bytes);
 }
 
+/* Events without their bit are skipped. */
 static void
-clocks(void)
+kept_events(void)
 {
-    CLEAN(fd_buffer_clear) fd_buffer none = {.bytes = NULL};
-    const fd_rank_clock invalid = {.method = ""};
-    OK(two_ranks(NULL, &none));
-    HAS(none.bytes, "\"ts\":1,");
-    HAS(none.bytes, "\"ts\":5,");
-    HAS(none.bytes, RANK("b.json", 1, "none", 0, "null"));
-    STATUS(two_ranks(&invalid, &none), FD_EINVAL);
-}
-
-static void
-selected_ranks(void)
-{
-    static const uint32_t wanted[] = {1};
-    static const uint32_t absent[] = {7};
+    static const char bits[] = {5};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_error error;
-    fd_timeline_input inputs[2] = {{.path = "a.json", .rank = 0},
-                                   {.path = "b.json", .rank = 1}};
-    OK(fixture_write_text("a.json", "[" EVENT(1) "]"));
-    OK(fixture_write_text("b.json", "[" EVENT(2) "]"));
-    OK(merge((fd_timeline_request){.ranks = wanted, .rank_count = 1}, inputs,
-             2, &to, NULL));
-    CHECK(inputs[0].left_out && inputs[1].used && inputs[1].events == 1);
-    CHECK(strstr(to.bytes, "\"ts\":1") == NULL);
-    STATUS(merge((fd_timeline_request){.ranks = absent, .rank_count = 1},
-                 inputs, 2, &to, &error),
-           FD_EINVAL);
-    SAME(error.text, "no trace of these ranks");
+    fd_timeline_input input = FILE_INPUT("a.json", 0);
+    input.kept = bits;
+    input.kept_bytes = sizeof bits;
+    OK(WRITE("a.json", "[", EVENT(1), EVENT(2), EVENT(3) "]"));
+    OK(merge((fd_timeline_request){.sorted = false}, &input, 1, &to, NULL));
+    EQUAL(input.events, 2);
+    EQUAL(input.filtered, 1);
+    HAS(to.bytes, "\"ts\":1,");
+    HAS(to.bytes, "\"ts\":3,");
+    CHECK(strstr(to.bytes, "\"ts\":2,") == NULL);
 }
 
 static void
-invalid_requests(void)
+no_events(void)
 {
-    static const struct {
-        const char *first;
-        const char *second;
-        fd_status status;
-        const char *message;
-    } cases[] = {
-        {"[" EVENT(1) "]", "[" EVENT(1) "]", FD_ECONFLICT,
-         "rank 0 is in two inputs: a.json and b.json"},
-        {"", "{}", FD_EFORMAT, "a.json: empty"},
-        {"{}", "", FD_EFORMAT, "a.json: no traceEvents in it"},
-        {"{\"traceEvents\":[{\"ph\"", "", FD_EFORMAT,
-         "a.json: cut short at byte 21"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-        fd_timeline_input inputs[2] = {{.path = "a.json"}, {.path = "b.json"}};
-        fd_error error;
-        unlink("merged.json");
-        OK(fixture_write_text("a.json", cases[i].first));
-        OK(fixture_write_text("b.json", cases[i].second));
-        STATUS(merge((fd_timeline_request){.ranks = NULL}, inputs, 2, &to,
-                     &error),
-               cases[i].status);
-        SAME(error.text, cases[i].message);
-        CHECK(access("merged.json", F_OK) != 0);
-    }
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
+    fd_timeline_input input = FILE_INPUT("a.json", 0);
+    fd_error error;
+    unlink("merged.json");
+    OK(fixture_write_text("a.json", "{\"traceEvents\":[{\"ph\""));
+    STATUS(
+        merge((fd_timeline_request){.sorted = false}, &input, 1, &to, &error),
+        FD_EFORMAT);
+    SAME(error.text, "a.json: cut short at byte 21");
+    CHECK(access("merged.json", F_OK) != 0);
 }
 
 /* One bad file does not spoil the others, and is described. */
@@ -167,23 +120,20 @@ static void
 damaged_inputs(void)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_timeline_input inputs[3] = {{.path = "a.json", .rank = 0},
-                                   {.path = "b.json", .rank = 1},
-                                   {.path = "c.json", .rank = 2}};
-    OK(fixture_write_text("a.json", ""));
+    fd_timeline_input inputs[2] = {FILE_INPUT("b.json", 1),
+                                   FILE_INPUT("c.json", 2)};
     OK(WRITE("b.json", "{\"traceEvents\":[", EVENT(1), EVENT(x),
              "{\"pid\":9,\"args\":{\"a\":NaN}}"));
     OK(fixture_write_text(
         "c.json", BASE(5) "\"traceEvents\":[" EVENT("x") "," EVENT(2) "]}"));
-    fd_timeline_request request = {.align = fixture_align};
-    OK(merge(request, inputs, 3, &to, NULL));
-    CHECK(!inputs[0].used && strcmp(inputs[0].trouble, "empty") == 0);
+    inputs[1].clock.map.offset_ns = 5;
+    OK(merge((fd_timeline_request){.sorted = false}, inputs, 2, &to, NULL));
+    EQUAL(inputs[0].events, 1);
+    EQUAL(inputs[0].lost, 1);
+    SAME(inputs[0].trouble, "not JSON at byte 89");
     EQUAL(inputs[1].events, 1);
     EQUAL(inputs[1].lost, 1);
-    SAME(inputs[1].trouble, "not JSON at byte 89");
-    EQUAL(inputs[2].events, 1);
-    EQUAL(inputs[2].lost, 1);
-    SAME(inputs[2].trouble, "an event with a ts that is not a number");
+    SAME(inputs[1].trouble, "an event with a ts that is not a number");
 }
 
 static bool
@@ -197,10 +147,12 @@ count_call(void *context, uint64_t done, uint64_t total)
 static void
 progress_can_stop_it(void)
 {
-    fd_timeline_input inputs[1] = {{.path = "long.json"}};
+    fd_timeline_input inputs[1] = {FILE_INPUT("long.json", 0)};
     int calls = 0;
-    fd_timeline_request request = {
-        .output = "stopped.json", .progress = count_call, .context = &calls};
+    fd_timeline_request request = {.output = "stopped.json",
+                                   .total = UINT64_MAX,
+                                   .progress = count_call,
+                                   .context = &calls};
     FILE *file = fopen("long.json", "wb");
     CHECK(file != NULL);
     fputs("[", file);
@@ -225,23 +177,15 @@ part_of_a_merge(void)
         "{\"ph\":\"X\",\"pid\":9,\"ts\":8,\"dur\":4,\"name\":\"b\"}],"
         "\"ranks\":[ {\"rank\":1,\"lost\":3}]}";
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_error error = {""};
-    fd_timeline_input input = {.path = "a.json"};
-    fd_timeline_request request = {
-        .has_times = true, .begin_ns = 2000, .end_ns = INT64_MAX};
+    fd_timeline_input input = FILE_INPUT("a.json", 0);
+    input.label = "";
+    input.merged = 2;
     OK(fixture_write_text("a.json", text));
-    OK(merge(request, &input, 1, &to, NULL));
-    EQUAL(input.filtered, 1);
+    OK(merge((fd_timeline_request){.sorted = false}, &input, 1, &to, NULL));
     HAS(to.bytes, "\"mergedFiles\":2");
     HAS(to.bytes, "\"name\":\"rank 1 | a\"");
     HAS(to.bytes, "\"ranks\":[ {\"rank\":1,\"lost\":3}\n]");
-    CHECK(strstr(to.bytes, "\"name\":\"a\"") == NULL);
-    request.begin_ns = 20000;
-    input = (fd_timeline_input){.path = "a.json"};
-    STATUS(merge(request, &input, 1, &to, &error), FD_EINVAL);
-    SAME(error.text, "no event in these times in any input");
 }
 
-RUN(TEST(byte_for_byte), TEST(clocks), TEST(selected_ranks),
-    TEST(invalid_requests), TEST(damaged_inputs), ONCE(progress_can_stop_it),
-    TEST(part_of_a_merge))
+RUN(TEST(byte_for_byte), TEST(kept_events), TEST(no_events),
+    TEST(damaged_inputs), ONCE(progress_can_stop_it), TEST(part_of_a_merge))

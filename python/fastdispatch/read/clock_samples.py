@@ -1,0 +1,62 @@
+"""Numbers of the collectives and messages of a trace, and an even sample of them for the alignment of clocks.
+
+Every rank numbers and selects them in the same way, so that the samples of ranks have entries in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MomentColumns = dict[str, Any]
+
+#: Collectives, and messages: of all inputs together, and bounds of one input.
+_ALL, _LEAST, _MOST = 1 << 20, 128, 1 << 12
+_UNKNOWN = (1 << 32) - 1  # a rank
+
+
+def share_of(inputs: int) -> int:
+    """Return the maximum of collectives, and of messages, of each of ``inputs`` traces; 0 for a single one."""
+    return min(max(_ALL // inputs, _LEAST), _MOST) if inputs > 1 else 0
+
+
+def sample(facts: dict[str, Any], most: int) -> dict[str, Any]:
+    """Number the parts and the messages of facts about a clock (``_core.Trace.clock_facts``), and keep ``most`` of
+    each. Messages to an unknown rank are those to ``other``, the only other rank, or dropped."""
+    other = facts.pop("other")
+    parts, messages = facts["parts"], facts["messages"]
+    if len(parts["kind"]) or len(messages["peer"]):
+        import numpy as np
+
+        parts, messages = ({name: np.asarray(column) for name, column in each.items()} for each in (parts, messages))
+        unknown = messages["peer"] == _UNKNOWN
+        messages["peer"] = np.where(unknown, other or 0, messages["peer"]).astype(np.uint32)
+        if other is None:
+            messages = {name: column[~unknown] for name, column in messages.items()}
+    exact = parts.pop("exact")
+    facts["parts"] = _sampled(parts, ("kind",), "begin", exact, most)
+    facts["messages"] = _sampled(messages, ("peer", "received", "tag"), "time", None, most)
+    return facts
+
+
+def _sampled(columns: MomentColumns, keys: tuple[str, ...], time: str, exact: Any, most: int) -> MomentColumns:
+    """Number rows with equal keys by time: ``order``, and ``total``, their number. Rows that are ``exact`` have an
+    order, and total 0. Every power of two of an order is kept if there are too many."""
+    count = len(columns[time])
+    if not count:
+        return dict.fromkeys((*columns, "order", "total"), memoryview(b""))
+    import numpy as np
+
+    rows = np.lexsort([columns[name] for name in (time, *reversed(keys))])
+    columns = {name: column[rows] for name, column in columns.items()}
+    first = np.r_[True, np.any([columns[name][1:] != columns[name][:-1] for name in keys], axis=0)]
+    group, starts = first.cumsum() - 1, np.flatnonzero(first)
+    order = (np.arange(count) - starts[group]).astype(np.uint64)
+    total = np.diff(np.r_[starts, count])[group].astype(np.uint64)
+    if exact is not None:
+        order = np.where(exact[rows], columns["order"], order)
+        total = np.where(exact[rows], np.uint64(0), total)
+    stride = 1
+    while most and count // stride > most:
+        stride *= 2
+    chosen = np.flatnonzero(order % np.uint64(stride) == 0)[:most]
+    return {name: memoryview(column[chosen]) for name, column in (columns | {"order": order, "total": total}).items()}
