@@ -59,14 +59,13 @@ def _files(folder: str, notes: list[str], nested: bool, dumps: bool) -> Iterator
     listed = _listed(f"{folder}/{MANIFEST}", notes)
     for name in names:
         path = f"{folder}/{name}"
-        if os.path.isdir(path):
-            if not nested and name.startswith("machine"):
-                yield from _files(path, notes, True, dumps)
-        elif _is_input(name, dumps) and os.path.exists(path):
+        if _is_input(name, dumps):
             if listed and name not in listed:
                 notes.append(f"skipped: {path}: not named in manifest.json, so of an earlier run")
             else:
                 yield path
+        elif not nested and name.startswith("machine") and os.path.isdir(path):
+            yield from _files(path, notes, True, dumps)
 
 
 def _is_input(name: str, dumps: bool) -> bool:
