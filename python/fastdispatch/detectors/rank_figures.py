@@ -15,7 +15,8 @@ from fastdispatch.read.waiting import communicating
 @dataclass
 class RankFigures:
     """Figures of one rank per step: its main thread in total, of which it waits in collectives and transfers; ``paths``
-    as in ``MeasuredSteps``, summed over its steps, ``shortest`` the own time of each in its shortest step."""
+    as in ``MeasuredSteps``, summed over its steps, ``shortest`` the shortest own time of those that ran in every
+    step."""
 
     rank: int
     steps: int

@@ -38,7 +38,9 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
             continue
         working = [row for row, main in enumerate(steps.main) if main and not waits[row]]
         shortest = one.least(working) - median(other.least(working) for other in others)
-        if shortest < limits.SLOW_SHORTEST * extra and not _needs_more_cpu(steps, one, others):
+        steady = _steady_extra(one, others, working)
+        needs_more = steady >= limits.SLOW_SHORTEST * extra and _needs_more_cpu(steps, one, others)
+        if shortest < limits.SLOW_SHORTEST * extra and not needs_more:
             yield NotDecided(ID, f"rank {one.rank} works longer in some steps only")
             continue
         queued = steps.queued[one.rank] - median(steps.queued[other.rank] for other in others)
@@ -73,6 +75,12 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
                 **({"gpu_clock_mhz": clocks} if (clocks := clocks_of_ranks(steps)) else {}),
             },
         )
+
+
+def _steady_extra(one: RankFigures, others: list[RankFigures], paths: list[int]) -> float:
+    """Return the extra time of the paths that ran in every step of a rank: a checkpoint of some steps is not in it."""
+    every = [path for path in paths if path in one.shortest]
+    return sum(map(one.own, every)) - median(sum(map(other.own, every)) for other in others)
 
 
 def _needs_more_cpu(steps: MeasuredSteps, one: RankFigures, others: list[RankFigures]) -> bool:

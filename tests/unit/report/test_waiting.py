@@ -179,10 +179,12 @@ def figures(path: Path, *trees: list[Any], cpu: list[int], queued: int = 0, data
     return MeasuredSteps(fastdispatch.load(path))
 
 
-@pytest.mark.parametrize(("cpu", "decided"), [(900, True), (420, False)])
-def test_cpu_time_decides_whether_a_rank_is_slow_on_a_busy_machine(tmp_path: Path, cpu: int, decided: bool) -> None:
+@pytest.mark.parametrize(("cpu", "calls", "decided"), [(900, 10, True), (420, 10, False), (900, 2, False)])
+def test_cpu_time_of_every_step_decides_whether_a_rank_is_slow(
+    tmp_path: Path, cpu: int, calls: int, decided: bool
+) -> None:
     trees = [
-        [("train.py:[]:augment", 10, own), ("train.py:[]:step", 10, 300), ("op:c10d::allreduce_", 10, 1200 - own)]
+        [("train.py:[]:augment", calls, own), ("train.py:[]:step", 10, 300), ("op:c10d::allreduce_", 10, 1200 - own)]
         for own in (20, 1000)
     ]
     (found,) = slow_rank.find(figures(tmp_path / "run.json", *trees, cpu=[400, cpu]))
