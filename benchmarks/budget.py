@@ -1,11 +1,13 @@
 """Cost of the default in whole runs, by processor time, beside the cost that the recordings state."""
 
+import gc
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from statistics import median
 
 import torch
@@ -21,9 +23,15 @@ _MOST = 1.01
 
 
 def _time_of(train: Train) -> int:
+    gc.collect()  # garbage of an earlier run must not slow this one
     begin = time.process_time_ns()
     train()
     return time.process_time_ns() - begin
+
+
+def _record(folder: str, train: Train) -> None:
+    with fastdispatch.CallGraph(folder):
+        train()
 
 
 def ratios(train: Train, rounds: int) -> tuple[list[float], list[float], list[float]]:
@@ -31,13 +39,13 @@ def ratios(train: Train, rounds: int) -> tuple[list[float], list[float], list[fl
     error."""
     over, stated, errors = [], [], []
     train()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
     before = _time_of(train)
     for _ in range(rounds):
         with tempfile.TemporaryDirectory(prefix="fastdispatch-bench-") as folder:
-            begin = time.process_time_ns()
-            with fastdispatch.CallGraph(folder):
-                train()
-            recorded = time.process_time_ns() - begin
+            recorded = _time_of(partial(_record, folder, train))
             cost = recording_cost(fastdispatch.load(folder).ranks)
             stated.append(1 + (cost.share or 0))
             errors.append(cost.error or 0)
