@@ -19,10 +19,8 @@ _BASE = 1_790_857_026_000_000_000
 
 _OURS = """
 import sys
-from fastdispatch._core import timeline_merge
-from fastdispatch.read.clock_alignment import Aligner
-inputs = [(path, rank) for rank, path in enumerate(sys.argv[2:])]
-timeline_merge(inputs, sys.argv[1], **Aligner("wall").options())
+from fastdispatch.read.timeline_inputs import merge_files
+merge_files([(path, rank) for rank, path in enumerate(sys.argv[2:])], sys.argv[1], "wall")
 """
 
 # A common recipe: load, put the rank into the pids, dump.
