@@ -167,7 +167,8 @@ def test_followed_calls_have_an_assumed_cost_if_no_step_is_watched() -> None:
     run = Run(0.01, MS, steps, follow=calls * 120, session=Session(calls, None))
     cost = run.cost()
     assert cost.share is not None and cost.error is not None
-    assert 0 < abs(cost.share - run.paid / run.now) < cost.error < 0.02
+    assert 0.009 < cost.error < 0.02  # steps with the hook may be longer without showing
+    assert 0 < abs(cost.share - run.paid / run.now) < cost.error
     assert f"{100 * cost.share:.1f} ± {100 * cost.error:.1f} % of the run" in cost.text
 
 
