@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 #: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
 _MOST = 0.8
 
-#: A change of less than this share of a step is not explained.
-_LEAST = 0.01
+#: A change of less than this share of a step is not explained, nor one of equal calls that is less than this share of
+#: the time without a core, which also makes the calls around it longer.
+_LEAST, _LEAST_BUSY = 0.01, 0.1
 
 #: The change of a rank differs from that of the others by this share at least.
 _MOST_OF_RANK = 0.5
@@ -102,6 +103,8 @@ def verdict(diff: Diff) -> DiffVerdict:
     machine, communication = (of.cpu[0] or work) * (of.cpu_speed - 1), now[1] - waits
     queue = of.queue[1] - of.queue[0]
     least = _LEAST * max(work - of.queue[0], now[0] - of.queue[1])
+    if not diff.changed_calls():
+        least = max(least, _LEAST_BUSY * max(of.queue))
     cause = _cause(of, least) if found else None
     part = cause.part if cause is not None else 0.0
     changed = found and (diff.by != "node" or cause is not None or _has_changes(of, least))

@@ -466,6 +466,18 @@ def test_calls_name_the_function_where_times_without_a_core_hide_it(tmp_path: Pa
     assert found.because == ["of_word (train.py) is new"]
 
 
+@pytest.mark.parametrize(("queued", "below"), [(300, "train.py:[]:pad_batch"), (600, None)])
+def test_equal_calls_that_are_little_longer_on_a_busy_machine_are_noise(
+    tmp_path: Path, queued: int, below: str | None
+) -> None:
+    traces = []
+    for pad, busy in ((100, 0), (150, queued)):
+        tree = [("train.py:[]:main", 3, 50 + busy * 0.95, [("op:aten::mm", 3, 400), ("train.py:[]:pad_batch", 3, pad)])]
+        traces.append(without_core(tmp_path / f"{pad}.json", [tree], busy))
+    found = Diff(*traces).verdict
+    assert (found.below, found.changed) == (below, below is not None)
+
+
 def test_time_without_a_core_after_a_wait_for_another_rank_counts_once(tmp_path: Path) -> None:
     traces = []
     for wait, queued in ((20, 0), (220, 150)):
