@@ -22,6 +22,9 @@ _MOST = 0.8
 #: the time without a core, which also makes the calls around it longer.
 _LEAST, _LEAST_BUSY = 0.01, 0.1
 
+#: Ranks wait for each other: a change of waits by less than this many times the change of their work follows from that.
+_WORK_OF_WAITS = 3
+
 #: The change of a rank differs from that of the others by this share at least.
 _MOST_OF_RANK = 0.5
 
@@ -107,7 +110,8 @@ def verdict(diff: Diff) -> DiffVerdict:
         least = max(least, _LEAST_BUSY * max(of.queue))
     cause = _cause(of, least) if found else None
     part = cause.part if cause is not None else 0.0
-    changed = found and (diff.by != "node" or cause is not None or _has_changes(of, least))
+    waited = abs(communication) > _WORK_OF_WAITS * abs(now[0] - work)
+    changed = found and (diff.by != "node" or cause is not None or _has_changes(of, least, waited))
     largest = max(map(abs, (part, machine, queue, communication))) if changed else 0.0
     means = (diff.sides[0].mean, diff.sides[1].mean)
     mean = abs(means[1] - means[0] - (after - before)) > _NAMED * largest > 0
@@ -132,11 +136,12 @@ def verdict(diff: Diff) -> DiffVerdict:
     return replace(made, text=_text(of, made, cause) + measured)
 
 
-def _has_changes(diff: Diff, least: float) -> bool:
-    """Return whether changes of operators, libraries or communication have a part in the change of a step."""
+def _has_changes(diff: Diff, least: float, waited: bool) -> bool:
+    """Return whether changes of operators or libraries, or of communication if ``waited``, have a part in the change of
+    a step."""
     own = [row.explained["own"] for row in diff.rows]
     communicate = any("communication" in row.changes and row.changes & {"slower", "faster"} for row in diff.rows)
-    return communicate or max(map(abs, (sum(own), *own)), default=0.0) >= max(least, 1.0)
+    return (waited and communicate) or max(map(abs, (sum(own), *own)), default=0.0) >= max(least, 1.0)
 
 
 def _changed_rank(diff: Diff) -> int | None:

@@ -478,6 +478,16 @@ def test_equal_calls_that_are_little_longer_on_a_busy_machine_are_noise(
     assert (found.below, found.changed) == (below, below is not None)
 
 
+@pytest.mark.parametrize(("work", "changed"), [(205, True), (215, False)])
+def test_longer_waits_of_ranks_that_work_longer_follow_from_that(tmp_path: Path, work: int, changed: bool) -> None:
+    traces = []
+    for own, wait in ((200, 20), (work, 60)):
+        tree = [("train.py:[]:step", 3, own, [("op:c10d::allreduce_", 3, wait)])]
+        traces.append(fastdispatch.load(Dump(tree, tree).write(tmp_path / f"{own}.json")))
+    found = Diff(*traces).verdict
+    assert (found.changed, found.communication) == (changed, 40 * MS)
+
+
 def test_time_without_a_core_after_a_wait_for_another_rank_counts_once(tmp_path: Path) -> None:
     traces = []
     for wait, queued in ((20, 0), (220, 150)):
