@@ -462,7 +462,7 @@ class _Comparison:
         of_least = _direction(fastest, now, beyond)
         error = np.hypot(spread[0] * speed / np.sqrt(self.per[0]), spread[1] / np.sqrt(self.per[1]))
         of_mean = _direction(before * speed, after, np.maximum(noise, _DEVIATIONS * error))
-        waits = np.where(of_least == 0, self._waits(before, after, noise), 0)
+        waits = self._waits(before, after, noise)
         self.blocked |= waits != 0
         return np.where(of_mean == of_least, of_mean, waits)
 
