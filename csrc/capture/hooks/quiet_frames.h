@@ -23,8 +23,8 @@ bool fd_quiet_applies(const fd_thread *thread, const fd_code *known,
                       const fd_frame *frame);
 
 /* Return whether all calls of this step are followed, to find code that runs
- * for the first time. The next steps are slower, too: CPython no longer
- * specializes their calls for some time. */
+ * for the first time. The next steps seem slower, too: CPython probably has to
+ * specialize their calls again. */
 bool fd_quiet_is_opened(const struct fd_session *session);
 
 /* Evaluate the call with CPython's evaluator, for all threads. fd_quiet.frame

@@ -25,7 +25,7 @@ _FOLLOWED_CALL, _FOLLOWED_ERROR = 150, 60
 _FIRST_CALL, _FIRST_ERROR = 2000, 1000
 
 #: Part of the time of steps with followed calls by which these may be longer without showing in a comparison of steps:
-#: CPython specializes calls again after the hook (docs/concepts/overhead.md).
+#: CPython has to specialize calls again after the hook (docs/concepts/overhead.md).
 _UNSEEN = 0.01
 
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
