@@ -2,8 +2,7 @@
 
 #include "base/alloc.h"
 
-static void
-counts_bytes_in_use(void)
+TEST(counts_bytes_in_use)
 {
     size_t before = fd_alloc_in_use();
     char *block = fd_malloc(1000);
@@ -18,8 +17,7 @@ counts_bytes_in_use(void)
     STATUS(grown != NULL ? FD_OK : FD_ENOMEM, FD_OK);
 }
 
-static void
-nothing_is_a_block(void)
+TEST(nothing_is_a_block)
 {
     void *none = fd_malloc(0);
     void *empty = fd_calloc(0, 8);
@@ -31,8 +29,7 @@ nothing_is_a_block(void)
 }
 
 /* AddressSanitizer would print a warning for each of these. */
-static void
-impossible_sizes(void)
+TEST(impossible_sizes)
 {
 #ifndef __SANITIZE_ADDRESS__
     volatile size_t huge = SIZE_MAX / 2;
@@ -43,8 +40,7 @@ impossible_sizes(void)
 #endif
 }
 
-static void
-fails_after(void)
+TEST(fails_after)
 {
     void *blocks[4];
     fd_alloc_fail_after(2);
@@ -63,6 +59,3 @@ fails_after(void)
     STATUS(as_asked ? FD_OK : FD_ENOMEM, FD_OK);
     CHECK(kept);
 }
-
-RUN(TEST(counts_bytes_in_use), TEST(nothing_is_a_block),
-    TEST(impossible_sizes), TEST(fails_after))

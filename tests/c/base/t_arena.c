@@ -5,8 +5,7 @@
 
 #define ARENA(arena) CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL}
 
-static void
-memory_of_a_request(void)
+TEST(memory_of_a_request)
 {
     ARENA(arena);
     FD_VECTOR(uint32_t) numbers = {NULL, 0, 0};
@@ -40,8 +39,7 @@ count_release(void *object)
 }
 
 /* The rest stays when a part or a single block is freed. */
-static void
-parts(void)
+TEST(parts)
 {
     ARENA(arena);
     int released = 0;
@@ -73,8 +71,7 @@ refuse(fd_arena *arena)
     fd_arena_fail(part, fd_fail(arena->error, FD_EFORMAT, "a: %d", 5));
 }
 
-static void
-failures(void)
+TEST(failures)
 {
     ARENA(arena);
     fd_error error;
@@ -93,5 +90,3 @@ failures(void)
     }
     EQUAL(arena.status, FD_ENOMEM);
 }
-
-RUN(TEST(memory_of_a_request), TEST(parts), TEST(failures))

@@ -95,8 +95,7 @@ merged(size_t budget, const char *to, bool sorted, fd_timeline_input *input,
 
 /* An event that exceeds the budget of the sorter in a native trace, and with
  * `sorted` process names that do: the result does not change. */
-static void
-records_larger_than_the_budget(void)
+TEST(records_larger_than_the_budget)
 {
     static const char *const outputs[] = {"to.pftrace", "to.json"};
     SHRUNK;
@@ -122,8 +121,7 @@ reports(const fd_timeline_input *input)
 
 /* With any budget, missing events are counted. (ONCE: there are thousands of
  * allocations.) */
-static void
-merges_with_any_budget(void)
+ONCE(merges_with_any_budget)
 {
     static const char *const outputs[] = {"to.pftrace", "to.json"};
     SHRUNK;
@@ -177,8 +175,7 @@ slices(uint64_t *events)
 }
 
 /* Nothing fails, and if the text fits, no event is lost. */
-static void
-slices_with_any_budget(void)
+ONCE(slices_with_any_budget)
 {
     uint64_t usual;
     uint64_t events;
@@ -194,6 +191,3 @@ slices_with_any_budget(void)
         fd_budget_shrink(0);
     }
 }
-
-RUN(TEST(records_larger_than_the_budget), ONCE(merges_with_any_budget),
-    ONCE(slices_with_any_budget))

@@ -11,8 +11,7 @@ is(const fd_buffer *buffer, const char *text)
         && memcmp(buffer->bytes, text, buffer->size) == 0;
 }
 
-static void
-formats_are_bounded(void)
+TEST(formats_are_bounded)
 {
     CLEAN(fd_buffer_clear) fd_buffer b = {.bytes = NULL};
     char text[3000];
@@ -26,8 +25,7 @@ formats_are_bounded(void)
     EQUAL(b.size, 3 + 1023);
 }
 
-static void
-json_strings(void)
+TEST(json_strings)
 {
     static const struct {
         const char *text;
@@ -61,8 +59,7 @@ time_text(fd_buffer *to, uint64_t ns)
     return to->status == FD_OK ? to->bytes : "";
 }
 
-static void
-times(void)
+TEST(times)
 {
     static const struct {
         uint64_t ns;
@@ -87,14 +84,10 @@ times(void)
     }
 }
 
-static void
-failure_is_remembered(void)
+TEST(failure_is_remembered)
 {
     CLEAN(fd_buffer_clear) fd_buffer b = {.bytes = NULL};
     b.status = FD_ENOMEM;
     fd_buffer_text(&b, "lost");
     EQUAL(b.size, 0);
 }
-
-RUN(TEST(formats_are_bounded), TEST(json_strings), TEST(times),
-    TEST(failure_is_remembered))

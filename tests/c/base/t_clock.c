@@ -11,8 +11,7 @@ sleep_ms(long ms)
     nanosleep(&rest, NULL);
 }
 
-static void
-ticks_do_not_go_back(void)
+TEST(ticks_do_not_go_back)
 {
     fd_clock_init();
     uint64_t last = fd_clock_ticks();
@@ -25,8 +24,7 @@ ticks_do_not_go_back(void)
 
 /* The tick of an anchor is between ticks read before and after it, and its
  * three clocks agree with the kernel's. */
-static void
-anchors_are_in_time(void)
+TEST(anchors_are_in_time)
 {
     fd_clock_init();
     uint64_t before = fd_clock_ticks();
@@ -40,8 +38,7 @@ anchors_are_in_time(void)
 }
 
 /* The calibration agrees with a measurement over a longer time. */
-static void
-calibration(void)
+TEST(calibration)
 {
     fd_clock_init();
     fd_anchor from = fd_clock_anchor();
@@ -56,8 +53,7 @@ calibration(void)
 
 /* The counter of the processor is read by the same instruction whether or not
  * the kernel uses it: it runs at one rate, which its own ticks state. */
-static void
-the_counter_runs_evenly(void)
+TEST(the_counter_runs_evenly)
 {
     uint64_t begin[3];
     uint64_t ns[3];
@@ -71,8 +67,7 @@ the_counter_runs_evenly(void)
     CHECK(first > 1e-3 && fabs(second / first - 1) < 0.05);
 }
 
-static void
-rate_needs_a_distance(void)
+TEST(rate_needs_a_distance)
 {
     fd_anchor from = {1000, 5000000, 0, 0};
     fd_anchor near = {2000, 5000000 + 1999999, 0, 0};
@@ -81,6 +76,3 @@ rate_needs_a_distance(void)
     CHECK(fabs(fd_clock_rate(&from, &far, 7) - 3e9) < 1);
     CHECK(fabs(fd_clock_rate(&far, &from, 7) - 7) < 1e-9);
 }
-
-RUN(TEST(ticks_do_not_go_back), TEST(anchors_are_in_time), TEST(calibration),
-    TEST(the_counter_runs_evenly), TEST(rate_needs_a_distance))

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-names(void)
+TEST(names)
 {
     static const struct {
         const char *name;
@@ -38,8 +37,7 @@ names(void)
 }
 
 /* Names of any length: only their beginning counts. */
-static void
-long_names(void)
+TEST(long_names)
 {
     char name[400];
     memset(name, 'x', sizeof name);
@@ -53,5 +51,3 @@ long_names(void)
     memcpy(name + 300, "AllReduce", 9);
     EQUAL(fd_operation_of(name, sizeof name), FD_OPERATION_NONE);
 }
-
-RUN(TEST(names), TEST(long_names))

@@ -16,8 +16,7 @@ mode_of(const char *path)
     return lstat(path, &info) == 0 ? info.st_mode & 07777 : 0;
 }
 
-static void
-created_with_parents(void)
+TEST(created_with_parents)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     fd_error error = {""};
@@ -37,8 +36,7 @@ created_with_parents(void)
 
 /* Folders and files have at most the permissions of their parent folder, less
  * the umask; other users of a shared folder (like /tmp) have no access. */
-static void
-permissions(void)
+TEST(permissions)
 {
     static const struct {
         mode_t folder;
@@ -77,8 +75,7 @@ permissions(void)
 }
 
 /* Each of these once blocked, or was followed. */
-static void
-not_regular_files(void)
+TEST(not_regular_files)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     fd_error error = {""};
@@ -107,8 +104,7 @@ not_regular_files(void)
     CHECK(access("strange/nowhere", F_OK) != 0);
 }
 
-static void
-names_that_lead_elsewhere(void)
+TEST(names_that_lead_elsewhere)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     static const char *const names[] = {"",           ".",           "..",
@@ -123,8 +119,7 @@ names_that_lead_elsewhere(void)
     CHECK(fd_folder_is_name("rank00000.fd"));
 }
 
-static void
-renames(void)
+TEST(renames)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     OK(fd_folder_open(&folder, "renames", true, NULL));
@@ -141,8 +136,7 @@ renames(void)
 }
 
 /* Low descriptor numbers are left to the program. */
-static void
-descriptors_are_high(void)
+TEST(descriptors_are_high)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     struct rlimit old;
@@ -161,8 +155,7 @@ descriptors_are_high(void)
 
 /* A program that becomes a daemon closes all descriptors; the number may then
  * belong to another file. */
-static void
-closed_by_the_program(void)
+TEST(closed_by_the_program)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     int fd = -1;
@@ -188,8 +181,7 @@ closed_by_the_program(void)
     CHECK(rename("moved", "kept") == 0);
 }
 
-static void
-reading_by_a_path(void)
+TEST(reading_by_a_path)
 {
     fd_error error = {""};
     struct stat info;
@@ -211,7 +203,3 @@ reading_by_a_path(void)
     STATUS(fd_open_to_read("absent", &fd, &info, &error), FD_EIO);
     SAME(error.text, "absent: No such file or directory");
 }
-
-RUN(TEST(created_with_parents), TEST(permissions), TEST(not_regular_files),
-    TEST(names_that_lead_elsewhere), TEST(renames), TEST(descriptors_are_high),
-    TEST(closed_by_the_program), TEST(reading_by_a_path))

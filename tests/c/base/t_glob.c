@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-globs(void)
+TEST(globs)
 {
     CHECK(fd_glob_matches("", "") && !fd_glob_matches("", "a"));
     CHECK(fd_glob_matches("*", "") && fd_glob_matches("**", "abc"));
@@ -20,13 +19,10 @@ globs(void)
 }
 
 /* Backtracking over every star would take exponential time. */
-static void
-many_stars_end(void)
+TEST(many_stars_end)
 {
     char text[2001];
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     CHECK(!fd_glob_matches("*a*a*a*a*a*a*a*a*a*a*a*a*b", text));
 }
-
-RUN(TEST(globs), TEST(many_stars_end))

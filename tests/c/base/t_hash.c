@@ -19,8 +19,7 @@ fullest(const uint64_t *hashes, int count, uint32_t slots)
     return most;
 }
 
-static void
-words_spread(void)
+TEST(words_spread)
 {
     static uint64_t hashes[4096];
     for (uint64_t i = 0; i < 4096; i++) {
@@ -33,8 +32,7 @@ words_spread(void)
     CHECK(fullest(hashes, 4096, 4096) <= 12);
 }
 
-static void
-order_of_words_matters(void)
+TEST(order_of_words_matters)
 {
     CHECK(fd_hash_next(fd_hash_word(1), 2)
           != fd_hash_next(fd_hash_word(2), 1));
@@ -42,8 +40,7 @@ order_of_words_matters(void)
 }
 
 /* For all lengths around the word size, every byte changes the hash. */
-static void
-every_byte_counts(void)
+TEST(every_byte_counts)
 {
     char text[32] = "the quick brown fox jumps over";
     for (size_t size = 1; size <= 30; size++) {
@@ -60,8 +57,7 @@ every_byte_counts(void)
 
 /* A text with another number of NULs has another hash; texts need not be
  * aligned. */
-static void
-size_and_position(void)
+TEST(size_and_position)
 {
     char bytes[24] = "";
     CHECK(fd_hash_bytes(bytes, 8) != fd_hash_bytes(bytes, 9));
@@ -72,8 +68,7 @@ size_and_position(void)
 
 /* The vectors of the paper and of its reference program: key 00 to 0f, input
  * 00, 01, ... */
-static void
-known_values(void)
+TEST(known_values)
 {
     fd_sip_key key = {UINT64_C(0x0706050403020100),
                       UINT64_C(0x0f0e0d0c0b0a0908)};
@@ -86,14 +81,10 @@ known_values(void)
     CHECK(fd_siphash(key, input, 8) == UINT64_C(0x93f5f5799a932462));
 }
 
-static void
-the_key_counts(void)
+TEST(the_key_counts)
 {
     CHECK(fd_siphash((fd_sip_key){1, 2}, "name", 4)
           != fd_siphash((fd_sip_key){1, 3}, "name", 4));
     CHECK(fd_siphash((fd_sip_key){1, 2}, "name", 4)
           == fd_siphash((fd_sip_key){1, 2}, "name", 4));
 }
-
-RUN(TEST(words_spread), TEST(order_of_words_matters), TEST(every_byte_counts),
-    TEST(size_and_position), TEST(known_values), TEST(the_key_counts))

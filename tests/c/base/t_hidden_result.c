@@ -36,8 +36,7 @@ object_of(const void *given)
 
 /* A caller that expects an object gets what the C function stores, and nothing
  * beside it is written. */
-static void
-a_c_function_returns_an_object(void)
+TEST(a_c_function_returns_an_object)
 {
     object (*called)(const void *);
     void *(*entry)(void **, const void *) = FD_HIDDEN_RESULT_ENTRY(result_of);
@@ -52,8 +51,7 @@ a_c_function_returns_an_object(void)
 
 /* A debugger, or a crash report, finds the callers of a C function behind its
  * entry: as many as of a direct call. */
-static void
-the_entry_is_unwound(void)
+TEST(the_entry_is_unwound)
 {
     object (*called)(const void *);
     void *result;
@@ -67,8 +65,7 @@ the_entry_is_unwound(void)
     EQUAL(callers, direct);
 }
 
-static void
-c_calls_a_function_that_returns_an_object(void)
+TEST(c_calls_a_function_that_returns_an_object)
 {
     object (*called)(const void *) = object_of;
     void *(*function)(void *, const void *);
@@ -79,6 +76,3 @@ c_calls_a_function_that_returns_an_object(void)
     CHECK(found[1].first == &argument && found[1].others[3] == &argument);
     CHECK(found[0].others[3] == NULL && found[2].first == NULL);
 }
-
-RUN(TEST(a_c_function_returns_an_object), TEST(the_entry_is_unwound),
-    TEST(c_calls_a_function_that_returns_an_object))

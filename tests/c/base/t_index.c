@@ -16,8 +16,7 @@ holds(const fd_index *index, uint64_t hash, uint32_t id)
     return false;
 }
 
-static void
-empty_finds_nothing(void)
+TEST(empty_finds_nothing)
 {
     CLEAN(fd_index_clear) fd_index index = {NULL, 0, 0};
     fd_probe probe = fd_index_probe(&index, 42);
@@ -25,8 +24,7 @@ empty_finds_nothing(void)
 }
 
 /* One hash, many ids: all are found, and the probe ends. */
-static void
-collisions(void)
+TEST(collisions)
 {
     CLEAN(fd_index_clear) fd_index index = {NULL, 0, 0};
     for (uint32_t id = 1; id <= 300; id++) {
@@ -42,8 +40,7 @@ collisions(void)
 }
 
 /* Hashes of the same slot that differ in higher bits are distinguished. */
-static void
-neighbours_are_skipped(void)
+TEST(neighbours_are_skipped)
 {
     CLEAN(fd_index_clear) fd_index index = {NULL, 0, 0};
     OK(fd_index_add(&index, 5, 1));
@@ -53,8 +50,7 @@ neighbours_are_skipped(void)
     EQUAL(fd_index_next(&index, &probe), 0);
 }
 
-static void
-failed_add_changes_nothing(void)
+TEST(failed_add_changes_nothing)
 {
     CLEAN(fd_index_clear) fd_index index = {NULL, 0, 0};
     for (uint32_t id = 1; id <= 200; id++) {
@@ -68,6 +64,3 @@ failed_add_changes_nothing(void)
         }
     }
 }
-
-RUN(TEST(empty_finds_nothing), TEST(collisions), TEST(neighbours_are_skipped),
-    TEST(failed_add_changes_nothing))

@@ -14,8 +14,7 @@ open_again(const char *path, int flags)
     return open(path, flags | O_CLOEXEC, 0600);
 }
 
-static void
-visible_to_other_processes_only(void)
+TEST(visible_to_other_processes_only)
 {
     CLEAN(check_close) int owner = open_again("one", O_RDWR | O_CREAT);
     CLEAN(check_close) int other = open_again("one", O_RDWR);
@@ -33,8 +32,7 @@ visible_to_other_processes_only(void)
 
 /* Locks for reading, also by flock, do not disturb a writer and do not look
  * like one. */
-static void
-readers_do_not_disturb_a_writer(void)
+TEST(readers_do_not_disturb_a_writer)
 {
     CLEAN(check_close) int owner = open_again("two", O_RDWR | O_CREAT);
     CLEAN(check_close) int reader = open_again("two", O_RDONLY);
@@ -46,8 +44,7 @@ readers_do_not_disturb_a_writer(void)
 }
 
 /* A lock per process would be lost here. */
-static void
-outlives_another_descriptor(void)
+TEST(outlives_another_descriptor)
 {
     CLEAN(check_close) int owner = open_again("three", O_RDWR | O_CREAT);
     CLEAN(check_close) int reader = open_again("three", O_RDONLY);
@@ -56,8 +53,7 @@ outlives_another_descriptor(void)
     EQUAL(fd_lock_query(reader), FD_LOCK_HELD);
 }
 
-static void
-ends_with_the_process(void)
+TEST(ends_with_the_process)
 {
     CLEAN(check_close) int reader = open_again("four", O_RDWR | O_CREAT);
     int ready[2];
@@ -81,13 +77,8 @@ ends_with_the_process(void)
 }
 
 /* The state is unknown if locking fails (here: no file). */
-static void
-without_locks(void)
+TEST(without_locks)
 {
     EQUAL(fd_lock_query(-1), FD_LOCK_UNKNOWN);
     EQUAL(fd_lock_take(-1), FD_LOCK_UNKNOWN);
 }
-
-RUN(TEST(visible_to_other_processes_only),
-    TEST(readers_do_not_disturb_a_writer), TEST(outlives_another_descriptor),
-    TEST(ends_with_the_process), TEST(without_locks))

@@ -2,8 +2,7 @@
 
 #include "base/map.h"
 
-static void
-missing_is_zero(void)
+TEST(missing_is_zero)
 {
     CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
     EQUAL(fd_map_get(&map, 1), 0);
@@ -11,8 +10,7 @@ missing_is_zero(void)
     EQUAL(fd_map_get(&map, 2), 0);
 }
 
-static void
-put_replaces(void)
+TEST(put_replaces)
 {
     CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
     OK(fd_map_put(&map, UINT64_MAX, 1));
@@ -21,8 +19,7 @@ put_replaces(void)
     EQUAL(map.count, 1);
 }
 
-static void
-failed_put_changes_nothing(void)
+TEST(failed_put_changes_nothing)
 {
     CLEAN(fd_map_clear) fd_map map = {NULL, 0, 0};
     for (uint32_t i = 1; i <= 200; i++) {
@@ -36,6 +33,3 @@ failed_put_changes_nothing(void)
         }
     }
 }
-
-RUN(TEST(missing_is_zero), TEST(put_replaces),
-    TEST(failed_put_changes_nothing))

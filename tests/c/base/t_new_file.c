@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void
-appears_complete(void)
+TEST(appears_complete)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     fd_new_file file;
@@ -30,8 +29,7 @@ appears_complete(void)
     CHECK(access(file.temporary, F_OK) != 0);
 }
 
-static void
-leaves_nothing(void)
+TEST(leaves_nothing)
 {
     fd_new_file file;
     OK(fd_new_file_open(&file, "dropped", NULL));
@@ -39,8 +37,7 @@ leaves_nothing(void)
     CHECK(access("dropped", F_OK) != 0 && access(file.temporary, F_OK) != 0);
 }
 
-static void
-reports_the_reason(void)
+TEST(reports_the_reason)
 {
     static char endless[5000];
     fd_new_file file;
@@ -55,5 +52,3 @@ reports_the_reason(void)
     STATUS(fd_new_file_open(&file, "/dev/null", &error), FD_EIO);
     SAME(error.text, "/dev/null: cannot write: not a regular file");
 }
-
-RUN(TEST(appears_complete), TEST(leaves_nothing), TEST(reports_the_reason))

@@ -15,8 +15,7 @@ clear(row_list *rows)
     fd_vector_clear(rows);
 }
 
-static void
-one_row_per_key(void)
+TEST(one_row_per_key)
 {
     CLEAN(clear) row_list rows = {NULL, 0, 0};
     CLEAN(fd_map_clear) fd_map numbers = {NULL, 0, 0};
@@ -34,8 +33,7 @@ one_row_per_key(void)
     }
 }
 
-static void
-new_keys(void)
+TEST(new_keys)
 {
     CLEAN(fd_map_clear) fd_map seen = {NULL, 0, 0};
     fd_status status = FD_OK;
@@ -45,5 +43,3 @@ new_keys(void)
     CHECK(fd_map_is_new(&seen, 8, &status));
     OK(status);
 }
-
-RUN(TEST(one_row_per_key), TEST(new_keys))

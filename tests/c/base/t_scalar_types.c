@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-names_and_sizes(void)
+TEST(names_and_sizes)
 {
     SAME(fd_dtype_at(6)->name, "float32");
     EQUAL(fd_dtype_at(6)->bytes, 4);
@@ -16,8 +15,7 @@ names_and_sizes(void)
 }
 
 /* As PyTorch's observer, Kineto, c10d and Python spell them. */
-static void
-spellings(void)
+TEST(spellings)
 {
     static const struct {
         const char *name;
@@ -69,5 +67,3 @@ spellings(void)
     }
     EQUAL(fd_dtype_size("floating", 5), 4);
 }
-
-RUN(TEST(names_and_sizes), TEST(spellings))

@@ -16,8 +16,7 @@
 
 enum { WORKERS = 4, WINDOWS = 120, PER_RECORDING = 6, NODES = 12, DEEP = 40 };
 
-static void
-does_not_wait(void)
+ONCE(does_not_wait)
 {
     fd_section a = {.inside = false};
     fd_section b = {.inside = false};
@@ -257,8 +256,7 @@ record(const char *path)
     return exact;
 }
 
-static void
-windows_among_threads_and_readers(void)
+ONCE(windows_among_threads_and_readers)
 {
     static worker workers[WORKERS];
     static char path[] = "rank00000.fd";
@@ -286,5 +284,3 @@ windows_among_threads_and_readers(void)
     pthread_join(reader, NULL);
     EQUAL(exact, WINDOWS / PER_RECORDING);
 }
-
-RUN(ONCE(does_not_wait), ONCE(windows_among_threads_and_readers))

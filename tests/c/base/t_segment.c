@@ -39,8 +39,7 @@ descend(void *argument)
     CHECK(capacity[4096] == (char)4096);
 }
 
-static void
-one_in_the_other(void)
+ABSORBS(one_in_the_other)
 {
     if (!FD_HAS_SEGMENTS) {
         return;
@@ -62,8 +61,7 @@ one_in_the_other(void)
     fd_segment_free(first);
 }
 
-static void
-sizes(void)
+ABSORBS(sizes)
 {
     if (!FD_HAS_SEGMENTS) {
         return;
@@ -101,8 +99,7 @@ start(void *argument)
 }
 
 /* pthread_exit unwinds through the segment to the stack of the thread. */
-static void
-unwound(void)
+ONCE(unwound)
 {
     pthread_t thread;
     bool left = false;
@@ -110,5 +107,3 @@ unwound(void)
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(left || !FD_HAS_SEGMENTS);
 }
-
-RUN(ABSORBS(one_in_the_other), ABSORBS(sizes), ONCE(unwound))

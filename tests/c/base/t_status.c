@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-static void
-every_status_has_a_name(void)
+TEST(every_status_has_a_name)
 {
     for (int i = FD_OK; i <= FD_ECONFLICT; i++) {
         const char *name = fd_status_name((fd_status)i);
@@ -15,8 +14,7 @@ every_status_has_a_name(void)
     SAME(fd_status_name((fd_status)99), "unknown status");
 }
 
-static void
-long_messages_are_cut(void)
+TEST(long_messages_are_cut)
 {
     fd_error error;
     char text[2000];
@@ -25,5 +23,3 @@ long_messages_are_cut(void)
     EQUAL(fd_fail(&error, FD_EIO, "%s", text), FD_EIO);
     EQUAL(strlen(error.text), sizeof error.text - 1);
 }
-
-RUN(TEST(every_status_has_a_name), TEST(long_messages_are_cut))

@@ -31,8 +31,7 @@ encode(uint32_t code, unsigned char to[4])
     return 4;
 }
 
-static void
-all_code_points(void)
+TEST(all_code_points)
 {
     for (uint32_t code = 0; code <= 0x10FFFF; code += code < 0x3000 ? 1 : 37) {
         unsigned char bytes[4];
@@ -44,8 +43,7 @@ all_code_points(void)
 }
 
 /* All pairs of bytes: only ASCII and valid first bytes are accepted. */
-static void
-broken_sequences(void)
+TEST(broken_sequences)
 {
     static const char *const broken[] = {"\x80",
                                          "\xBF",
@@ -70,5 +68,3 @@ broken_sequences(void)
     EQUAL(fd_utf8_length("\xED\x9F\xBF", 3), 3);
     EQUAL(fd_utf8_length("a\xFF", 2), 1);
 }
-
-RUN(TEST(all_code_points), TEST(broken_sequences))

@@ -11,8 +11,7 @@ clear(numbers *of)
 }
 
 /* Counts have 32 bits: more is refused and does not wrap around. */
-static void
-too_many(void)
+TEST(too_many)
 {
     CLEAN(clear) numbers n = {NULL, 0, 0};
     OK(fd_vector_push(&n, 1));
@@ -21,8 +20,7 @@ too_many(void)
     EQUAL(n.list[0], 1);
 }
 
-static void
-failed_push_changes_nothing(void)
+TEST(failed_push_changes_nothing)
 {
     CLEAN(clear) numbers n = {NULL, 0, 0};
     for (uint32_t i = 0; i < 100; i++) {
@@ -42,8 +40,7 @@ downwards(const void *left, const void *right)
     return FD_ORDER(*(const uint64_t *)right, *(const uint64_t *)left);
 }
 
-static void
-sorted(void)
+TEST(sorted)
 {
     CLEAN(clear) numbers n = {NULL, 0, 0};
     fd_vector_sort(&n, downwards);
@@ -55,5 +52,3 @@ sorted(void)
     EQUAL(n.list[0], 2);
     EQUAL(n.list[4], 0);
 }
-
-RUN(TEST(too_many), TEST(failed_push_changes_nothing), TEST(sorted))

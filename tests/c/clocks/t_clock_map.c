@@ -2,8 +2,7 @@
 
 #include "clocks/clock_map.h"
 
-static void
-maps(void)
+TEST(maps)
 {
     const fd_clock_map plain = {.offset_ns = 5};
     const fd_clock_map fast = {1000, -7, 100000000}; /* 100 ppm */
@@ -49,8 +48,7 @@ changes(const fd_clock_map *map, int64_t at, uint64_t gap)
     return count;
 }
 
-static void
-steps_stay_close_and_keep_the_order(void)
+TEST(steps_stay_close_and_keep_the_order)
 {
     static const struct {
         int64_t ppm;
@@ -74,8 +72,7 @@ steps_stay_close_and_keep_the_order(void)
     }
 }
 
-static void
-the_ends_of_time(void)
+TEST(the_ends_of_time)
 {
     const fd_clock_map map = {.offset_ns = INT64_MAX / 2, .drift_ppt = -5000};
     fd_clock_steps steps = fd_clock_steps_begin(&map, STEP, INT64_MIN);
@@ -84,6 +81,3 @@ the_ends_of_time(void)
     EQUAL(INT64_MAX + steps.offset_ns <= INT64_MAX, true);
     EQUAL(fd_clock_steps_change(&steps, INT64_MAX), false);
 }
-
-RUN(TEST(maps), TEST(steps_stay_close_and_keep_the_order),
-    TEST(the_ends_of_time))

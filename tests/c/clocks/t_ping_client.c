@@ -29,8 +29,7 @@ close_client(fd_ping_client **client)
     fd_ping_client_close(*client);
 }
 
-static void
-one_clock(void)
+ONCE(one_clock)
 {
     CLEAN(close_server) fd_ping_server *server = NULL;
     CLEAN(close_client) fd_ping_client *client = NULL;
@@ -49,8 +48,7 @@ one_clock(void)
     }
 }
 
-static void
-without_a_server(void)
+ONCE(without_a_server)
 {
     CLEAN(close_server) fd_ping_server *server = NULL;
     CLEAN(close_client) fd_ping_client *wrong = NULL;
@@ -106,8 +104,7 @@ reply_badly(void *context)
     return NULL;
 }
 
-static void
-invalid_replies(void)
+ONCE(invalid_replies)
 {
     CLEAN(check_close) int fd = -1;
     uint16_t port = 0;
@@ -133,5 +130,3 @@ invalid_replies(void)
     CHECK(sound);
     CHECK(l.asked > 2);
 }
-
-RUN(ONCE(one_clock), ONCE(without_a_server), ONCE(invalid_replies))

@@ -63,8 +63,7 @@ ask(const bench *b, const void *text, size_t size, uint8_t reply[64])
     }
 }
 
-static void
-a_request_gets_a_reply(void)
+ONCE(a_request_gets_a_reply)
 {
     CLEAN(bench_clear) bench b;
     uint8_t request[FD_PING_REQUEST];
@@ -82,8 +81,7 @@ a_request_gets_a_reply(void)
 }
 
 /* The thread stops reading for a while, and replies again. */
-static void
-a_flood_passes(void)
+ONCE(a_flood_passes)
 {
     CLEAN(bench_clear) bench b;
     uint8_t reply[64];
@@ -96,5 +94,3 @@ a_flood_passes(void)
     }
     EQUAL(ask(&b, "garbage", 7, reply), -1);
 }
-
-RUN(ONCE(a_request_gets_a_reply), ONCE(a_flood_passes))

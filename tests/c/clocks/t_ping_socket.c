@@ -6,8 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-static void
-of_one_address(void)
+TEST(of_one_address)
 {
     CLEAN(check_close) int fd = -1;
     uint16_t port = 0;
@@ -23,8 +22,7 @@ of_one_address(void)
     CHECK((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
 }
 
-static void
-wildcard_addresses_are_refused(void)
+TEST(wildcard_addresses_are_refused)
 {
     const char *const all[] = {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"};
     const char *const none[] = {"", "localhost", "127.0.0.1:9", "fe80::zz"};
@@ -43,8 +41,7 @@ wildcard_addresses_are_refused(void)
 }
 
 /* An address of the range reserved for documentation. */
-static void
-an_address_of_another_host(void)
+TEST(an_address_of_another_host)
 {
     fd_error error = {""};
     int fd = 0;
@@ -55,8 +52,7 @@ an_address_of_another_host(void)
 }
 
 /* Datagrams from other ports are not received. */
-static void
-receives_from_its_peer_only(void)
+ONCE(receives_from_its_peer_only)
 {
     CLEAN(check_close) int one = -1;
     CLEAN(check_close) int other = -1;
@@ -76,6 +72,3 @@ receives_from_its_peer_only(void)
     EQUAL(recv(requester, &byte, 1, 0), 1);
     EQUAL(byte, 'y');
 }
-
-RUN(TEST(of_one_address), TEST(wildcard_addresses_are_refused),
-    TEST(an_address_of_another_host), ONCE(receives_from_its_peer_only))

@@ -36,8 +36,7 @@ start(fd_ping_thread *thread)
                                 wait_for_the_end, thread);
 }
 
-static void
-starts_and_ends(void)
+ONCE(starts_and_ends)
 {
     fd_ping_thread thread;
     OK(start(&thread));
@@ -50,8 +49,7 @@ starts_and_ends(void)
 }
 
 /* In any order. */
-static void
-several(void)
+ONCE(several)
 {
     static const int orders[][MANY] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}};
     for (int i = 0; i < MANY; i++) {
@@ -85,8 +83,7 @@ look_in_child(fd_ping_thread *threads, int kept[MANY][2])
     return 0;
 }
 
-static void
-no_thread_in_a_child(void)
+ONCE(no_thread_in_a_child)
 {
     fd_ping_thread threads[MANY];
     int kept[MANY][2];
@@ -108,5 +105,3 @@ no_thread_in_a_child(void)
     CHECK(WIFEXITED(status));
     EQUAL(WEXITSTATUS(status), 0);
 }
-
-RUN(ONCE(starts_and_ends), ONCE(several), ONCE(no_thread_in_a_child))

@@ -55,8 +55,7 @@ make(fd_text_pool *texts, struct ArrowArray *array, const fd_table *of,
     CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL}; \
     OK(make(&texts, &array, of, rank))
 
-static void
-numbers(void)
+TEST(numbers)
 {
     MADE(array, &table, NULL);
     EQUAL(array.length, 3);
@@ -70,8 +69,7 @@ numbers(void)
 }
 
 /* Index 0 is "none", others are one less; a negative age is unknown. */
-static void
-nulls(void)
+TEST(nulls)
 {
     MADE(array, &table, NULL);
     const struct ArrowArray *index = array.children[0];
@@ -86,8 +84,7 @@ nulls(void)
 }
 
 /* A dictionary has only the texts that occur. */
-static void
-texts_of_rows(void)
+TEST(texts_of_rows)
 {
     MADE(array, &table, NULL);
     EQUAL(array.children[1]->dictionary->length, 2);
@@ -98,8 +95,7 @@ texts_of_rows(void)
     CHECK(arrows_text_is(array.children[8], 1, "bcd"));
 }
 
-static void
-ranks_and_first_rows(void)
+TEST(ranks_and_first_rows)
 {
     uint32_t rank = 12;
     MADE(array, &later, &rank);
@@ -110,8 +106,7 @@ ranks_and_first_rows(void)
 }
 
 /* A consumer may move a child and release the parent. */
-static void
-a_moved_child_survives(void)
+TEST(a_moved_child_survives)
 {
     CLEAN(fd_text_pool_clear) fd_text_pool texts = {.texts = {NULL, 0, 0}};
     CLEAN(arrows_drop_array) struct ArrowArray moved = {.release = NULL};
@@ -132,14 +127,10 @@ word(const void *context, uint32_t row, size_t *size)
     return words[row];
 }
 
-static void
-no_texts(void)
+TEST(no_texts)
 {
     CLEAN(arrows_drop_array) struct ArrowArray array = {.release = NULL};
     OK(fd_arrow_texts(&array, 0, word, NULL));
     EQUAL(array.length, 0);
     CHECK(array.buffers[1] != NULL && array.buffers[2] != NULL);
 }
-
-RUN(TEST(numbers), TEST(nulls), TEST(texts_of_rows),
-    TEST(ranks_and_first_rows), TEST(a_moved_child_survives), TEST(no_texts))

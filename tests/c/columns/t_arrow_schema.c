@@ -20,8 +20,7 @@ static const fd_column columns[] = {
 };
 static const fd_table table = FD_TABLE("samples", columns, sample, false);
 
-static void
-a_unit_is_metadata(void)
+TEST(a_unit_is_metadata)
 {
     CLEAN(arrows_drop_schema) struct ArrowSchema schema = {.release = NULL};
     OK(fd_arrow_schema(&schema, &table, false));
@@ -33,8 +32,7 @@ a_unit_is_metadata(void)
 }
 
 /* A consumer may move a child and release the parent. */
-static void
-a_moved_child_survives(void)
+TEST(a_moved_child_survives)
 {
     CLEAN(arrows_drop_schema) struct ArrowSchema moved = {.release = NULL};
     struct ArrowSchema schema;
@@ -46,5 +44,3 @@ a_moved_child_survives(void)
     SAME(moved.name, "text");
     SAME(moved.dictionary->format, "u");
 }
-
-RUN(TEST(a_unit_is_metadata), TEST(a_moved_child_survives))

@@ -17,8 +17,7 @@ next(struct ArrowArrayStream *stream, struct ArrowArray *array)
 }
 
 /* A table of all ranks is one batch; then the stream has ended. */
-static void
-one_batch(void)
+TEST(one_batch)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(arrows_drop_stream)
@@ -33,8 +32,7 @@ one_batch(void)
     CHECK(end.release == NULL);
 }
 
-static void
-one_batch_per_rank(void)
+TEST(one_batch_per_rank)
 {
     NEW_TRACE(trace);
     TRAINED_TRACE(first, 0, NULL);
@@ -59,8 +57,7 @@ one_batch_per_rank(void)
 }
 
 /* The owner is dropped once, by the release. */
-static void
-the_owner_is_dropped(void)
+TEST(the_owner_is_dropped)
 {
     TRAINED_TRACE(trace, 0, NULL);
     struct ArrowArrayStream stream = {.release = NULL};
@@ -72,5 +69,3 @@ the_owner_is_dropped(void)
     EQUAL(dropped, 1);
     CHECK(stream.release == NULL);
 }
-
-RUN(TEST(one_batch), TEST(one_batch_per_rank), TEST(the_owner_is_dropped))

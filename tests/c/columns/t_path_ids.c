@@ -11,8 +11,7 @@ drop(uint64_t **ids)
 }
 
 /* The ids of one rank are found in a merge, whatever its order. */
-static void
-same_in_every_trace(void)
+TEST(same_in_every_trace)
 {
     TRAINED_TRACE(alone, 1, NULL);
     NEW_TRACE(merged);
@@ -36,8 +35,7 @@ same_in_every_trace(void)
 }
 
 /* Two backward paths that differ by their origin alone are two paths. */
-static void
-origins_count(void)
+TEST(origins_count)
 {
     NEW_TRACE(trace);
     CLEAN(drop) uint64_t *ids = NULL;
@@ -57,5 +55,3 @@ origins_count(void)
     CHECK(ids[first] != ids[second]);
     EQUAL(ids[0], 0);
 }
-
-RUN(TEST(same_in_every_trace), TEST(origins_count))

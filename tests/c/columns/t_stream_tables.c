@@ -27,8 +27,7 @@ value(const fd_arrow_table *table, const fd_table_rows *rows, uint32_t row,
 }
 
 /* Every table fills, and its columns have unique names within a row. */
-static void
-all_tables(void)
+TEST(all_tables)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(drop) uint64_t *paths = NULL;
@@ -46,8 +45,7 @@ all_tables(void)
 }
 
 /* A context without calls has a row if there are figures below it. */
-static void
-figures_of_a_rank(void)
+TEST(figures_of_a_rank)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(drop) uint64_t *paths = NULL;
@@ -69,5 +67,3 @@ figures_of_a_rank(void)
         }
     }
 }
-
-RUN(TEST(all_tables), TEST(figures_of_a_rank))

@@ -63,8 +63,7 @@ check_sum(const fd_busy_device *device)
 }
 
 /* In any order; the idle time before a kernel ends at its launch. */
-static void
-divides_idle_time(void)
+TEST(divides_idle_time)
 {
     TIME(time);
     add(&time, 3, 90, 140, 150); /* launched while 2 ran */
@@ -87,8 +86,7 @@ divides_idle_time(void)
 }
 
 /* Time of several uses is that of the first one. */
-static void
-counts_overlaps_once(void)
+TEST(counts_overlaps_once)
 {
     TIME(time);
     add_use(&time, FD_USE_COMMUNICATION, 100, 200);
@@ -107,8 +105,7 @@ counts_overlaps_once(void)
 
 /* A kernel that was launched long before waits for the stream whose kernel
  * ended last, or for another process. */
-static void
-tells_waiting_from_latency(void)
+TEST(tells_waiting_from_latency)
 {
     TIME(time);
     add(&time, 1, 5, 1000000, 1000100);
@@ -125,8 +122,7 @@ tells_waiting_from_latency(void)
 }
 
 /* The window begins before its first kernel if the device was idle then. */
-static void
-begins_with_an_idle_device(void)
+TEST(begins_with_an_idle_device)
 {
     TIME(time);
     fd_busy_time_begin(&time, 1000, 0);
@@ -149,8 +145,7 @@ begins_with_an_idle_device(void)
 }
 
 /* Time between windows is not counted; between parts of a window it is. */
-static void
-windows_are_apart(void)
+TEST(windows_are_apart)
 {
     TIME(time);
     add(&time, 1, 10, 20, 50);
@@ -170,8 +165,7 @@ windows_are_apart(void)
 }
 
 /* The first steps are not counted, nor the part of a gap in them. */
-static void
-counts_from_a_time_on(void)
+TEST(counts_from_a_time_on)
 {
     TIME(time);
     time.counted = 70;
@@ -184,8 +178,7 @@ counts_from_a_time_on(void)
 }
 
 /* Devices are apart. Time without a known call path is not decided. */
-static void
-devices_are_apart(void)
+TEST(devices_are_apart)
 {
     TIME(time);
     known = 7;
@@ -205,8 +198,7 @@ devices_are_apart(void)
 }
 
 /* A record that comes late counts as far as its time is not divided. */
-static void
-late_records_count_in_part(void)
+TEST(late_records_count_in_part)
 {
     TIME(time);
     add(&time, 1, 10, 20, 50);
@@ -221,8 +213,7 @@ late_records_count_in_part(void)
 
 /* Time of kernels of steps that are not recorded is not counted, and what the
  * device waited for before them is not decided. */
-static void
-other_steps_are_not_counted(void)
+TEST(other_steps_are_not_counted)
 {
     TIME(time);
     fd_busy_kernel other = {.start = 60, .end = 90, .use = FD_USE_OUTSIDE};
@@ -241,8 +232,7 @@ other_steps_are_not_counted(void)
 
 /* While kernels are missing, the time after the last one is not counted, nor
  * any time twice when they come. */
-static void
-missing_kernels_are_not_idle_time(void)
+TEST(missing_kernels_are_not_idle_time)
 {
     TIME(time);
     add(&time, 1, 10, 20, 50);
@@ -380,8 +370,7 @@ compare_devices(const slow_version *slow, const fd_busy_time *time)
     }
 }
 
-static void
-a_slow_version_agrees(void)
+TEST(a_slow_version_agrees)
 {
     for (int round = 0; round < 200; round++) {
         TIME(time);
@@ -401,10 +390,3 @@ a_slow_version_agrees(void)
         compare_devices(&slow, &time);
     }
 }
-
-RUN(TEST(divides_idle_time), TEST(counts_overlaps_once),
-    TEST(tells_waiting_from_latency), TEST(begins_with_an_idle_device),
-    TEST(windows_are_apart), TEST(counts_from_a_time_on),
-    TEST(devices_are_apart), TEST(late_records_count_in_part),
-    TEST(other_steps_are_not_counted), TEST(missing_kernels_are_not_idle_time),
-    TEST(a_slow_version_agrees))

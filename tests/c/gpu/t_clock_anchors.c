@@ -50,8 +50,7 @@ worst_of_a_day(fd_gpu_anchors *anchors, double first_after)
 }
 
 /* float32 milliseconds are 8 ms off after a day. */
-static void
-a_day_within_a_microsecond(void)
+TEST(a_day_within_a_microsecond)
 {
     standin_reset();
     standin_clock(SECOND);
@@ -63,8 +62,7 @@ a_day_within_a_microsecond(void)
 
 /* A GPU clock that is 40 us per second fast: after two anchors the rate is
  * known, and timestamps are right. */
-static void
-drift_is_measured(void)
+TEST(drift_is_measured)
 {
     standin_reset();
     standin_clock(SECOND);
@@ -77,8 +75,7 @@ drift_is_measured(void)
 
 /* An anchor that the GPU does not pass soon is dropped, and not retried
  * immediately. */
-static void
-gives_up_soon(void)
+TEST(gives_up_soon)
 {
     standin_reset();
     standin_clock(SECOND);
@@ -99,8 +96,7 @@ gives_up_soon(void)
     CHECK(width >= 3000 && width < 4000);
 }
 
-static void
-reports_errors(void)
+TEST(reports_errors)
 {
     standin_reset();
     ANCHORS(anchors, runtime);
@@ -112,6 +108,3 @@ reports_errors(void)
     EQUAL(fd_gpu_anchors_take(&anchors), 700);
     EQUAL(cudaPeekAtLastError(), 0);
 }
-
-RUN(TEST(a_day_within_a_microsecond), TEST(drift_is_measured),
-    TEST(gives_up_soon), TEST(reports_errors))

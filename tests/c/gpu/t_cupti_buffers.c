@@ -15,8 +15,7 @@ clear(fd_cupti_buffers *buffers)
     fd_cupti_buffers_shrink(buffers);
 }
 
-static void
-buffers_go_round(void)
+TEST(buffers_go_round)
 {
     CLEAN(clear) fd_cupti_buffers buffers = {.discarded = 0};
     size_t size;
@@ -41,8 +40,7 @@ buffers_go_round(void)
 }
 
 /* Without a free buffer, there is one whose records are only counted. */
-static void
-never_returns_none(void)
+TEST(never_returns_none)
 {
     CLEAN(clear) fd_cupti_buffers buffers = {.discarded = 0};
     size_t size;
@@ -66,5 +64,3 @@ never_returns_none(void)
         fd_cupti_buffers_fill(&buffers, taken[i], 8);
     }
 }
-
-RUN(TEST(buffers_go_round), TEST(never_returns_none))

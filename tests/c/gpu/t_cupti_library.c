@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-static void
-finds_the_loaded_library(void)
+TEST(finds_the_loaded_library)
 {
     standin_cupti_reset();
     fd_cupti cupti;
@@ -18,8 +17,7 @@ finds_the_loaded_library(void)
 }
 
 /* A version without known records, or an error, is refused. */
-static void
-refuses_other_versions(void)
+TEST(refuses_other_versions)
 {
     static const uint32_t numbers[] = {28, 120000, 130600, 140000, 18, 21};
     fd_cupti cupti;
@@ -51,8 +49,7 @@ launched(void *user, int domain, uint32_t function, const void *call)
     (void)call;
 }
 
-static void
-names_the_holder(void)
+TEST(names_the_holder)
 {
     standin_cupti_reset();
     fd_cupti cupti;
@@ -77,8 +74,7 @@ names_the_holder(void)
     EQUAL(cupti.unsubscribe(subscriber), 0);
 }
 
-static void
-decodes_records(void)
+TEST(decodes_records)
 {
     uint8_t record[216] = {FD_CUPTI_COPY};
     fd_cupti_record made;
@@ -118,8 +114,7 @@ decodes_records(void)
     CHECK(!fd_cupti_decode(record, sizeof record, &made));
 }
 
-static void
-reads_calls(void)
+TEST(reads_calls)
 {
     uint8_t call[72] = {0};
     call[64] = 42;
@@ -130,6 +125,3 @@ reads_calls(void)
     EQUAL(fd_cupti_launched(call, &begins), 42);
     CHECK(!begins);
 }
-
-RUN(TEST(finds_the_loaded_library), TEST(refuses_other_versions),
-    TEST(names_the_holder), TEST(decodes_records), TEST(reads_calls))

@@ -10,8 +10,7 @@ clear(fd_gpu_pool *pool)
 }
 
 /* Grows by steps, never beyond the bound, and all events are returned. */
-static void
-is_bounded(void)
+TEST(is_bounded)
 {
     standin_reset();
     fd_gpu_runtime runtime;
@@ -37,8 +36,7 @@ is_bounded(void)
 }
 
 /* Events created before an error remain. */
-static void
-stops_at_an_error(void)
+TEST(stops_at_an_error)
 {
     standin_reset();
     fd_gpu_runtime runtime;
@@ -53,5 +51,3 @@ stops_at_an_error(void)
     EQUAL(pool.free.count, 10);
     EQUAL(cudaPeekAtLastError(), 0);
 }
-
-RUN(TEST(is_bounded), TEST(stops_at_an_error))

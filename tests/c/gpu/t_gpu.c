@@ -47,8 +47,7 @@ note(const fixture *f)
 }
 
 /* Each device has its own pool, and errors of one do not affect the other. */
-static void
-two_devices(void)
+ABSORBS(two_devices)
 {
     OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
@@ -71,8 +70,7 @@ two_devices(void)
 }
 
 /* A runtime without a driver fails at the first call. */
-static void
-no_device(void)
+ABSORBS(no_device)
 {
     OPEN_GPU(f, gpu);
     standin_devices(0);
@@ -87,8 +85,7 @@ no_device(void)
 }
 
 /* The wait for a GPU that does not finish is bounded. */
-static void
-gives_up(void)
+ABSORBS(gives_up)
 {
     OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
@@ -108,8 +105,7 @@ gives_up(void)
 }
 
 /* Neither for an error of the program nor for an error of the recorder. */
-static void
-does_not_wait_behind_an_error(void)
+ABSORBS(does_not_wait_behind_an_error)
 {
     OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
@@ -126,8 +122,7 @@ does_not_wait_behind_an_error(void)
 }
 
 /* A thread inside CUDA has the lock of a device. */
-static void
-closes_beside_a_thread_inside_cuda(void)
+ABSORBS(closes_beside_a_thread_inside_cuda)
 {
     OPEN_GPU(f, gpu);
     CHECK(run(gpu) != 0);
@@ -143,7 +138,3 @@ closes_beside_a_thread_inside_cuda(void)
     EQUAL(standin_sleeps(""), 0);
     EQUAL(run(gpu), 0);
 }
-
-RUN(ABSORBS(two_devices), ABSORBS(no_device), ABSORBS(gives_up),
-    ABSORBS(does_not_wait_behind_an_error),
-    ABSORBS(closes_beside_a_thread_inside_cuda))

@@ -102,8 +102,7 @@ never_synchronised(void)
 }
 
 /* Totals are GPU time; self excludes inner calls on the same stream. */
-static void
-measures(void)
+ABSORBS(measures)
 {
     BENCH(b);
     uint32_t outer = begin(&b, NULL);
@@ -131,8 +130,7 @@ measures(void)
 }
 
 /* Calls on another stream are not part of it. */
-static void
-streams_are_apart(void)
+ABSORBS(streams_are_apart)
 {
     BENCH(b);
     void *side;
@@ -155,8 +153,7 @@ streams_are_apart(void)
 
 /* A million timestamps: a bounded pool, after warm-up no event created within
  * steps, no call that waits. */
-static void
-a_million_timestamps(void)
+ONCE(a_million_timestamps)
 {
     BENCH(b);
     uint64_t made = 0;
@@ -181,8 +178,7 @@ a_million_timestamps(void)
 
 /* Within a step a warm pool does not grow: calls are not timed, which is
  * counted, and the pool grows at the end of the step. */
-static void
-a_dry_pool_loses(void)
+ABSORBS(a_dry_pool_loses)
 {
     BENCH(b);
     run(&b, NULL, 16, 100);
@@ -199,8 +195,7 @@ a_dry_pool_loses(void)
     CHECK(check_refused() || b.device.pool.made == 2 * FD_GPU_POOL_STEP);
 }
 
-static void
-captured_streams_are_left_alone(void)
+ABSORBS(captured_streams_are_left_alone)
 {
     BENCH(b);
     run(&b, NULL, 16, 100);
@@ -222,8 +217,7 @@ captured_streams_are_left_alone(void)
 }
 
 /* Capture that begins inside a call loses that call only. */
-static void
-capture_in_between(void)
+ABSORBS(capture_in_between)
 {
     BENCH(b);
     uint32_t slot = begin(&b, NULL);
@@ -242,8 +236,7 @@ capture_in_between(void)
 }
 
 /* A pending error of the program is kept; the timestamp is lost. */
-static void
-user_errors_stay(void)
+ABSORBS(user_errors_stay)
 {
     BENCH(b);
     run(&b, NULL, 16, 100);
@@ -258,8 +251,7 @@ user_errors_stay(void)
 }
 
 /* A lost context: timing ends once, and the program still sees the error. */
-static void
-sticky_errors_end_it(void)
+ABSORBS(sticky_errors_end_it)
 {
     BENCH(b);
     run(&b, NULL, 16, 100);
@@ -276,8 +268,7 @@ sticky_errors_end_it(void)
 
 /* CUDA fails with queued timestamps and an open call: collected intervals
  * stay, the others are counted, and CUDA is not called again. */
-static void
-lost_gpu(void)
+ABSORBS(lost_gpu)
 {
     BENCH(b);
     run(&b, NULL, 16, 100);
@@ -330,8 +321,7 @@ work(void *argument)
 
 /* Calls that do not get the lock of the device are not timed: all calls are
  * timed or counted, and all events are returned. */
-static void
-several_threads_at_once(void)
+ONCE(several_threads_at_once)
 {
     BENCH(b);
     worker workers[THREADS];
@@ -368,8 +358,7 @@ several_threads_at_once(void)
     CHECK(never_synchronised());
 }
 
-static void
-drops_unfinished_anchors(void)
+ABSORBS(drops_unfinished_anchors)
 {
     BENCH(b);
     uint32_t outer = begin(&b, NULL);
@@ -397,8 +386,7 @@ drops_unfinished_anchors(void)
 
 /* If the GPU's clock seems ahead of the host's, the start is moved to the
  * launch. */
-static void
-no_start_before_its_launch(void)
+ABSORBS(no_start_before_its_launch)
 {
     BENCH(b);
     run(&b, NULL, 16, 100); /* measures the anchor */
@@ -414,10 +402,3 @@ no_start_before_its_launch(void)
     EQUAL(counter(&b, FD_COUNT_GPU_SHIFTED), 1);
     EQUAL(figure(&b, 16).total, 200);
 }
-
-RUN(ABSORBS(measures), ABSORBS(streams_are_apart), ONCE(a_million_timestamps),
-    ABSORBS(lost_gpu), ONCE(several_threads_at_once),
-    ABSORBS(a_dry_pool_loses), ABSORBS(captured_streams_are_left_alone),
-    ABSORBS(capture_in_between), ABSORBS(user_errors_stay),
-    ABSORBS(sticky_errors_end_it), ABSORBS(drops_unfinished_anchors),
-    ABSORBS(no_start_before_its_launch))

@@ -7,8 +7,7 @@
     fd_gpu_events_init(&events, f.recording, FD_CHUNK_GPU_EVENTS, \
                        sizeof(fd_gpu_event))
 
-static void
-events_need_a_timeline(void)
+ABSORBS(events_need_a_timeline)
 {
     FIXTURE(f, NULL, 4);
     EVENTS(events, f);
@@ -17,8 +16,7 @@ events_need_a_timeline(void)
     CHECK(events.chunk == NULL);
 }
 
-static void
-events_are_bounded(void)
+ABSORBS(events_are_bounded)
 {
     FIXTURE_TIMELINE(f, .on = true);
     f.recording->timeline.max_bytes = f.recording->timeline.bytes + 8192;
@@ -33,5 +31,3 @@ events_are_bounded(void)
     EQUAL(chunk->kind, FD_CHUNK_GPU_EVENTS);
     EQUAL(chunk->used + header->counters[FD_COUNT_GPU_EVENTS_LOST], 1000);
 }
-
-RUN(ABSORBS(events_need_a_timeline), ABSORBS(events_are_bounded))

@@ -14,8 +14,7 @@ record(const fd_gpu_figures *figures, uint32_t at)
     fd_gpu_figures_init(&figures, f.recording)
 
 /* One record per context, whichever interval is first. */
-static void
-adds_up(void)
+ABSORBS(adds_up)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -35,8 +34,7 @@ adds_up(void)
 }
 
 /* Events of the timeline until its share of the file is full. */
-static void
-events_are_bounded(void)
+ABSORBS(events_are_bounded)
 {
     FIXTURE_TIMELINE(f, .on = true);
     f.recording->timeline.max_bytes = f.recording->timeline.bytes + 8192;
@@ -56,8 +54,7 @@ events_are_bounded(void)
 }
 
 /* Or the latest events are kept: those of a reused chunk are lost. */
-static void
-or_the_oldest_are_overwritten(void)
+ABSORBS(or_the_oldest_are_overwritten)
 {
     FIXTURE_TIMELINE(f, .on = true, .overwrites = true);
     FIGURES(figures, f);
@@ -74,6 +71,3 @@ or_the_oldest_are_overwritten(void)
     const fd_header *header = fd_file_header(&f.recording->file);
     EQUAL(header->counters[FD_COUNT_GPU_EVENTS_LOST], 3 * capacity);
 }
-
-RUN(ABSORBS(adds_up), ABSORBS(events_are_bounded),
-    ABSORBS(or_the_oldest_are_overwritten))

@@ -13,8 +13,7 @@ look(fd_gpu_health *health, uint64_t *now)
     fd_gpu_health_look(health, *now);
 }
 
-static void
-a_device_with_a_low_clock(void)
+TEST(a_device_with_a_low_clock)
 {
     FIXTURE(f, NULL, 4);
     check_clock(0);
@@ -54,5 +53,3 @@ a_device_with_a_low_clock(void)
     CHECK(!health.started);
     dlclose(driver);
 }
-
-RUN(TEST(a_device_with_a_low_clock))

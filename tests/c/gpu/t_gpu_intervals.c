@@ -4,8 +4,7 @@
 #include "standin/cudart.h"
 
 /* A slot is freed with its last reference, and then releases its parent. */
-static void
-frees_with_the_last_holder(void)
+TEST(frees_with_the_last_holder)
 {
     standin_reset();
     fd_gpu_pool pool = {.made = 0};
@@ -27,8 +26,7 @@ frees_with_the_last_holder(void)
 }
 
 /* The number of slots is bounded, and slots do not move. */
-static void
-is_bounded(void)
+TEST(is_bounded)
 {
     CLEAN(fd_gpu_intervals_clear) fd_gpu_intervals intervals = {.count = 0};
     uint32_t first = fd_gpu_interval_take(&intervals);
@@ -44,5 +42,3 @@ is_bounded(void)
     CHECK(fd_gpu_interval_at(&intervals, first) == place);
     CHECK(check_refused() || taken == FD_GPU_POOL_LARGEST - 1);
 }
-
-RUN(TEST(frees_with_the_last_holder), TEST(is_bounded))

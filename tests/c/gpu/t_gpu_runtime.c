@@ -4,8 +4,7 @@
 #include "standin/cudart.h"
 
 /* The loaded runtime is found by its name and called. */
-static void
-finds_the_loaded_runtime(void)
+TEST(finds_the_loaded_runtime)
 {
     standin_reset();
     fd_gpu_runtime runtime;
@@ -25,8 +24,7 @@ finds_the_loaded_runtime(void)
 
 /* The runtime stores "not ready" as the last error of the thread: the program
  * must not see it. */
-static void
-leaves_no_error(void)
+TEST(leaves_no_error)
 {
     standin_reset();
     standin_clock(1000);
@@ -47,5 +45,3 @@ leaves_no_error(void)
     EQUAL(cudaGetLastError(), 9);
     EQUAL(runtime.event_destroy(event), 0);
 }
-
-RUN(TEST(finds_the_loaded_runtime), TEST(leaves_no_error))

@@ -3,8 +3,7 @@
 #include "gpu/gpu_streams.h"
 
 /* First in, first out, while it grows and while the counts wrap around. */
-static void
-keeps_the_order(void)
+TEST(keeps_the_order)
 {
     CLEAN(fd_gpu_stream_clear) fd_gpu_stream stream = {.ring = NULL};
     uint32_t put = 0;
@@ -27,8 +26,7 @@ keeps_the_order(void)
     EQUAL(stream.capacity, 1024);
 }
 
-static void
-counts_run_over(void)
+TEST(counts_run_over)
 {
     CLEAN(fd_gpu_stream_clear) fd_gpu_stream stream = {.ring = NULL};
     stream.head = stream.tail = UINT32_MAX - 100;
@@ -41,5 +39,3 @@ counts_run_over(void)
     }
     CHECK(fd_gpu_stream_is_empty(&stream));
 }
-
-RUN(TEST(keeps_the_order), TEST(counts_run_over))

@@ -4,8 +4,7 @@
 
 static fd_graph_nodes nodes;
 
-static void
-finds_nodes(void)
+TEST(finds_nodes)
 {
     fd_graph_nodes_put(&nodes, UINT64_C(1) << 32, 5);
     fd_graph_nodes_put(&nodes, (UINT64_C(1) << 32) + 1, 6);
@@ -21,8 +20,7 @@ finds_nodes(void)
 }
 
 /* Nodes without space are not found, and others are. */
-static void
-is_limited(void)
+TEST(is_limited)
 {
     uint32_t found = 0;
     fd_graph_nodes_clear(&nodes);
@@ -39,5 +37,3 @@ is_limited(void)
     fd_graph_nodes_clear(&nodes);
     EQUAL(nodes.count, 0);
 }
-
-RUN(TEST(finds_nodes), TEST(is_limited))

@@ -57,8 +57,7 @@ close_open(fd_kernel_collector **collector)
 
 /* Kernels of the window are counted below their contexts; those before and
  * after it are not. */
-static void
-collects_a_window(void)
+ONCE(collects_a_window)
 {
     COLLECTOR(collector, f);
     standin_cupti_launch("before", 50, 0);
@@ -89,8 +88,7 @@ collects_a_window(void)
 }
 
 /* Records that come during the next window are those of this one. */
-static void
-collects_late_records(void)
+ONCE(collects_late_records)
 {
     COLLECTOR(collector, f);
     standin_cupti_delay(1);
@@ -114,8 +112,7 @@ collects_late_records(void)
 }
 
 /* Launches that were captured are not waited for, once the latest has run. */
-static void
-does_not_wait_for_captured_launches(void)
+ONCE(does_not_wait_for_captured_launches)
 {
     COLLECTOR(collector, f);
     CHECK(fd_kernels_start(collector, false, -1));
@@ -134,8 +131,7 @@ does_not_wait_for_captured_launches(void)
 
 /* At the end, a forced flush returns what has run; a launch without a kernel
  * (captured into a graph) is counted. */
-static void
-counts_what_is_missing(void)
+ONCE(counts_what_is_missing)
 {
     COLLECTOR(collector, f);
     standin_cupti_delay(1);
@@ -148,8 +144,7 @@ counts_what_is_missing(void)
 }
 
 /* A damaged record ends its buffer, and is counted. */
-static void
-survives_damage(void)
+ONCE(survives_damage)
 {
     COLLECTOR(collector, f);
     CHECK(fd_kernels_start(collector, false, -1));
@@ -165,8 +160,7 @@ survives_damage(void)
 }
 
 /* While another tool has CUPTI, its buffers and kinds are not touched. */
-static void
-leaves_other_tools_alone(void)
+ONCE(leaves_other_tools_alone)
 {
     COLLECTOR(collector, f);
     standin_cupti_hold("Nsight Systems");
@@ -189,8 +183,7 @@ leaves_other_tools_alone(void)
 
 /* A profiler that begins in a window gets the records; the launches are
  * counted. */
-static void
-gives_way_to_a_profiler(void)
+ONCE(gives_way_to_a_profiler)
 {
     COLLECTOR(collector, f);
     CHECK(fd_kernels_start(collector, false, -1));
@@ -207,8 +200,7 @@ gives_way_to_a_profiler(void)
 
 /* CUPTI calls after the end of a recording, and while the process exits: its
  * records are not read, and not part of the next recording. */
-static void
-late_calls_are_harmless(void)
+ONCE(late_calls_are_harmless)
 {
     COLLECTOR(collector, f);
     CHECK(fd_kernels_start(collector, false, -1));
@@ -224,8 +216,7 @@ late_calls_are_harmless(void)
     CHECK(record(&f, 1) == NULL);
 }
 
-static void
-errors_are_described(void)
+ONCE(errors_are_described)
 {
     COLLECTOR(collector, f);
     standin_cupti_fail("cuptiSubscribe_v2", 9);
@@ -251,8 +242,7 @@ errors_are_described(void)
 }
 
 /* A forked child does not have the reading thread and must not use CUPTI. */
-static void
-a_child_closes_nothing(void)
+ONCE(a_child_closes_nothing)
 {
     COLLECTOR(collector, f);
     CHECK(fd_kernels_start(collector, false, -1));
@@ -276,8 +266,7 @@ a_child_closes_nothing(void)
 }
 
 /* Copies by the driver are launches, unless the runtime makes them. */
-static void
-counts_nested_calls_once(void)
+ONCE(counts_nested_calls_once)
 {
     enum { COPY_BY_RUNTIME = 41, COPY_BY_DRIVER = 277 };
     COLLECTOR(collector, f);
@@ -291,8 +280,7 @@ counts_nested_calls_once(void)
 }
 
 /* The probe names the holder, and leaves no subscription. */
-static void
-probes_the_library(void)
+ONCE(probes_the_library)
 {
     standin_cupti_reset();
     fd_cupti cupti;
@@ -305,10 +293,3 @@ probes_the_library(void)
     standin_cupti_version(9);
     STATUS(fd_kernels_probe(&cupti, &error), FD_EINVAL);
 }
-
-RUN(ONCE(collects_a_window), ONCE(collects_late_records),
-    ONCE(counts_what_is_missing), ONCE(does_not_wait_for_captured_launches),
-    ONCE(survives_damage), ONCE(leaves_other_tools_alone),
-    ONCE(gives_way_to_a_profiler), ONCE(late_calls_are_harmless),
-    ONCE(errors_are_described), ONCE(counts_nested_calls_once),
-    ONCE(probes_the_library), ONCE(a_child_closes_nothing))

@@ -34,8 +34,7 @@ add(fd_kernel_figures *figures, const fd_cupti_record *kernel,
     fd_kernel_figures_init(&figures, f.recording)
 
 /* One record per context, name, device and stream. */
-static void
-adds_up(void)
+ABSORBS(adds_up)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -65,8 +64,7 @@ adds_up(void)
     EQUAL(figures.ns, 66);
 }
 
-static void
-names_copies_and_fills(void)
+ABSORBS(names_copies_and_fills)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -95,8 +93,7 @@ names_copies_and_fills(void)
 }
 
 /* A kernel without its times is lost and counted, as one without space. */
-static void
-counts_losses(void)
+ABSORBS(counts_losses)
 {
     FIXTURE(f, NULL, 1);
     FIGURES(figures, f);
@@ -119,8 +116,7 @@ counts_losses(void)
 }
 
 /* The kernels of a call of an execution trace: from the first to the last. */
-static void
-stores_the_call(void)
+ABSORBS(stores_the_call)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -154,8 +150,7 @@ stores_the_call(void)
 }
 
 /* A kernel that seems to start before its launch was launched at its start. */
-static void
-has_events(void)
+ABSORBS(has_events)
 {
     FIXTURE_TIMELINE(f, .on = true);
     FIGURES(figures, f);
@@ -274,8 +269,7 @@ check_sums(const fd_kernel_figures *figures, uint64_t window)
 
 /* Idle time is that of the functions that ran in it, not of the one that
  * launches at its end. */
-static void
-divides_idle_time(void)
+ABSORBS(divides_idle_time)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -304,8 +298,7 @@ divides_idle_time(void)
 }
 
 /* While the launching thread runs nothing, the other one is late. */
-static void
-waits_for_the_other_thread(void)
+ABSORBS(waits_for_the_other_thread)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -327,8 +320,7 @@ waits_for_the_other_thread(void)
 }
 
 /* Without a log, or after it was overwritten, no path is named. */
-static void
-unknown_paths_are_not_decided(void)
+ABSORBS(unknown_paths_are_not_decided)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -344,8 +336,7 @@ unknown_paths_are_not_decided(void)
     EQUAL(idle_of(&figures, 0), 0);
 }
 
-static void
-knows_communication(void)
+ABSORBS(knows_communication)
 {
     FIXTURE(f, NULL, 4);
     FIGURES(figures, f);
@@ -365,8 +356,3 @@ knows_communication(void)
               kernel->start == 100 ? FD_USE_COMMUNICATION : FD_USE_COMPUTE);
     }
 }
-
-RUN(ABSORBS(divides_idle_time), ABSORBS(waits_for_the_other_thread),
-    ABSORBS(unknown_paths_are_not_decided), ABSORBS(knows_communication),
-    ABSORBS(stores_the_call), ABSORBS(has_events), ABSORBS(adds_up),
-    ABSORBS(names_copies_and_fills), ABSORBS(counts_losses))

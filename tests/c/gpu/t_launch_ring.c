@@ -25,8 +25,7 @@ find(uint32_t correlation, uint32_t *context)
     return state;
 }
 
-static void
-finds_launches(void)
+TEST(finds_launches)
 {
     uint32_t context;
     uint64_t tick;
@@ -52,8 +51,7 @@ finds_launches(void)
 }
 
 /* A call ends with the function that began it, and not with one inside. */
-static void
-notes_ends_of_calls(void)
+TEST(notes_ends_of_calls)
 {
     uint64_t tick;
     fd_launcher launcher = {.context = 5, .function = 3};
@@ -77,8 +75,7 @@ notes_ends_of_calls(void)
 }
 
 /* The launches of the window before are expected or forgotten. */
-static void
-windows_follow_each_other(void)
+TEST(windows_follow_each_other)
 {
     uint32_t context;
     fd_launches_begin(&ring, false);
@@ -98,8 +95,7 @@ windows_follow_each_other(void)
 }
 
 /* Ids wrap at 2^32; threads return them slightly out of order. */
-static void
-ids_wrap(void)
+TEST(ids_wrap)
 {
     uint32_t context;
     fd_launches_begin(&ring, false);
@@ -116,8 +112,7 @@ ids_wrap(void)
 }
 
 /* An overwritten launch is not expected any more: its kernel has no path. */
-static void
-old_launches_are_overwritten(void)
+TEST(old_launches_are_overwritten)
 {
     uint32_t context;
     fd_launches_begin(&ring, false);
@@ -136,8 +131,7 @@ old_launches_are_overwritten(void)
 }
 
 /* Launches are seen up to the oldest one that is still expected. */
-static void
-knows_what_was_seen(void)
+TEST(knows_what_was_seen)
 {
     uint32_t context;
     fd_launches_begin(&ring, false);
@@ -171,8 +165,7 @@ put_in_one_slot(void *unused)
 
 /* A search beside the writing thread finds a launch as it was written, or
  * not. */
-static void
-no_launch_is_mixed_with_the_next(void)
+TEST(no_launch_is_mixed_with_the_next)
 {
     pthread_t writer;
     uint32_t context;
@@ -188,7 +181,3 @@ no_launch_is_mixed_with_the_next(void)
     EQUAL(find((uint32_t)TURNS * FD_LAUNCHES + 1, &context), FD_LAUNCH_FOUND);
     EQUAL(context, TURNS % IDS);
 }
-
-RUN(TEST(knows_what_was_seen), TEST(finds_launches), TEST(notes_ends_of_calls),
-    TEST(windows_follow_each_other), TEST(ids_wrap),
-    TEST(old_launches_are_overwritten), TEST(no_launch_is_mixed_with_the_next))

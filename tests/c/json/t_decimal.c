@@ -3,8 +3,7 @@
 
 #include "json/decimal.h"
 
-static void
-shifted(void)
+TEST(shifted)
 {
     static const struct {
         const char *from;
@@ -46,8 +45,7 @@ shifted(void)
     }
 }
 
-static void
-in_nanoseconds(void)
+TEST(in_nanoseconds)
 {
     static const struct {
         const char *from;
@@ -71,8 +69,7 @@ in_nanoseconds(void)
     CHECK(!fd_decimal_ns((fd_span){NULL, NULL}, &ns));
 }
 
-static void
-nanoseconds_as_microseconds(void)
+TEST(nanoseconds_as_microseconds)
 {
     static const struct {
         int64_t ns;
@@ -88,8 +85,7 @@ nanoseconds_as_microseconds(void)
     }
 }
 
-static void
-whole_numbers(void)
+TEST(whole_numbers)
 {
     static const struct {
         const char *from;
@@ -116,6 +112,3 @@ whole_numbers(void)
         EQUAL(good ? number : UINT64_MAX, cases[i].number);
     }
 }
-
-RUN(TEST(whole_numbers), TEST(shifted), TEST(in_nanoseconds),
-    TEST(nanoseconds_as_microseconds))

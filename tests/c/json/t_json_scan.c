@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-values(void)
+TEST(values)
 {
     static const struct {
         const char *text;
@@ -74,8 +73,7 @@ values(void)
 }
 
 /* Every byte at every position of a word, with its meaning. */
-static void
-odd_bytes_at_any_position(void)
+TEST(odd_bytes_at_any_position)
 {
     for (int byte = 1; byte < 256; byte++) {
         for (size_t index = 1; index < 20; index++) {
@@ -89,8 +87,7 @@ odd_bytes_at_any_position(void)
     }
 }
 
-static void
-nesting_has_a_limit(void)
+TEST(nesting_has_a_limit)
 {
     char text[2 * FD_SCAN_DEPTH + 2];
     for (size_t depth = FD_SCAN_DEPTH; depth <= FD_SCAN_DEPTH + 1; depth++) {
@@ -103,8 +100,7 @@ nesting_has_a_limit(void)
     }
 }
 
-static void
-repairs_have_a_limit(void)
+TEST(repairs_have_a_limit)
 {
     CLEAN(fd_scan_clear) fd_scan scan = {.at = NULL};
     char text[FD_SCAN_REPAIRS + 8] = "\"";
@@ -115,8 +111,7 @@ repairs_have_a_limit(void)
     CHECK(result == (check_refused() ? FD_SCAN_ENOMEM : FD_SCAN_BAD));
 }
 
-static void
-members(void)
+TEST(members)
 {
     static const char text[] = "{\"a\":{\"b\":1},\"b\" : 2 , \"b\":\"3\"} ";
     fd_span value;
@@ -133,8 +128,7 @@ members(void)
     CHECK(!fd_scan_find(value, "a", &value));
 }
 
-static void
-unsigned_numbers(void)
+TEST(unsigned_numbers)
 {
     static const struct {
         const char *text;
@@ -157,8 +151,7 @@ unsigned_numbers(void)
     }
 }
 
-static void
-words_of_values(void)
+TEST(words_of_values)
 {
     static const char *const cases[][2] = {
         {"\"node7\"", "node7"},
@@ -184,8 +177,7 @@ words_of_values(void)
     }
 }
 
-static void
-elements_of_arrays(void)
+TEST(elements_of_arrays)
 {
     static const char text[] = "[ 1, \"a,]\" ,[2,3],{}]x";
     static const char *const values[] = {"1", "\"a,]\"", "[2,3]", "{}"};
@@ -204,8 +196,7 @@ elements_of_arrays(void)
     EQUAL(fd_scan_element(&scan, false, &value), FD_SCAN_BAD);
 }
 
-static void
-members_by_name(void)
+TEST(members_by_name)
 {
     static const char *const names[] = {"a", "b", "c"};
     static const char text[] = "{\"b\":[1],\"x\":0,\"a\":2,\"b\":3}";
@@ -220,8 +211,7 @@ members_by_name(void)
     CHECK(values[0].from == NULL);
 }
 
-static void
-doubles(void)
+TEST(doubles)
 {
     static const struct {
         const char *text;
@@ -241,8 +231,3 @@ doubles(void)
         CHECK(!good || !(value < cases[i].value || value > cases[i].value));
     }
 }
-
-RUN(TEST(values), TEST(odd_bytes_at_any_position), TEST(nesting_has_a_limit),
-    TEST(repairs_have_a_limit), TEST(members), TEST(unsigned_numbers),
-    TEST(words_of_values), TEST(elements_of_arrays), TEST(members_by_name),
-    TEST(doubles))

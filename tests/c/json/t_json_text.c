@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-one_spelling(void)
+TEST(one_spelling)
 {
     static const struct {
         const char *from;
@@ -47,8 +46,7 @@ decodes_to(const char *inside, const char *wanted, size_t size)
     CHECK(size == 0 || memcmp(to.bytes, wanted, size) == 0);
 }
 
-static void
-escapes(void)
+TEST(escapes)
 {
     decodes_to("", "", 0);
     decodes_to("plain \xC3\xA9", "plain \xC3\xA9", 8);
@@ -58,8 +56,7 @@ escapes(void)
     decodes_to("x\\u0000y", "x\0y", 3);
 }
 
-static void
-invalid_text(void)
+TEST(invalid_text)
 {
     decodes_to("\\ud800", "\xEF\xBF\xBD", 3);
     decodes_to("\\ud800\\u0041",
@@ -87,8 +84,7 @@ becomes_plain(const char *from, const char *wanted)
     WRITTEN(&text, wanted);
 }
 
-static void
-plain_escapes(void)
+TEST(plain_escapes)
 {
     becomes_plain("\\u0041\\u003cx\\u003E\\/", "A<x>/");
     becomes_plain("\\\\u0041 \\\" \\n", "\\\\u0041 \\\" \\n");
@@ -97,5 +93,3 @@ plain_escapes(void)
     becomes_plain("\\u00", "\\u00");
     becomes_plain("\\", "\\");
 }
-
-RUN(TEST(one_spelling), TEST(escapes), TEST(plain_escapes), TEST(invalid_text))

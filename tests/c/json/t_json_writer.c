@@ -15,8 +15,7 @@ expect(const fd_buffer *text, const char *json)
     CHECK(memcmp(text->bytes, json, text->size) == 0);
 }
 
-static void
-members_and_elements(void)
+TEST(members_and_elements)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     fd_json_writer w = {.to = &text};
@@ -40,8 +39,7 @@ members_and_elements(void)
                   "\"e\":2}");
 }
 
-static void
-strings_and_keys(void)
+TEST(strings_and_keys)
 {
     char name[200];
     char json[300];
@@ -60,8 +58,7 @@ strings_and_keys(void)
     expect(&text, json);
 }
 
-static void
-numbers(void)
+TEST(numbers)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     fd_json_writer w = {.to = &text};
@@ -85,5 +82,3 @@ numbers(void)
                   "9007199254740991,1e+17,1234.567,-0.007,"
                   "-9223372036854775.808]");
 }
-
-RUN(TEST(members_and_elements), TEST(strings_and_keys), TEST(numbers))

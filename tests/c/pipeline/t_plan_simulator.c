@@ -31,8 +31,7 @@ list_clear(fd_job_list *list)
 }
 
 /* The path is everything, transfers included. */
-static void
-critical(void)
+TEST(critical)
 {
     static const uint32_t path[JOBS] = {0, 1, 4, 5, 6, 7, 2, 3};
     CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
@@ -51,8 +50,7 @@ critical(void)
 }
 
 /* A send that does not wait; both ends of the others do. */
-static void
-posted(void)
+TEST(posted)
 {
     static const bool sends[JOBS] = {[1] = true};
     CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
@@ -76,8 +74,7 @@ refuse(const fd_plan *with, const int64_t *priced, bool blocking,
     }
 }
 
-static void
-refused(void)
+TEST(refused)
 {
     fd_plan_job other[JOBS];
     fd_plan with = plan;
@@ -101,8 +98,7 @@ refused(void)
     refuse(&with, times, false, "its like");
 }
 
-static void
-numbers_in_range(void)
+TEST(numbers_in_range)
 {
     static const fd_plan_job invalid[] = {
         {FD_JOB_KINDS, 0, 0, -1, 0, -1}, {-1, 0, 0, -1, 0, -1},
@@ -123,5 +119,3 @@ numbers_in_range(void)
     with.first = falling;
     CHECK(!fd_plan_fits(&with));
 }
-
-RUN(TEST(critical), TEST(posted), TEST(refused), TEST(numbers_in_range))

@@ -19,8 +19,7 @@ group_of(const fd_groups *groups, const char *label)
     return 0;
 }
 
-static void
-labels_by_grouping(void)
+TEST(labels_by_grouping)
 {
     static const struct {
         fd_grouping grouping;
@@ -52,8 +51,7 @@ labels_by_grouping(void)
     }
 }
 
-static void
-members_and_contexts(void)
+TEST(members_and_contexts)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
@@ -67,8 +65,7 @@ members_and_contexts(void)
 }
 
 /* Only components that are numbers fold. */
-static void
-module_patterns(void)
+TEST(module_patterns)
 {
     static const char *const names[][2] = {{"blocks.3.attn", "blocks.*.attn"},
                                            {"h2.fc1", "h2.fc1"},
@@ -95,8 +92,7 @@ module_patterns(void)
 /* Two nodes with one label share a group when they are of one kind: here the
  * same function, its lines unmarked because nothing sorted the trace. An
  * operator and a range of one name stay apart. */
-static void
-labels_join(void)
+TEST(labels_join)
 {
     NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
@@ -111,6 +107,3 @@ labels_join(void)
     EQUAL(groups.of_context[one], groups.of_context[two]);
     CHECK(groups.of_context[one] != groups.of_context[other]);
 }
-
-RUN(TEST(labels_by_grouping), TEST(members_and_contexts),
-    TEST(module_patterns), TEST(labels_join))

@@ -38,8 +38,7 @@ call(uint64_t start, uint64_t end)
         SAME(to.bytes, text); \
     } while (0)
 
-static void
-calls_inside_their_callers(void)
+TEST(calls_inside_their_callers)
 {
     WALKED("d0(b1(a2()3 )4 c5()6 )9 ", call(2, 3), call(1, 4), call(5, 6),
            call(0, 9));
@@ -50,16 +49,14 @@ calls_inside_their_callers(void)
     SAME(none.bytes, "");
 }
 
-static void
-overlaps_begin_later(void)
+TEST(overlaps_begin_later)
 {
     WALKED("a0()5 b5()8 ", call(0, 5), call(3, 8));
     WALKED("c0(a1()5 b5()8 )9 ", call(1, 5), call(3, 8), call(0, 9));
     WALKED("a0()9 b9()9 ", call(0, 9), call(4, 9));
 }
 
-static void
-other_lines_are_skipped(void)
+TEST(other_lines_are_skipped)
 {
     fd_trace_event step = call(0, 4);
     fd_trace_event work = call(1, 3);
@@ -69,6 +66,3 @@ other_lines_are_skipped(void)
     open.kind = FD_EVENT_OPEN;
     WALKED("d0(a1()2 )9 ", call(1, 2), step, work, open);
 }
-
-RUN(TEST(calls_inside_their_callers), TEST(overlaps_begin_later),
-    TEST(other_lines_are_skipped))

@@ -42,8 +42,7 @@ table(const fd_trace *trace, fd_grouping grouping, fd_groups *groups,
     return status;
 }
 
-static void
-rows_of_a_recording(void)
+TEST(rows_of_a_recording)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
@@ -65,8 +64,7 @@ rows_of_a_recording(void)
 }
 
 /* Self times of all groups are the time of all threads. */
-static void
-self_times_partition(void)
+TEST(self_times_partition)
 {
     TRAINED_TRACE(trace, 0, NULL);
     for (fd_grouping by = FD_BY_NODE; by <= FD_BY_PACKAGE;
@@ -83,8 +81,7 @@ self_times_partition(void)
 }
 
 /* Inside a call of its own group a total is not added again. */
-static void
-recursion_counts_once(void)
+TEST(recursion_counts_once)
 {
     NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
@@ -106,8 +103,7 @@ recursion_counts_once(void)
 }
 
 /* 30 and 10 in two of four steps: mean 10, deviation sqrt(150). */
-static void
-quiet_steps_count(void)
+TEST(quiet_steps_count)
 {
     NEW_TRACE(trace);
     CLEAN(fd_groups_clear) fd_groups groups = {.of_context = NULL};
@@ -123,6 +119,3 @@ quiet_steps_count(void)
     CHECK(fabs(rows.list[1].step_mean - 10) < 1e-9);
     CHECK(fabs(rows.list[1].step_deviation - sqrt(150)) < 1e-9);
 }
-
-RUN(TEST(rows_of_a_recording), TEST(self_times_partition),
-    TEST(recursion_counts_once), TEST(quiet_steps_count))

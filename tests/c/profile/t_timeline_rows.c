@@ -62,22 +62,19 @@ make(fd_trace_rank *rank)
         SAME(to.bytes, text); \
     } while (0)
 
-static void
-calls_have_the_depth_of_their_callers(void)
+TEST(calls_have_the_depth_of_their_callers)
 {
     STRIPS(100, "0.0c1 0+100 0.1c2 10+30 0.2c3 20+5 0.1j4 50+40 0.0c6 30+80~ "
                 "1.0c5 5+60? 2>5 -0 -0");
 }
 
-static void
-the_longest_are_kept(void)
+TEST(the_longest_are_kept)
 {
     STRIPS(3, "0.0c1 0+100 0.0c6 30+80~ 1.0c5 5+60? -3 -1");
     STRIPS(0, "-6 -1");
 }
 
-static void
-of_equals_the_first(void)
+TEST(of_equals_the_first)
 {
     fd_trace_event events[] = {{0, 5, 1, 0, FD_EVENT_CALL},
                                {5, 5, 2, 0, FD_EVENT_CALL},
@@ -92,6 +89,3 @@ of_equals_the_first(void)
     EQUAL(rows.list.list[1].context, 2);
     EQUAL(rows.left_out, 1);
 }
-
-RUN(TEST(calls_have_the_depth_of_their_callers), TEST(the_longest_are_kept),
-    TEST(of_equals_the_first))

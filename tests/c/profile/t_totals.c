@@ -5,8 +5,7 @@
 #include "trace/canonical_order.h"
 #include "trace/trace_merge.h"
 
-static void
-sums_of_a_recording(void)
+TEST(sums_of_a_recording)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
@@ -24,8 +23,7 @@ sums_of_a_recording(void)
 }
 
 /* Backward time returns to the forward call that made it, and its callers. */
-static void
-backward_attribution(void)
+TEST(backward_attribution)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
@@ -43,8 +41,7 @@ backward_attribution(void)
 
 /* Checkpointing: an autograd node that runs autograd nodes counts once in what
  * encloses both forward calls. */
-static void
-nested_backward(void)
+TEST(nested_backward)
 {
     NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
@@ -70,8 +67,7 @@ nested_backward(void)
     EQUAL(totals.coverage.attributed, 140);
 }
 
-static void
-asynchronous_is_apart(void)
+TEST(asynchronous_is_apart)
 {
     NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
@@ -87,8 +83,7 @@ asynchronous_is_apart(void)
     EQUAL(totals.list[caller].ops, 2);
 }
 
-static void
-ranks_one_or_all(void)
+TEST(ranks_one_or_all)
 {
     TRAINED_TRACE(one, 0, NULL);
     TRAINED_TRACE(two, 1, NULL);
@@ -110,8 +105,7 @@ ranks_one_or_all(void)
 
 /* Three steps of 500, 30 and 50 ns, 7 ns after the last of them: the slowest
  * counts like the mean of the others, in sums and backward time too. */
-static void
-steady_without_the_slowest_step(void)
+TEST(steady_without_the_slowest_step)
 {
     NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
@@ -149,8 +143,7 @@ steady_without_the_slowest_step(void)
 }
 
 /* Impossible times of a hostile document wrap around; nothing breaks. */
-static void
-impossible_times(void)
+TEST(impossible_times)
 {
     NEW_TRACE(trace);
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
@@ -166,7 +159,3 @@ impossible_times(void)
     OK(fd_totals_sum(&totals, trace, 0, false));
     EQUAL(totals.list[origin].backward, INT64_MAX - 2);
 }
-
-RUN(TEST(sums_of_a_recording), TEST(backward_attribution),
-    TEST(nested_backward), TEST(asynchronous_is_apart), TEST(ranks_one_or_all),
-    TEST(steady_without_the_slowest_step), TEST(impossible_times))

@@ -5,8 +5,7 @@
 enum { MB = 1024 * 1024 };
 
 /* Records never move and their ids stay valid while the pool grows. */
-static void
-grows_in_place(void)
+TEST(grows_in_place)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     OK(fixture_file_create(&file, NULL, MB, NULL));
@@ -28,8 +27,7 @@ grows_in_place(void)
 }
 
 /* 4, 8, 16 KiB ...: few chunks for many records. */
-static void
-chunks_double(void)
+TEST(chunks_double)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     OK(fixture_file_create(&file, NULL, 4 * MB, NULL));
@@ -47,8 +45,7 @@ chunks_double(void)
     EQUAL(last, FD_POOL_LARGEST);
 }
 
-static void
-unpublished_is_unseen(void)
+TEST(unpublished_is_unseen)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     OK(fixture_file_create(&file, NULL, MB, NULL));
@@ -63,8 +60,7 @@ unpublished_is_unseen(void)
 }
 
 /* A series larger than a chunk is in one piece; no room is NULL. */
-static void
-large_and_too_large(void)
+TEST(large_and_too_large)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     OK(fixture_file_create(&file, NULL, MB, NULL));
@@ -77,6 +73,3 @@ large_and_too_large(void)
     CHECK(pool.chunk == chunk);
     EQUAL(pool.count, 100000);
 }
-
-RUN(TEST(grows_in_place), TEST(chunks_double), TEST(unpublished_is_unseen),
-    TEST(large_and_too_large))

@@ -21,8 +21,7 @@ sum_of_self(const fd_tree *tree)
 }
 
 /* Self times add up to the elapsed time, for any calls. */
-static void
-self_times_telescope(void)
+ABSORBS(self_times_telescope)
 {
     FIXTURE(f, NULL, 4);
     uint32_t nodes[5];
@@ -50,8 +49,7 @@ self_times_telescope(void)
     CHECK(f.recording->contexts > 100);
 }
 
-static void
-self_time_of_the_running_call(void)
+ABSORBS(self_time_of_the_running_call)
 {
     FIXTURE(f, NULL, 4);
     uint32_t outer = fixture_node(&f, FD_NODE_OP, "outer");
@@ -72,8 +70,7 @@ self_time_of_the_running_call(void)
 }
 
 /* A counter that steps back subtracts no time. */
-static void
-clock_steps_back(void)
+ABSORBS(clock_steps_back)
 {
     FIXTURE(f, NULL, 4);
     fixture_work(50);
@@ -84,8 +81,7 @@ clock_steps_back(void)
     EQUAL(f.main->root->self, 55);
 }
 
-static void
-one_context_per_path(void)
+ABSORBS(one_context_per_path)
 {
     FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::mm");
@@ -104,8 +100,7 @@ one_context_per_path(void)
 
 /* Backward and modules below Optimizer.step, in a closure, are their own
  * phases; below other phases they are not. */
-static void
-phases_of_a_closure(void)
+ABSORBS(phases_of_a_closure)
 {
     FIXTURE(f, NULL, 4);
     fd_callee step = {fixture_function(&f, "step", FD_PHASE_OPTIMIZER), 0, 0};
@@ -127,8 +122,7 @@ phases_of_a_closure(void)
 }
 
 /* Ten deep of one function: from the ninth on the nearest ancestor counts. */
-static void
-recursion_folds_at_8(void)
+ABSORBS(recursion_folds_at_8)
 {
     FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_PYTHON, "fib");
@@ -156,8 +150,7 @@ recursion_folds_at_8(void)
 
 /* Recursion through another function folds, too; the alias is stored and not
  * made again. */
-static void
-mutual_recursion_folds(void)
+ABSORBS(mutual_recursion_folds)
 {
     FIXTURE(f, NULL, 4);
     uint32_t nodes[2] = {fixture_node(&f, FD_NODE_PYTHON, "even"),
@@ -175,8 +168,7 @@ mutual_recursion_folds(void)
     EQUAL(counter(&f, FD_COUNT_RECURSION_FOLDED), f.main->aliases.count);
 }
 
-static void
-folding_nodes_absorb(void)
+ABSORBS(folding_nodes_absorb)
 {
     FIXTURE(f, NULL, 4);
     uint32_t import = fixture_function(&f, "import", FD_NODE_FOLD);
@@ -196,8 +188,7 @@ folding_nodes_absorb(void)
 
 /* Past the bound: an <overflow> below the caller, then the tree's own; no
  * context and no time is lost, and the result is never NULL. */
-static void
-overflow_below_the_caller(void)
+ABSORBS(overflow_below_the_caller)
 {
     FIXTURE(f, NULL, 4);
     uint32_t parents[4];
@@ -227,8 +218,7 @@ overflow_below_the_caller(void)
 }
 
 /* A node without room counts under <overflow>, too. */
-static void
-no_node_overflows(void)
+ABSORBS(no_node_overflows)
 {
     FIXTURE(f, NULL, 4);
     fd_callee none = {0, 0, 0};
@@ -238,8 +228,7 @@ no_node_overflows(void)
 
 /* The smallest recording, filled completely: every dropped record is counted.
  * */
-static void
-tiny_recording(void)
+ABSORBS(tiny_recording)
 {
     FIXTURE(f, NULL, 1);
     uint64_t calls = 0;
@@ -266,8 +255,7 @@ tiny_recording(void)
 }
 
 /* Thousands of short threads of one role use one tree. */
-static void
-slots_are_reused(void)
+ABSORBS(slots_are_reused)
 {
     FIXTURE(f, NULL, 4);
     fd_tree *first = fixture_thread(&f, "worker");
@@ -292,8 +280,7 @@ slots_are_reused(void)
 
 /* A thread that ends during a pause: its open calls stay until the next thread
  * begins. */
-static void
-tree_of_a_thread_that_ended_in_a_pause(void)
+ONCE(tree_of_a_thread_that_ended_in_a_pause)
 {
     FIXTURE(f, NULL, 4);
     fd_tree *first = fixture_thread(&f, "worker");
@@ -312,8 +299,7 @@ tree_of_a_thread_that_ended_in_a_pause(void)
     EQUAL(fd_tree_depth(first), 0);
 }
 
-static void
-no_room_for_a_thread(void)
+ABSORBS(no_room_for_a_thread)
 {
     FIXTURE(f, NULL, 1);
     int trees = 0;
@@ -332,8 +318,7 @@ no_room_for_a_thread(void)
     CHECK(counter(&f, FD_COUNT_DISK_FULL) > 0);
 }
 
-static void
-stack_grows_with_its_entries(void)
+ABSORBS(stack_grows_with_its_entries)
 {
     FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "deep");
@@ -350,8 +335,7 @@ stack_grows_with_its_entries(void)
 }
 
 /* Steps of a chunk of contexts that is not in the list would never end. */
-static void
-every_chunk_is_listed(void)
+TEST(every_chunk_is_listed)
 {
     FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "op");
@@ -368,13 +352,3 @@ every_chunk_is_listed(void)
     }
     EQUAL(listed, f.main->contexts.count);
 }
-
-RUN(ABSORBS(self_times_telescope), ABSORBS(self_time_of_the_running_call),
-    ABSORBS(clock_steps_back), ABSORBS(one_context_per_path),
-    ABSORBS(phases_of_a_closure), ABSORBS(recursion_folds_at_8),
-    ABSORBS(mutual_recursion_folds), ABSORBS(folding_nodes_absorb),
-    ABSORBS(overflow_below_the_caller), ABSORBS(no_node_overflows),
-    ABSORBS(tiny_recording), ABSORBS(slots_are_reused),
-    ABSORBS(no_room_for_a_thread),
-    ONCE(tree_of_a_thread_that_ended_in_a_pause),
-    ABSORBS(stack_grows_with_its_entries), TEST(every_chunk_is_listed))

@@ -13,8 +13,7 @@ event_at(const fd_tree *tree, uint32_t chunk, uint32_t at)
     return &list[at];
 }
 
-static void
-lines_in_the_order_of_their_ends(void)
+ABSORBS(lines_in_the_order_of_their_ends)
 {
     FIXTURE_TIMELINE(f, .on = true);
     fd_context *outer =
@@ -32,8 +31,7 @@ lines_in_the_order_of_their_ends(void)
     EQUAL(event_at(f.main, 0, 0)->kind, FD_EVENT_CALL);
 }
 
-static void
-short_and_folded_calls_have_no_events(void)
+ABSORBS(short_and_folded_calls_have_no_events)
 {
     FIXTURE_TIMELINE(f, .on = true, .shortest = {7});
     uint32_t plain = fixture_function(&f, "plain", 0);
@@ -48,8 +46,7 @@ short_and_folded_calls_have_no_events(void)
     EQUAL(f.main->record->events_lost, 0);
 }
 
-static void
-without_room_the_newest_are_lost(void)
+ABSORBS(without_room_the_newest_are_lost)
 {
     FIXTURE_TIMELINE(f, .on = true);
     uint32_t node = fixture_function(&f, "a", 0);
@@ -63,8 +60,7 @@ without_room_the_newest_are_lost(void)
           event_at(f.main, 0, FIRST - 1)->start);
 }
 
-static void
-or_the_oldest_are_overwritten(void)
+ABSORBS(or_the_oldest_are_overwritten)
 {
     FIXTURE_TIMELINE(f, .on = true, .overwrites = true,
                      .max_bytes = 24 * 1024);
@@ -83,8 +79,7 @@ or_the_oldest_are_overwritten(void)
 
 /* Calls open at the end of a thread have ended; a range that moves down has
  * not, and contracted frames have no line. */
-static void
-entries_other_than_ends(void)
+ABSORBS(entries_other_than_ends)
 {
     FIXTURE_TIMELINE(f, .on = true);
     fd_context *context =
@@ -101,8 +96,7 @@ entries_other_than_ends(void)
     EQUAL(f.main->record->events, 3);
 }
 
-static void
-steps_have_lines_too(void)
+ABSORBS(steps_have_lines_too)
 {
     FIXTURE_TIMELINE(f, .on = true);
     fixture_work(30);
@@ -113,9 +107,3 @@ steps_have_lines_too(void)
     EQUAL(event->source, FD_STEPS_ENGINE);
     EQUAL(event->ticks, 30);
 }
-
-RUN(ABSORBS(lines_in_the_order_of_their_ends),
-    ABSORBS(short_and_folded_calls_have_no_events),
-    ABSORBS(without_room_the_newest_are_lost),
-    ABSORBS(or_the_oldest_are_overwritten), ABSORBS(entries_other_than_ends),
-    ABSORBS(steps_have_lines_too))

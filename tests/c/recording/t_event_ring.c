@@ -52,8 +52,7 @@ next(series *s)
     return chunk;
 }
 
-static void
-the_oldest_is_reused(void)
+ABSORBS(the_oldest_is_reused)
 {
     CLEAN(clear) series s;
     OK(open_series(&s, true));
@@ -68,8 +67,7 @@ the_oldest_is_reused(void)
     EQUAL(s.ring.chunks.count, 2);
 }
 
-static void
-only_the_first_without_budget(void)
+ABSORBS(only_the_first_without_budget)
 {
     CLEAN(clear) series s;
     OK(open_series(&s, false));
@@ -77,5 +75,3 @@ only_the_first_without_budget(void)
     CHECK(next(&s) != NULL); /* the first, in any case */
     CHECK(next(&s) == NULL);
 }
-
-RUN(ABSORBS(the_oldest_is_reused), ABSORBS(only_the_first_without_budget))

@@ -2,8 +2,7 @@
 
 #include "recording/gpu_format.h"
 
-static void
-names_functions(void)
+TEST(names_functions)
 {
     SAME(fd_launch_name(fd_launch_function(FD_CUDA_DRIVER, 307)),
          "cuLaunchKernel");
@@ -14,8 +13,7 @@ names_functions(void)
 }
 
 /* No function is there twice. */
-static void
-functions_are_unique(void)
+TEST(functions_are_unique)
 {
     for (size_t i = 0; fd_launch_function_at(i) != 0; i++) {
         for (size_t j = 0; j < i; j++) {
@@ -23,5 +21,3 @@ functions_are_unique(void)
         }
     }
 }
-
-RUN(TEST(names_functions), TEST(functions_are_unique))

@@ -2,8 +2,7 @@
 
 #include "recording/job_kinds.h"
 
-static void
-names_and_groups(void)
+TEST(names_and_groups)
 {
     SAME(fd_job_kind_name(FD_JOB_LM), "LM");
     SAME(fd_job_kind_name(FD_JOB_OPT), "OPT");
@@ -13,5 +12,3 @@ names_and_groups(void)
     CHECK(fd_job_is_transfer(FD_JOB_RG) && !fd_job_is_transfer(FD_JOB_RT));
     CHECK(fd_job_is_send(FD_JOB_SG) && !fd_job_is_send(FD_JOB_RG));
 }
-
-RUN(TEST(names_and_groups))

@@ -32,8 +32,7 @@ line(const fixture *f, uint32_t at)
     return &list[at];
 }
 
-static void
-a_record_from_its_beginning(void)
+ABSORBS(a_record_from_its_beginning)
 {
     FIXTURE_TIMELINE(f, .on = true);
     const fd_job *job = begin(&f, "forward", 4);
@@ -52,8 +51,7 @@ a_record_from_its_beginning(void)
     EQUAL(line(&f, 0)->ticks, 5);
 }
 
-static void
-short_ones_have_a_record_and_no_line(void)
+ABSORBS(short_ones_have_a_record_and_no_line)
 {
     FIXTURE_TIMELINE(f, .on = true, .shortest = {[FD_TIMELINE_JOBS] = 6});
     const fd_job *job = begin(&f, "send", 1);
@@ -63,8 +61,7 @@ short_ones_have_a_record_and_no_line(void)
     EQUAL(f.main->record->events, 0);
 }
 
-static void
-without_jobs_in_the_timeline_a_range(void)
+ABSORBS(without_jobs_in_the_timeline_a_range)
 {
     FIXTURE_TIMELINE(f, .on = true,
                      .shortest = {[FD_TIMELINE_JOBS] = UINT64_MAX});
@@ -75,8 +72,7 @@ without_jobs_in_the_timeline_a_range(void)
     CHECK(f.main->jobs.chunk == NULL);
 }
 
-static void
-overflow_is_counted(void)
+ABSORBS(overflow_is_counted)
 {
     FIXTURE_TIMELINE(f, .on = true);
     f.recording->limits.max_jobs = 4 * 1024;
@@ -90,8 +86,3 @@ overflow_is_counted(void)
           40 - kept);
     EQUAL(f.main->record->events, kept);
 }
-
-RUN(ABSORBS(a_record_from_its_beginning),
-    ABSORBS(short_ones_have_a_record_and_no_line),
-    ABSORBS(without_jobs_in_the_timeline_a_range),
-    ABSORBS(overflow_is_counted))

@@ -3,8 +3,7 @@
 
 #include "recording/module_table.h"
 
-static void
-named_by_position(void)
+ABSORBS(named_by_position)
 {
     FIXTURE(f, NULL, 4);
     fd_modules *modules = &f.recording->modules;
@@ -21,8 +20,7 @@ named_by_position(void)
     SAME(fd_strings_text(&f.recording->file, module->class_name), "Block");
 }
 
-static void
-bound_is_counted(void)
+ABSORBS(bound_is_counted)
 {
     FIXTURE(f, NULL, 4);
     fd_modules *modules = &f.recording->modules;
@@ -35,8 +33,7 @@ bound_is_counted(void)
           1);
 }
 
-static void
-measured(void)
+ABSORBS(measured)
 {
     FIXTURE(f, NULL, 4);
     fd_modules *modules = &f.recording->modules;
@@ -49,5 +46,3 @@ measured(void)
     EQUAL(fd_modules_add(modules, 0, "", "GPT"), root);
     EQUAL(module->parameters, 1000);
 }
-
-RUN(ABSORBS(measured), ABSORBS(named_by_position), ABSORBS(bound_is_counted))

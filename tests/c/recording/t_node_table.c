@@ -17,8 +17,7 @@ static const fd_node_spec METHOD = {
 };
 
 /* Kind, file, class, name and line make a node; nothing else does. */
-static void
-identity_of_nodes(void)
+ABSORBS(identity_of_nodes)
 {
     FIXTURE(f, NULL, 4);
     fd_nodes *nodes = &f.recording->nodes;
@@ -42,8 +41,7 @@ identity_of_nodes(void)
     EQUAL(fd_nodes_add(nodes, &same, NULL), id);
 }
 
-static void
-bound_is_counted(void)
+ABSORBS(bound_is_counted)
 {
     FIXTURE(f, NULL, 4);
     f.recording->nodes.max_count = f.recording->nodes.pool.count + 1;
@@ -54,8 +52,7 @@ bound_is_counted(void)
           1);
 }
 
-static void
-key_texts(void)
+ABSORBS(key_texts)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fd_buffer_clear) fd_buffer key = {.bytes = NULL};
@@ -69,8 +66,7 @@ key_texts(void)
     WRITTEN(&key, "model.py:[GPT]:forward aten::mm");
 }
 
-static void
-edges_are_a_set(void)
+ABSORBS(edges_are_a_set)
 {
     FIXTURE(f, NULL, 4);
     uint32_t before = f.recording->nodes.edges.count;
@@ -79,6 +75,3 @@ edges_are_a_set(void)
     fd_nodes_edge(&f.recording->nodes, 6, 5);
     EQUAL(f.recording->nodes.edges.count, before + 2);
 }
-
-RUN(ABSORBS(identity_of_nodes), ABSORBS(bound_is_counted), ABSORBS(key_texts),
-    ABSORBS(edges_are_a_set))

@@ -26,8 +26,7 @@ push(fixture *f, const char *name, uint32_t flags, const void *owner)
 
 static const char owners[8];
 
-static void
-find_by_owner_and_kind(void)
+ABSORBS(find_by_owner_and_kind)
 {
     FIXTURE(f, NULL, 4);
     push(&f, "a", FD_ENTRY_FRAME, &owners[0]);
@@ -40,8 +39,7 @@ find_by_owner_and_kind(void)
     EQUAL(fd_stack_find(f.main, &owners[5], FD_ENTRY_FRAME), -1);
 }
 
-static void
-popped_entries_are_gone(void)
+ABSORBS(popped_entries_are_gone)
 {
     FIXTURE(f, NULL, 4);
     push(&f, "a", FD_ENTRY_FRAME, &owners[0]);
@@ -56,8 +54,7 @@ popped_entries_are_gone(void)
 }
 
 /* The diagram in open_entries.h, step by step. */
-static void
-range_outlives_its_enter(void)
+ABSORBS(range_outlives_its_enter)
 {
     FIXTURE(f, NULL, 4);
     uint32_t range = fixture_node(&f, FD_NODE_RANGE, "range");
@@ -84,8 +81,7 @@ range_outlives_its_enter(void)
 }
 
 /* Ranges stay open when the frame below them returns; other entries end. */
-static void
-close_keeps_ranges(void)
+ABSORBS(close_keeps_ranges)
 {
     FIXTURE(f, NULL, 4);
     uint32_t range = fixture_node(&f, FD_NODE_RANGE, "range");
@@ -106,8 +102,7 @@ close_keeps_ranges(void)
 }
 
 /* An empty range gets a context, too. */
-static void
-empty_range_is_counted_once(void)
+ABSORBS(empty_range_is_counted_once)
 {
     FIXTURE(f, NULL, 4);
     uint32_t outer = fixture_node(&f, FD_NODE_RANGE, "outer");
@@ -126,8 +121,7 @@ empty_range_is_counted_once(void)
 }
 
 /* Time of a pending range is charged to the entry below it. */
-static void
-pending_time(void)
+ABSORBS(pending_time)
 {
     FIXTURE(f, NULL, 4);
     uint32_t range = fixture_node(&f, FD_NODE_RANGE, "range");
@@ -143,8 +137,7 @@ pending_time(void)
 }
 
 /* Up to 64 Ki entries, then it is refused and counted. */
-static void
-room_ends(void)
+ABSORBS(room_ends)
 {
     FIXTURE(f, NULL, 64);
     uint32_t depth = 0;
@@ -160,8 +153,3 @@ room_ends(void)
     fd_tree_truncate(f.main, 3);
     CHECK(fd_stack_make_room(f.main));
 }
-
-RUN(ABSORBS(find_by_owner_and_kind), ABSORBS(range_outlives_its_enter),
-    ABSORBS(popped_entries_are_gone), ABSORBS(close_keeps_ranges),
-    ABSORBS(empty_range_is_counted_once), ABSORBS(pending_time),
-    ABSORBS(room_ends))

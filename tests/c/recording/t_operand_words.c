@@ -2,8 +2,7 @@
 
 #include "recording/operand_words.h"
 
-static void
-malformed_words_end(void)
+TEST(malformed_words_end)
 {
     const uint64_t cut[] = {FD_OPERAND_INT};
     const uint64_t unknown[] = {0xff, FD_OPERAND_NONE};
@@ -14,5 +13,3 @@ malformed_words_end(void)
     CHECK(!fd_words_next(&words, &operand));
     CHECK(!fd_words_next(&words, &operand));
 }
-
-RUN(TEST(malformed_words_end))

@@ -28,8 +28,7 @@ counted(const fixture *f)
         ->counters[FD_COUNT_OP_CALLS_FULL];
 }
 
-static void
-calls_nest(void)
+ABSORBS(calls_nest)
 {
     FIXTURE(f, NULL, 4);
     const fd_file *file = &f.recording->file;
@@ -51,8 +50,7 @@ calls_nest(void)
     EQUAL(begin(&f, 3, 0)->parent, 0);
 }
 
-static void
-unseen_ends(void)
+ABSORBS(unseen_ends)
 {
     FIXTURE(f, NULL, 4);
     const fd_op_call *outer = begin(&f, 1, 0);
@@ -67,8 +65,7 @@ unseen_ends(void)
     EQUAL(later->parent, 0); /* another window */
 }
 
-static void
-asynchronous_calls_enclose_nothing(void)
+ABSORBS(asynchronous_calls_enclose_nothing)
 {
     FIXTURE(f, NULL, 4);
     fd_op_call what = {.start = check_clock_now(), .flags = FD_OP_CALL_ASYNC};
@@ -79,8 +76,7 @@ asynchronous_calls_enclose_nothing(void)
     EQUAL(work->ticks, 1);
 }
 
-static void
-overflow_is_counted(void)
+ABSORBS(overflow_is_counted)
 {
     FIXTURE(f, NULL, 4);
     f.recording->limits.max_op_calls = 16 * 1024;
@@ -94,6 +90,3 @@ overflow_is_counted(void)
     CHECK(begin(&f, 1, 5) == NULL); /* its inputs, and itself */
     EQUAL(counted(&f), 202 - kept);
 }
-
-RUN(ABSORBS(calls_nest), ABSORBS(unseen_ends),
-    ABSORBS(asynchronous_calls_enclose_nothing), ABSORBS(overflow_is_counted))

@@ -10,8 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void
-limits_scale(void)
+TEST(limits_scale)
 {
     fd_limits small = fd_limits_of(1);
     fd_limits usual = fd_limits_of(64);
@@ -25,8 +24,7 @@ limits_scale(void)
     CHECK((size_t)small.max_contexts * 128 < small.max_bytes);
 }
 
-static void
-starts_and_stops(void)
+ABSORBS(starts_and_stops)
 {
     FIXTURE(f, "states.fd", 4);
     const fd_header *header = fd_file_header(&f.recording->file);
@@ -50,8 +48,7 @@ starts_and_stops(void)
     EQUAL(f.main->record->covered, 130);
 }
 
-static void
-ids_differ(void)
+ABSORBS(ids_differ)
 {
     fd_limits limits = fd_limits_of(1);
     fd_recording *one = NULL;
@@ -71,8 +68,7 @@ ids_differ(void)
 }
 
 /* Too little room, or a full disk: an error, and no file remains. */
-static void
-no_room_to_start(void)
+TEST(no_room_to_start)
 {
     fd_limits limits = fd_limits_of(1);
     limits.max_bytes = 8 * FD_PAGE;
@@ -88,8 +84,7 @@ no_room_to_start(void)
 
 /* The disk fills up in the middle: calls go on, are counted, and the file
  * reads. */
-static void
-disk_fills_up(void)
+ABSORBS(disk_fills_up)
 {
     FIXTURE(f, "filling.fd", 64);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -117,8 +112,7 @@ disk_fills_up(void)
     CHECK(fixture_find(trace, "<overflow>") != 0);
 }
 
-static void
-in_a_child_it_is_forgotten(void)
+ABSORBS(in_a_child_it_is_forgotten)
 {
     FIXTURE(f, "detached.fd", 4);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -165,8 +159,7 @@ is_whole(const fd_trace *trace)
 
 /* A copy taken at any moment is complete: every context has its parent, its
  * node and their names. */
-static void
-complete_at_any_moment(void)
+ONCE(complete_at_any_moment)
 {
     FIXTURE(f, "moving.fd", 16);
     race r = {&f, "grower", 1};
@@ -188,8 +181,7 @@ complete_at_any_moment(void)
 }
 
 /* Several threads add the same names at once: each is there once. */
-static void
-threads_share_the_tables(void)
+ONCE(threads_share_the_tables)
 {
     FIXTURE(f, NULL, 32);
     race races[3] = {{&f, "a", 1}, {&f, "b", 1}, {&f, "c", 1}};
@@ -204,8 +196,3 @@ threads_share_the_tables(void)
     EQUAL(f.recording->nodes.pool.count, before + 700 + 3 + 3);
     EQUAL(f.recording->threads.count, 4);
 }
-
-RUN(TEST(limits_scale), ABSORBS(starts_and_stops), ABSORBS(ids_differ),
-    TEST(no_room_to_start), ABSORBS(disk_fills_up),
-    ABSORBS(in_a_child_it_is_forgotten), ONCE(complete_at_any_moment),
-    ONCE(threads_share_the_tables))

@@ -12,8 +12,7 @@
 
 enum { MB = 1024 * 1024 };
 
-static void
-bound_is_counted(void)
+TEST(bound_is_counted)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     OK(fixture_file_create(&file, NULL, 4 * FD_PAGE, NULL));
@@ -28,8 +27,7 @@ bound_is_counted(void)
 
 /* A full disk (simulated by a limit on the size of files): a status, an
  * unchanged file, and no signal when the mapping is written. */
-static void
-full_disk(void)
+TEST(full_disk)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     struct rlimit old;
@@ -53,8 +51,7 @@ full_disk(void)
 }
 
 /* No room for the header: no file remains. */
-static void
-full_from_the_start(void)
+TEST(full_from_the_start)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     struct rlimit old;
@@ -70,8 +67,7 @@ full_from_the_start(void)
     CHECK(access("none.fd", F_OK) != 0);
 }
 
-static void
-cannot_create(void)
+TEST(cannot_create)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     fd_error error = {""};
@@ -80,8 +76,7 @@ cannot_create(void)
     CHECK(file.base == NULL && file.path == NULL);
 }
 
-static void
-live_file_is_not_taken(void)
+TEST(live_file_is_not_taken)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     CLEAN(fd_file_clear) fd_file other = {.fd = -1};
@@ -94,8 +89,7 @@ live_file_is_not_taken(void)
 }
 
 /* After the end, stores of a late thread do not reach the file. */
-static void
-finish_keeps_content(void)
+TEST(finish_keeps_content)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     OK(fixture_file_create(&file, "done.fd", MB, NULL));
@@ -135,8 +129,7 @@ file_starts_with(const char *path, const char *text)
 
 /* A forked child detaches: its stores do not reach the file, and its parent
  * keeps the lock. */
-static void
-detach_in_a_child(void)
+TEST(detach_in_a_child)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     CLEAN(fd_file_clear) fd_file other = {.fd = -1};
@@ -173,8 +166,7 @@ record_and_fork(const char *path, int tell)
 }
 
 /* A forked child that outlives its parent is not a writer. */
-static void
-killed_while_a_child_lives(void)
+ONCE(killed_while_a_child_lives)
 {
     int pipes[2];
     pid_t child = 0;
@@ -202,8 +194,7 @@ killed_while_a_child_lives(void)
 
 /* The number of a closed descriptor may be that of a file of the program's: it
  * keeps its length and stays open, and recording continues. */
-static void
-descriptors_are_closed(void)
+ONCE(descriptors_are_closed)
 {
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
     struct stat info;
@@ -236,8 +227,7 @@ descriptors_are_closed(void)
 
 /* A file is not visible before it is complete, and an incomplete one is
  * removed. */
-static void
-published_at_once(void)
+TEST(published_at_once)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
@@ -256,8 +246,7 @@ published_at_once(void)
     SAME(file.path, "whole.fd");
 }
 
-static void
-saved_from_memory(void)
+TEST(saved_from_memory)
 {
     CLEAN(fd_folder_close) fd_folder folder = {.fd = -1};
     CLEAN(fd_file_clear) fd_file file = {.fd = -1};
@@ -273,9 +262,3 @@ saved_from_memory(void)
     mkfifo("saved.fifo", 0600);
     STATUS(fd_file_save(&file, &folder, "saved.fifo", NULL), FD_EIO);
 }
-
-RUN(TEST(bound_is_counted), TEST(full_disk), TEST(full_from_the_start),
-    TEST(cannot_create), TEST(live_file_is_not_taken),
-    TEST(finish_keeps_content), TEST(detach_in_a_child),
-    ONCE(killed_while_a_child_lives), ONCE(descriptors_are_closed),
-    TEST(published_at_once), TEST(saved_from_memory))

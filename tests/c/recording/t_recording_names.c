@@ -57,8 +57,7 @@ names_in(const char *path)
     return names;
 }
 
-static void
-state_of_the_writer(void)
+ABSORBS(state_of_the_writer)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
@@ -79,8 +78,7 @@ state_of_the_writer(void)
 
 /* Without locks a finished recording is recognized; the state of another one
  * is unknown: it is not replaced, and not reported as killed. */
-static void
-without_locks(void)
+ABSORBS(without_locks)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
@@ -109,8 +107,7 @@ without_locks(void)
     SAME(names_in("unlocked"), "rank.fd");
 }
 
-static void
-the_last_recording_is_kept(void)
+ABSORBS(the_last_recording_is_kept)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
@@ -130,8 +127,7 @@ the_last_recording_is_kept(void)
 
 /* One that was killed after its first call is the previous one of the next,
  * in place of the one before it. */
-static void
-killed_in_between(void)
+ONCE(killed_in_between)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     OK(fresh(&folder, "killed"));
@@ -157,8 +153,7 @@ killed_in_between(void)
 
 /* Other kinds of entries under each of the names are neither replaced nor
  * waited for, and the previous files stay. */
-static void
-other_entries_with_the_name(void)
+ABSORBS(other_entries_with_the_name)
 {
     static const char *const names[] = {"rank.fd", "rank.fd.previous"};
     for (int name = 0; name < 2; name++) {
@@ -192,8 +187,7 @@ other_entries_with_the_name(void)
     }
 }
 
-static void
-one_of_two_gets_the_name(void)
+TEST(one_of_two_gets_the_name)
 {
     CLEAN(fd_folder_close) fd_folder folder;
     CLEAN(fd_file_clear) fd_file one = {.fd = -1};
@@ -209,8 +203,7 @@ one_of_two_gets_the_name(void)
     SAME(names_in("race"), "rank.fd");
 }
 
-static void
-moved_elsewhere(void)
+ABSORBS(moved_elsewhere)
 {
     CLEAN(fd_folder_close) fd_folder here;
     CLEAN(fd_folder_close) fd_folder there;
@@ -234,8 +227,7 @@ moved_elsewhere(void)
 }
 
 /* From a file system in memory to one on a disk, where the two differ. */
-static void
-moved_to_another_file_system(void)
+ABSORBS(moved_to_another_file_system)
 {
     CLEAN(fd_folder_close) fd_folder here;
     CLEAN(fd_folder_close) fd_folder there;
@@ -268,8 +260,7 @@ answer(const char *path)
 }
 
 /* The root of a thread is not a call: it always exists. */
-static void
-one_call_is_enough(void)
+ABSORBS(one_call_is_enough)
 {
     FIXTURE(f, "none.fd", 4);
     f.main->root->calls = 1;
@@ -284,8 +275,7 @@ one_call_is_enough(void)
 }
 
 /* Only in another block of contexts than the first. */
-static void
-in_a_later_block(void)
+ABSORBS(in_a_later_block)
 {
     FIXTURE(f, "later.fd", 4);
     fd_context *last = NULL;
@@ -300,8 +290,7 @@ in_a_later_block(void)
     EQUAL(answer("later.fd"), true);
 }
 
-static void
-damaged_files_end(void)
+TEST(damaged_files_end)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     OK(fixture_recorded("whole.fd", 0, NULL));
@@ -318,10 +307,3 @@ damaged_files_end(void)
     EQUAL(answer("wild.fd"), false);
     EQUAL(answer("absent.fd"), true);
 }
-
-RUN(ABSORBS(state_of_the_writer), ABSORBS(without_locks),
-    ABSORBS(the_last_recording_is_kept), ONCE(killed_in_between),
-    ABSORBS(other_entries_with_the_name), TEST(one_of_two_gets_the_name),
-    ABSORBS(moved_elsewhere), ABSORBS(moved_to_another_file_system),
-    ABSORBS(one_call_is_enough), ABSORBS(in_a_later_block),
-    TEST(damaged_files_end))

@@ -3,8 +3,7 @@
 
 #include "recording/shared_tables.h"
 
-static void
-nodes_are_added_once(void)
+ABSORBS(nodes_are_added_once)
 {
     FIXTURE(f, NULL, 4);
     fd_node_spec spec = {.kind = FD_NODE_RANGE, .name = "batch"};
@@ -14,5 +13,3 @@ nodes_are_added_once(void)
     EQUAL(fd_recording_node(f.recording, &spec, &added), node);
     CHECK(!added);
 }
-
-RUN(ABSORBS(nodes_are_added_once))

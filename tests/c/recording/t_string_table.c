@@ -35,8 +35,7 @@ add(pair *p, const char *text)
     return fd_strings_add(&p->strings, text, strlen(text));
 }
 
-static void
-each_text_once(void)
+ABSORBS(each_text_once)
 {
     CLEAN(close_pair) pair p = {.file = {.fd = -1}};
     OK(open_pair(&p, 4096));
@@ -53,8 +52,7 @@ each_text_once(void)
     EQUAL(fd_file_header(&p.file)->counters[FD_COUNT_STRINGS_FULL], 0);
 }
 
-static void
-thousands(void)
+ABSORBS(thousands)
 {
     CLEAN(close_pair) pair p = {.file = {.fd = -1}};
     static uint32_t ids[5000];
@@ -73,8 +71,7 @@ thousands(void)
     }
 }
 
-static void
-bound_is_counted(void)
+ABSORBS(bound_is_counted)
 {
     CLEAN(close_pair) pair p = {.file = {.fd = -1}};
     OK(open_pair(&p, 64));
@@ -86,5 +83,3 @@ bound_is_counted(void)
     CHECK(add(&p, "small") != 0);
     EQUAL(fd_file_header(&p.file)->counters[FD_COUNT_STRINGS_FULL], 1);
 }
-
-RUN(ABSORBS(each_text_once), ABSORBS(thousands), ABSORBS(bound_is_counted))

@@ -23,8 +23,7 @@ store_id(void *to)
     return NULL;
 }
 
-static void
-own_time_grows(void)
+TEST(own_time_grows)
 {
     uint64_t before = 0;
     uint64_t after = 0;
@@ -36,8 +35,7 @@ own_time_grows(void)
 }
 
 /* A thread that has ended, and one of no process: no time, and errno stays. */
-static void
-ended_threads(void)
+TEST(ended_threads)
 {
     uint32_t id = 0;
     uint64_t ns = 77;
@@ -55,8 +53,7 @@ ended_threads(void)
 }
 
 /* A thread that sleeps is scheduled again. */
-static void
-turns_of_a_thread(void)
+TEST(turns_of_a_thread)
 {
     fd_thread_turns before;
     fd_thread_turns after;
@@ -99,8 +96,7 @@ start_writer(void)
 }
 
 /* The bytes that a child writes are work; its end, too. */
-static void
-work_of_a_child(void)
+TEST(work_of_a_child)
 {
     bool counts = access("/proc/self/io", R_OK) == 0;
     fd_process_work before = work_so_far();
@@ -116,6 +112,3 @@ work_of_a_child(void)
     CHECK(!counts || fd_process_worked(&after, &before));
     CHECK(!fd_process_worked(&before, &before));
 }
-
-RUN(TEST(own_time_grows), TEST(ended_threads), TEST(turns_of_a_thread),
-    TEST(work_of_a_child))

@@ -69,8 +69,7 @@ look_until_still(fd_thread_watch *watch, const fd_thread_record *record)
     }
 }
 
-static void
-a_thread_that_stands_still(void)
+ABSORBS(a_thread_that_stands_still)
 {
     FIXTURE_AND_TRACE(f, trace);
     blocked b = {.id = 0};
@@ -113,8 +112,7 @@ calls_of(uint32_t system_id, fd_entry *entries, uint32_t capacity)
 }
 
 /* The stack in the file has other calls, which ended. */
-static void
-calls_that_the_watch_finds(void)
+ABSORBS(calls_that_the_watch_finds)
 {
     FIXTURE_AND_TRACE(f, trace);
     fd_thread_watch watch = {.recording = f.recording, .calls_of = calls_of};
@@ -155,8 +153,7 @@ count_open_calls(fixture *f, fd_trace **trace, uint32_t count)
 }
 
 /* Those that the watch finds, until the thread reports another call. */
-static void
-calls_below_a_quiet_one(void)
+ABSORBS(calls_below_a_quiet_one)
 {
     FIXTURE_AND_TRACE(f, trace);
     fd_thread_watch watch = {.recording = f.recording, .calls_of = calls_of};
@@ -181,8 +178,7 @@ calls_below_a_quiet_one(void)
     count_open_calls(&f, &trace, 1);
 }
 
-static void
-a_thread_that_runs(void)
+ABSORBS(a_thread_that_runs)
 {
     FIXTURE(f, NULL, 4);
     fd_thread_watch watch = {.recording = f.recording};
@@ -196,8 +192,7 @@ a_thread_that_runs(void)
     EQUAL(fd_file_header(&f.recording->file)->seen_alive, check_clock_now());
 }
 
-static void
-starts_and_ends(void)
+TEST(starts_and_ends)
 {
     FIXTURE(f, NULL, 4);
     fd_thread_watch watch = {.running = false};
@@ -211,7 +206,3 @@ starts_and_ends(void)
     }
     fd_thread_watch_clear(&watch);
 }
-
-RUN(ABSORBS(a_thread_that_stands_still), ABSORBS(calls_that_the_watch_finds),
-    ABSORBS(calls_below_a_quiet_one), ABSORBS(a_thread_that_runs),
-    TEST(starts_and_ends))

@@ -43,8 +43,7 @@ drain(fd_bytes_in *in, fd_buffer *to)
     return in->status != FD_OK ? in->status : to->status;
 }
 
-static void
-plain_and_packed_are_the_same(void)
+TEST(plain_and_packed_are_the_same)
 {
     static const char *const paths[] = {"plain", "packed.gz"};
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -67,8 +66,7 @@ plain_and_packed_are_the_same(void)
 
 /* Kept bytes stay at their offset; the window grows for them, up to a
  * bound. */
-static void
-keeps_required_bytes(void)
+TEST(keeps_required_bytes)
 {
     CLEAN(fd_bytes_in_close) fd_bytes_in in;
     FILE *file = fopen("large", "wb");
@@ -89,8 +87,7 @@ keeps_required_bytes(void)
     EQUAL(fd_bytes_in_offset(&in, in.end), FD_BYTES_IN_MOST + 101);
 }
 
-static void
-damaged_gzip(void)
+TEST(damaged_gzip)
 {
     static const struct {
         size_t cut; /* bytes from the end */
@@ -126,8 +123,7 @@ damaged_gzip(void)
 }
 
 /* A kilobyte that unpacks to a megabyte. */
-static void
-endless_gzip(void)
+TEST(endless_gzip)
 {
     static unsigned char text[1 << 20];
     static unsigned char packed_text[1 << 12];
@@ -156,8 +152,7 @@ endless_gzip(void)
 }
 
 /* Programs append members; tapes are padded with zeros. */
-static void
-members_of_gzip(void)
+TEST(members_of_gzip)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
@@ -177,8 +172,7 @@ members_of_gzip(void)
     CHECK(in.trouble == NULL);
 }
 
-static void
-finds_across_windows(void)
+TEST(finds_across_windows)
 {
     static const char *const wanted[] = {"\"absent\"", "\"there\""};
     static const size_t places[] = {0, (1 << 18) - 3, (1 << 18) + 70000};
@@ -203,8 +197,7 @@ finds_across_windows(void)
     }
 }
 
-static void
-missing_files(void)
+TEST(missing_files)
 {
     CLEAN(fd_bytes_in_close) fd_bytes_in in;
     fd_error error;
@@ -214,8 +207,7 @@ missing_files(void)
     SAME(error.text, "/dev/null: not a regular file");
 }
 
-static void
-seeks_in_plain_files(void)
+TEST(seeks_in_plain_files)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_bytes_in_close) fd_bytes_in in = {.fd = -1};
@@ -234,8 +226,3 @@ seeks_in_plain_files(void)
     OK(fd_bytes_in_open(&gzip, "packed.gz", NULL));
     STATUS(fd_bytes_in_seek(&gzip, 6), FD_EIO);
 }
-
-RUN(TEST(plain_and_packed_are_the_same), TEST(keeps_required_bytes),
-    TEST(damaged_gzip), TEST(endless_gzip), TEST(members_of_gzip),
-    TEST(finds_across_windows), TEST(missing_files),
-    TEST(seeks_in_plain_files))

@@ -23,8 +23,7 @@ write_lines(const char *path, bool keep)
 }
 
 /* t_input_stream.c reads the contents. */
-static void
-packed_the_same_each_time(void)
+TEST(packed_the_same_each_time)
 {
     CLEAN(fd_buffer_clear) fd_buffer one = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer two = {.bytes = NULL};
@@ -36,15 +35,13 @@ packed_the_same_each_time(void)
     CHECK(memcmp(one.bytes, two.bytes, one.size) == 0);
 }
 
-static void
-dropped(void)
+TEST(dropped)
 {
     OK(write_lines("dropped.gz", false));
     CHECK(access("dropped.gz", F_OK) != 0);
 }
 
-static void
-unwritable_paths(void)
+TEST(unwritable_paths)
 {
     fd_status status;
     fd_error error = {""};
@@ -52,5 +49,3 @@ unwritable_paths(void)
     STATUS(status, FD_EIO);
     SAME(error.text, "no/where: cannot write: No such file or directory");
 }
-
-RUN(TEST(packed_the_same_each_time), TEST(dropped), TEST(unwritable_paths))

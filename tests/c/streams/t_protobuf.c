@@ -2,8 +2,7 @@
 
 #include "streams/protobuf.h"
 
-static void
-messages(void)
+TEST(messages)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer inner = {.bytes = NULL};
@@ -15,5 +14,3 @@ messages(void)
     EQUAL(to.size, 14);
     CHECK(memcmp(to.bytes, "\x1a\x0c\x08\x96\x01\x12\x07testing", 14) == 0);
 }
-
-RUN(TEST(messages))

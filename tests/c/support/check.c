@@ -23,6 +23,18 @@ typedef struct check_state {
 } check_state;
 
 static check_state state;
+static check_test *all; /* by line */
+
+void
+check_add(check_test *test)
+{
+    check_test **at = &all;
+    while (*at != NULL && (*at)->line <= test->line) {
+        at = &(*at)->next;
+    }
+    test->next = *at;
+    *at = test;
+}
 
 size_t
 check_count(const char *text, const char *part)
@@ -231,27 +243,29 @@ run_refusing(const check_test *test)
 }
 
 int
-check_run(const check_test *tests, size_t count, int argc, char **argv)
+check_run(int argc, char **argv)
 {
     bool failing = argc > 1 && strcmp(argv[1], "--fail") == 0;
     const char *name = strrchr(argv[0], '/');
     bool failed = false;
     long runs = 0;
-    for (size_t i = 0; i < count; i++) {
+    int count = 0;
+    for (const check_test *test = all; test != NULL; test = test->next) {
         state.failed = false;
-        if (failing && !tests[i].once) {
-            runs += run_refusing(&tests[i]);
+        count++;
+        if (failing && !test->once) {
+            runs += run_refusing(test);
         }
         else if (!failing) {
-            run_once(&tests[i], 0, false);
+            run_once(test, 0, false);
         }
         failed = failed || state.failed;
     }
-    printf("%-20s %zu tests%s", name != NULL ? name + 1 : argv[0], count,
+    printf("%-20s %d tests%s", name != NULL ? name + 1 : argv[0], count,
            failed ? ", FAILED" : "");
     if (failing) {
         printf(", %ld runs with a refused allocation", runs);
     }
     printf("\n");
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || count == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

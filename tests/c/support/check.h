@@ -1,23 +1,21 @@
-/* Test macros. A test is a void function; objects that it owns are declared
- * with CLEAN, so that a failing check can return without a leak.
+/* Test macros. A test is a function without arguments; objects that it owns
+ * are declared with CLEAN, so that a failing check can return without a leak.
  *
- *     static void
- *     grows(void)
+ *     TEST(grows)
  *     {
  *         CLEAN(fd_map_clear) fd_map map = {.entries = NULL};
  *         OK(fd_map_put(&map, 7, 1));
  *         EQUAL(fd_map_get(&map, 7), 1);
  *     }
  *
- *     RUN(TEST(grows))
- *
- * The program runs its tests once. With --fail it repeats each one with the
- * 1st, 2nd, 3rd ... allocation refused: only that one, then also all later
- * ones. A test may then end early with FD_ENOMEM; it must not crash, leak, or
- * continue with a wrong result. Tests of the recording itself are marked
- * ABSORBS: there a failed allocation loses a name or a path and the call
- * continues, so later checks may fail. Tests marked ONCE are not repeated: the
- * order of allocations of their threads is not deterministic.
+ * The program runs its tests once, in the order of the file. With --fail it
+ * repeats each one with the 1st, 2nd, 3rd ... allocation refused: only that
+ * one, then also all later ones. A test may then end early with FD_ENOMEM; it
+ * must not crash, leak, or continue with a wrong result. Tests of the
+ * recording itself are defined by ABSORBS: there a failed allocation loses a
+ * name or a path and the call continues, so later checks may fail. Tests
+ * defined by ONCE are not repeated: the order of allocations of their threads
+ * is not deterministic.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -35,23 +33,48 @@ typedef struct check_test {
     void (*run)(void);
     bool absorbs;
     bool once;
+    int line;
+    struct check_test *next;
 } check_test;
 
-#define CHECK_TEST(name, test, absorbs, once) \
-    { \
-        name, test, absorbs, once \
-    }
-#define TEST(test) CHECK_TEST(#test, test, false, false)
-#define ABSORBS(test) CHECK_TEST(#test, test, true, false)
-#define ONCE(test) CHECK_TEST(#test, test, false, true)
-#define RUN(...) \
-    int main(int argc, char **argv) \
-    { \
-        static const check_test tests[] = {__VA_ARGS__}; \
-        return check_run(tests, sizeof tests / sizeof *tests, argc, argv); \
-    }
+void check_add(check_test *test);
+int check_run(int argc, char **argv);
 
-int check_run(const check_test *tests, size_t count, int argc, char **argv);
+#ifndef CHECK_LISTED
+#define CHECK_TEST(test, absorbs, once) \
+    static void test(void); \
+    __attribute__((constructor)) static void test##_add(void) \
+    { \
+        static check_test added = { \
+            #test, test, absorbs, once, __LINE__, NULL}; \
+        check_add(&added); \
+    } \
+    static void test(void)
+#define TEST(test) CHECK_TEST(test, false, false)
+#define ABSORBS(test) CHECK_TEST(test, true, false)
+#define ONCE(test) CHECK_TEST(test, false, true)
+#else /* a file with a list of its tests */
+#define TEST(test) \
+    { \
+#test, test, false, false, 0, NULL \
+    }
+#define ABSORBS(test) \
+    { \
+#test, test, true, false, 0, NULL \
+    }
+#define ONCE(test) \
+    { \
+#test, test, false, true, 0, NULL \
+    }
+#define RUN(...) \
+    __attribute__((constructor)) static void add_tests(void) \
+    { \
+        static check_test tests[] = {__VA_ARGS__}; \
+        for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) { \
+            check_add(&tests[i]); \
+        } \
+    }
+#endif
 
 /* How often the text contains the part. */
 size_t check_count(const char *text, const char *part);

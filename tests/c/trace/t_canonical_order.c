@@ -76,8 +76,7 @@ scrambled(fd_trace **made, uint32_t seed)
     return rank == NULL ? FD_ENOMEM : status;
 }
 
-static void
-order_does_not_matter(void)
+TEST(order_does_not_matter)
 {
     CLEAN(fixture_trace_free) fd_trace *first = NULL;
     OK(scrambled(&first, 0));
@@ -94,8 +93,7 @@ order_does_not_matter(void)
 }
 
 /* Figures move with their contexts; parents come first, depth first. */
-static void
-everything_moves_along(void)
+TEST(everything_moves_along)
 {
     NEW_TRACE(trace);
     uint32_t root;
@@ -125,8 +123,7 @@ everything_moves_along(void)
 }
 
 /* Nodes and modules without a context are dropped, with their texts. */
-static void
-unused_is_dropped(void)
+TEST(unused_is_dropped)
 {
     NEW_TRACE(trace);
     uint32_t id;
@@ -151,8 +148,7 @@ unused_is_dropped(void)
     EQUAL(trace->texts.texts.count, 3);
 }
 
-static void
-ambiguous_keys(void)
+TEST(ambiguous_keys)
 {
     NEW_TRACE(trace);
     uint32_t id;
@@ -174,8 +170,7 @@ ambiguous_keys(void)
     }
 }
 
-static void
-ranks_in_order(void)
+TEST(ranks_in_order)
 {
     NEW_TRACE(trace);
     for (uint32_t i = 0; i < 5; i++) {
@@ -189,6 +184,3 @@ ranks_in_order(void)
     }
     OK(fd_trace_sort(trace));
 }
-
-RUN(TEST(order_does_not_matter), TEST(everything_moves_along),
-    TEST(unused_is_dropped), TEST(ambiguous_keys), TEST(ranks_in_order))

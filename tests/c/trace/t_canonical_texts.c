@@ -3,8 +3,7 @@
 
 #include "trace/canonical_order.h"
 
-static void
-by_their_bytes(void)
+TEST(by_their_bytes)
 {
     NEW_TRACE(trace);
     static const char *const names[] = {"zeta", "\xC3\xA9", "a", "ab", "B"};
@@ -28,8 +27,7 @@ by_their_bytes(void)
 }
 
 /* Every place that refers to a text: dropped nowhere, renumbered everywhere. */
-static void
-all_references(void)
+TEST(all_references)
 {
     NEW_TRACE(trace);
     uint32_t t[10];
@@ -67,5 +65,3 @@ all_references(void)
     SAME(fd_trace_text(trace, rank->meta.list[0].json), "a");
     SAME(fd_trace_text(trace, rank->notes.list[0]), "j");
 }
-
-RUN(TEST(by_their_bytes), TEST(all_references))

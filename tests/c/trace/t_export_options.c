@@ -3,8 +3,7 @@
 
 #include "trace/export_options.h"
 
-static void
-labels_of_clocks(void)
+TEST(labels_of_clocks)
 {
     CLEAN(fd_buffer_clear) fd_buffer label = {.bytes = NULL};
     const fd_rank_clock known = {.map = {.offset_ns = -7, .drift_ppt = 5000},
@@ -24,8 +23,7 @@ labels_of_clocks(void)
 }
 
 /* Without clocks that were fitted: from the starts of the ranks. */
-static void
-clocks_of_ranks(void)
+TEST(clocks_of_ranks)
 {
     TIMELINE_TRACE(trace, true);
     fd_export_options options = {.clocks = NULL};
@@ -36,5 +34,3 @@ clocks_of_ranks(void)
     options.clocks = clocks;
     EQUAL(fd_export_clock_of(trace, &options, 1).offset_ns, 42);
 }
-
-RUN(TEST(labels_of_clocks), TEST(clocks_of_ranks))

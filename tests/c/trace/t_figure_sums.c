@@ -27,8 +27,7 @@ add_context(fd_trace *trace, const char *name, uint32_t *id)
 
 /* The first rank has the sums of all ranks, in the order of contexts, and a
  * context that is added later counts too. */
-static void
-sums_are_in_the_first_rank(void)
+ABSORBS(sums_are_in_the_first_rank)
 {
     NEW_TRACE(trace);
     CLEAN(fd_figure_sums_clear) fd_figure_sums sums = {.ranks = 0};
@@ -53,8 +52,7 @@ sums_are_in_the_first_rank(void)
     EQUAL(ranks[1].figures.count + ranks[2].figures.count, 0);
 }
 
-static void
-no_ranks(void)
+ABSORBS(no_ranks)
 {
     NEW_TRACE(trace);
     CLEAN(fd_figure_sums_clear) fd_figure_sums sums = {.ranks = 0};
@@ -62,5 +60,3 @@ no_ranks(void)
     fd_figure_sums_move(&sums, trace);
     EQUAL(sums.figures.count, 0);
 }
-
-RUN(ABSORBS(sums_are_in_the_first_rank), ABSORBS(no_ranks))

@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-static void
-none_and_unknown(void)
+TEST(none_and_unknown)
 {
     CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
     uint32_t id = 7;
@@ -18,8 +17,7 @@ none_and_unknown(void)
     EQUAL(fd_text_pool_size(&pool, UINT32_MAX), 0);
 }
 
-static void
-thousands(void)
+TEST(thousands)
 {
     CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
     static uint32_t ids[3000];
@@ -37,8 +35,7 @@ thousands(void)
     }
 }
 
-static void
-cleaned(void)
+TEST(cleaned)
 {
     CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
     uint32_t id;
@@ -53,8 +50,7 @@ cleaned(void)
     EQUAL(id, 0);
 }
 
-static void
-taken(void)
+TEST(taken)
 {
     CLEAN(fd_text_pool_clear) fd_text_pool pool = {.bytes = {.bytes = NULL}};
     fd_buffer from = {.bytes = NULL};
@@ -66,5 +62,3 @@ taken(void)
     OK(fd_text_pool_take(&pool, &from, &id));
     EQUAL(id, 0);
 }
-
-RUN(TEST(none_and_unknown), TEST(thousands), TEST(cleaned), TEST(taken))

@@ -66,8 +66,7 @@ make(fd_trace **trace)
     return status == FD_OK ? fd_trace_sort(made) : FD_ENOMEM;
 }
 
-static void
-differences(void)
+TEST(differences)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(make(&trace));
@@ -95,8 +94,7 @@ differences(void)
 }
 
 /* From the start of the recording; a second request changes nothing. */
-static void
-from_the_start(void)
+TEST(from_the_start)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(make(&trace));
@@ -114,8 +112,7 @@ from_the_start(void)
 }
 
 /* If one rank has no steps, all stay whole. */
-static void
-undecided_ranks(void)
+TEST(undecided_ranks)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(make(&trace));
@@ -128,8 +125,7 @@ undecided_ranks(void)
 }
 
 /* The same as the reduced trace, beside the whole one. */
-static void
-settled_steps_and_all_steps(void)
+TEST(settled_steps_and_all_steps)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fixture_trace_free) fd_trace *settled = NULL;
@@ -166,8 +162,7 @@ rank_of(const uint64_t *steps, const uint64_t *each, uint32_t count)
 static const uint64_t STEPS[] = {1, 2, 3, 4, 6, 8, 12, 13};
 enum { COUNT = sizeof STEPS / sizeof *STEPS };
 
-static void
-first_steps_are_skipped(void)
+ABSORBS(first_steps_are_skipped)
 {
     CLEAN(fd_trace_rank_clear)
     fd_trace_rank rank =
@@ -181,8 +176,7 @@ first_steps_are_skipped(void)
 }
 
 /* Never more than half of the steps. */
-static void
-varying_times(void)
+ABSORBS(varying_times)
 {
     CLEAN(fd_trace_rank_clear)
     fd_trace_rank rank =
@@ -194,8 +188,7 @@ varying_times(void)
     EQUAL(rank.marks.list[found.from - 1].steps, 6);
 }
 
-static void
-not_decided(void)
+ABSORBS(not_decided)
 {
     CLEAN(fd_trace_rank_clear)
     fd_trace_rank few = rank_of(STEPS, (uint64_t[]){9, 9, 9}, 3);
@@ -212,8 +205,7 @@ not_decided(void)
 }
 
 /* The nearest snapshots; at least one step. */
-static void
-ranges(void)
+ABSORBS(ranges)
 {
     CLEAN(fd_trace_rank_clear)
     fd_trace_rank rank =
@@ -233,7 +225,3 @@ ranges(void)
         EQUAL(rank.window.to, cases[i].to);
     }
 }
-
-RUN(TEST(differences), TEST(from_the_start), TEST(undecided_ranks),
-    TEST(settled_steps_and_all_steps), ABSORBS(first_steps_are_skipped),
-    ABSORBS(varying_times), ABSORBS(not_decided), ABSORBS(ranges))

@@ -7,8 +7,7 @@
 
 #include <math.h>
 
-static void
-add_or_find(void)
+TEST(add_or_find)
 {
     NEW_TRACE(trace);
     fd_trace_node node = {.kind = FD_NODE_PYTHON, .line = 3};
@@ -40,8 +39,7 @@ add_or_find(void)
 
 /* Of two descriptions of one node the same one is used, in any order: a merge
  * must not depend on the order. */
-static void
-descriptions_settle(void)
+TEST(descriptions_settle)
 {
     uint32_t packages[2];
     for (int turn = 0; turn < 2; turn++) {
@@ -59,8 +57,7 @@ descriptions_settle(void)
     EQUAL(packages[0], packages[1]);
 }
 
-static void
-figures_add_up(void)
+TEST(figures_add_up)
 {
     fd_figure sum = {.context = 3};
     fd_figure one = {.calls = 2,
@@ -99,8 +96,7 @@ figures_add_up(void)
     CHECK(fabs(sum.total_squares - 101) < 1e-9);
 }
 
-static void
-keys_and_module_names(void)
+TEST(keys_and_module_names)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -121,8 +117,7 @@ keys_and_module_names(void)
 }
 
 /* The most of any rank counts, in any order. */
-static void
-parameters_settle(void)
+TEST(parameters_settle)
 {
     NEW_TRACE(trace);
     fd_trace_module module = {.parameters = 7, .parameter_bytes = 28};
@@ -139,8 +134,7 @@ parameters_settle(void)
 }
 
 /* Deeper than any model: the name is cut. */
-static void
-deep_modules(void)
+TEST(deep_modules)
 {
     NEW_TRACE(trace);
     CLEAN(fd_buffer_clear) fd_buffer name = {.bytes = NULL};
@@ -156,8 +150,7 @@ deep_modules(void)
     EQUAL(name.size, 2 * 64 - 1);
 }
 
-static void
-labels_and_offsets_of_ranks(void)
+ABSORBS(labels_and_offsets_of_ranks)
 {
     TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer label = {.bytes = NULL};
@@ -172,7 +165,3 @@ labels_and_offsets_of_ranks(void)
     fd_rank_label(trace, last, &label);
     WRITTEN(&label, "rank 1 | node7 | pipe 1, data 0");
 }
-
-RUN(TEST(add_or_find), TEST(descriptions_settle), TEST(figures_add_up),
-    TEST(keys_and_module_names), TEST(deep_modules), TEST(parameters_settle),
-    ABSORBS(labels_and_offsets_of_ranks))

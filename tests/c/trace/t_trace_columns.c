@@ -20,8 +20,7 @@ check_columns(const fd_table *table)
     }
 }
 
-static void
-columns_are_apart(void)
+TEST(columns_are_apart)
 {
     check_columns(&fd_nodes_table);
     check_columns(&fd_modules_table);
@@ -44,8 +43,7 @@ names_in(const char *const *names)
     return count;
 }
 
-static void
-every_value_has_a_name(void)
+TEST(every_value_has_a_name)
 {
     EQUAL(names_in(fd_kind_names), FD_NODE_KINDS);
     EQUAL(names_in(fd_from_names), FD_FROM_GENERATED + 1);
@@ -61,8 +59,7 @@ every_value_has_a_name(void)
     SAME(fd_counter_names[FD_COUNT_ORIGIN_NEAR], "origin_near");
 }
 
-static void
-cells_have_signs(void)
+TEST(cells_have_signs)
 {
     struct row {
         int16_t i16;
@@ -80,6 +77,3 @@ cells_have_signs(void)
         EQUAL((int64_t)fd_cell(&columns[i], &row), -5 - i);
     }
 }
-
-RUN(TEST(columns_are_apart), TEST(every_value_has_a_name),
-    TEST(cells_have_signs))

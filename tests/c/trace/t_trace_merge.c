@@ -60,8 +60,7 @@ merged(fd_trace **to, fd_trace *const *from, const int *order, bool nested)
     return status == FD_OK ? fd_trace_sort(*to) : status;
 }
 
-static void
-any_order_any_grouping(void)
+TEST(any_order_any_grouping)
 {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                      {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -81,8 +80,7 @@ any_order_any_grouping(void)
 }
 
 /* Every rank keeps its figures. */
-static void
-figures_stay(void)
+TEST(figures_stay)
 {
     CLEAN(three_free) three t = {{NULL, NULL, NULL}};
     CLEAN(fixture_trace_free) fd_trace *all = NULL;
@@ -99,8 +97,7 @@ figures_stay(void)
     EQUAL(all->contexts.count, t.of[2]->contexts.count);
 }
 
-static void
-same_rank_twice(void)
+TEST(same_rank_twice)
 {
     TRAINED_TRACE(one, 4, NULL);
     NEW_TRACE(into);
@@ -115,8 +112,7 @@ same_rank_twice(void)
 }
 
 /* A trace whose ranks were moved has none; a refused one keeps them. */
-static void
-taken(void)
+TEST(taken)
 {
     TRAINED_TRACE(one, 4, NULL);
     TRAINED_TRACE(again, 4, NULL);
@@ -135,8 +131,7 @@ taken(void)
     CHECK(same);
 }
 
-static void
-foreign_run(void)
+TEST(foreign_run)
 {
     TRAINED_TRACE(one, 0, "monday");
     TRAINED_TRACE(two, 1, "tuesday");
@@ -151,8 +146,7 @@ foreign_run(void)
     SAME(fd_merge_run_id(free_one, &free_one->ranks.list[0]), "");
 }
 
-static void
-nothing_and_something(void)
+TEST(nothing_and_something)
 {
     TRAINED_TRACE(one, 0, NULL);
     NEW_TRACE(into);
@@ -181,8 +175,7 @@ merge_contexts(fd_trace *trace, const fd_trace_context *contexts,
 
 /* Children before parents, origins far away: ids are in an order that a single
  * pass can use. */
-static void
-any_order(void)
+TEST(any_order)
 {
     NEW_TRACE(trace);
     fd_trace_context contexts[] = {
@@ -204,8 +197,7 @@ any_order(void)
     }
 }
 
-static void
-only_selected_parts(void)
+TEST(only_selected_parts)
 {
     NEW_TRACE(trace);
     fd_trace_context contexts[] = {
@@ -225,8 +217,7 @@ only_selected_parts(void)
 }
 
 /* Two of the same below the same parent are one. */
-static void
-duplicates_join(void)
+TEST(duplicates_join)
 {
     NEW_TRACE(trace);
     fd_trace_context contexts[] = {
@@ -244,8 +235,7 @@ duplicates_join(void)
 }
 
 /* Parents in a circle, of themselves, out of range: cut, and it ends. */
-static void
-cycles_are_cut(void)
+TEST(cycles_are_cut)
 {
     NEW_TRACE(trace);
     fd_trace_context contexts[] = {
@@ -269,8 +259,7 @@ cycles_are_cut(void)
 }
 
 /* A path as deep as a file can make it needs no C stack. */
-static void
-very_deep(void)
+TEST(very_deep)
 {
     enum { DEPTH = 100000 };
     static fd_trace_context contexts[DEPTH];
@@ -283,8 +272,3 @@ very_deep(void)
     EQUAL(trace->contexts.count, DEPTH);
     EQUAL(map[1], DEPTH - 1);
 }
-
-RUN(TEST(any_order_any_grouping), TEST(figures_stay), TEST(same_rank_twice),
-    TEST(taken), TEST(foreign_run), TEST(nothing_and_something),
-    TEST(any_order), TEST(only_selected_parts), TEST(duplicates_join),
-    TEST(cycles_are_cut), TEST(very_deep))

@@ -21,8 +21,7 @@ open_one(fd_trace **trace, const char *path, fd_error *error)
     return fd_source_open(trace, &source, 1, FD_PART_FIGURES, NULL, error);
 }
 
-static void
-files_of_all_forms(void)
+TEST(files_of_all_forms)
 {
     CLEAN(fixture_trace_free) fd_trace *from_fd = NULL;
     CLEAN(fixture_trace_free) fd_trace *from_json = NULL;
@@ -37,8 +36,7 @@ files_of_all_forms(void)
     CHECK(same);
 }
 
-static void
-invalid_sources(void)
+TEST(invalid_sources)
 {
     static const struct {
         const char *path;
@@ -77,8 +75,7 @@ invalid_sources(void)
 
 /* A damaged file in a directory and a second one of a rank are skipped and
  * named, after the lines about other files. */
-static void
-directory_with_a_bad_file(void)
+TEST(directory_with_a_bad_file)
 {
     static const char *const files[] = {"0.fd", "again.fd", "1.fd", "2.fd"};
     static const char *const notes[] = {"skipped: x.fd: old"};
@@ -97,8 +94,7 @@ directory_with_a_bad_file(void)
                          "is readable");
 }
 
-static void
-several_paths(void)
+TEST(several_paths)
 {
     CLEAN(fixture_trace_free) fd_trace *one = NULL;
     CLEAN(fixture_trace_free) fd_trace *two = NULL;
@@ -118,6 +114,3 @@ several_paths(void)
            FD_ECONFLICT);
     CHECK(none == NULL);
 }
-
-RUN(TEST(files_of_all_forms), TEST(invalid_sources),
-    TEST(directory_with_a_bad_file), TEST(several_paths))

@@ -28,8 +28,7 @@ states_of(fd_states *states, fd_layers *layers, const char *text,
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0}; \
     CLEAN(fd_states_clear) fd_states states = {.count = 0}
 
-static void
-sets_of_a_diamond(void)
+TEST(sets_of_a_diamond)
 {
     NO_STATES(states, layers);
     OK(states_of(&states, &layers, DIAMOND, ALL(100)));
@@ -50,8 +49,7 @@ sets_of_a_diamond(void)
     CHECK(states.least_times[2] > 0.0099 && states.least_times[2] < 0.0101);
 }
 
-static void
-later_sources_are_added_with_their_targets(void)
+TEST(later_sources_are_added_with_their_targets)
 {
     NO_STATES(states, layers);
     OK(states_of(&states, &layers,
@@ -65,8 +63,7 @@ later_sources_are_added_with_their_targets(void)
     CHECK(states.least_times[1] > 0.0059);
 }
 
-static void
-more_states_than_the_limit(void)
+TEST(more_states_than_the_limit)
 {
     NO_STATES(states, layers);
     STATUS(states_of(&states, &layers, DIAMOND, ALL(4)), FD_EFULL);
@@ -75,8 +72,7 @@ more_states_than_the_limit(void)
 
 /* a, ab, ac, abc take 3, 6, 13 and 16 of 19 ms: on two machines of 13 ms the
  * cut is behind 6 to 13. */
-static void
-only_possible_cuts(void)
+TEST(only_possible_cuts)
 {
     NO_STATES(states, layers);
     OK(states_of(
@@ -94,8 +90,7 @@ only_possible_cuts(void)
 
 /* Two chains, a, ab, abc and abcd (3, 6, 16 and 19 ms), and a, ac, ... with
  * fewer bytes at its cuts: of each one state per third of the time, and the last one. */
-static void
-chains_thinned_out(void)
+TEST(chains_thinned_out)
 {
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     static const uint32_t counts[] = {0, 3, 4, 4, 5, 5, 5, 5, 5};
@@ -116,7 +111,3 @@ chains_thinned_out(void)
         EQUAL(states.by_time[states.count - 1], states.count - 1);
     }
 }
-
-RUN(TEST(chains_thinned_out), TEST(sets_of_a_diamond),
-    TEST(later_sources_are_added_with_their_targets),
-    TEST(more_states_than_the_limit), TEST(only_possible_cuts))

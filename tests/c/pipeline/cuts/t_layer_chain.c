@@ -6,8 +6,7 @@
 
 #define ONE FIGURES(1, 2, 4, 8)
 
-static void
-sets_of_a_layer(void)
+TEST(sets_of_a_layer)
 {
     MODEL(model, NODE("a", ONE) NODE("b", ONE) "\ta -- b\n\ta -- b\n");
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -20,8 +19,7 @@ sets_of_a_layer(void)
     EQUAL(layers.leaving[1], 0);
 }
 
-static void
-edges_out_of_order(void)
+TEST(edges_out_of_order)
 {
     static const char *const edges[] = {"\tb -- c\n\ta -- b\n", "\ta -- a\n"};
     for (size_t i = 0; i < 2; i++) {
@@ -34,8 +32,7 @@ edges_out_of_order(void)
     }
 }
 
-static void
-outputs_with_several_readers(void)
+TEST(outputs_with_several_readers)
 {
     MODEL(model, NODE("a", ONE) NODE("b", ONE) NODE("c", ONE) NODE(
                      "d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n");
@@ -45,8 +42,7 @@ outputs_with_several_readers(void)
     EQUAL(layers.leaving[3], 0);
 }
 
-static void
-nothing_is_left(void)
+TEST(nothing_is_left)
 {
     MODEL(model, "");
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -55,8 +51,7 @@ nothing_is_left(void)
     SAME(error.text, "the graph has no layer");
 }
 
-static void
-by_time_then_index(void)
+TEST(by_time_then_index)
 {
     const double times[] = {3, 1, 2, 1, 0.5};
     const uint32_t expected[] = {4, 1, 3, 2, 0};
@@ -66,7 +61,3 @@ by_time_then_index(void)
         EQUAL(order[i], expected[i]);
     }
 }
-
-RUN(TEST(sets_of_a_layer), TEST(edges_out_of_order),
-    TEST(outputs_with_several_readers), TEST(nothing_is_left),
-    TEST(by_time_then_index))

@@ -4,8 +4,7 @@
 
 #define ONE FIGURES(1, 1, 4, 8)
 
-static void
-rows_are_distinct(void)
+TEST(rows_are_distinct)
 {
     MODEL(model, NODE("a", ONE) NODE("b", ONE) "\ta -- b\n");
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
@@ -23,5 +22,3 @@ rows_are_distinct(void)
     OK(fd_family_begin(&family, &index));
     EQUAL(index, 0);
 }
-
-RUN(TEST(rows_are_distinct))

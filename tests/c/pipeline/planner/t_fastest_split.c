@@ -26,8 +26,7 @@ find(fd_optimum *best, fd_states *states, fd_optimum_request *request)
     return status == FD_OK ? fd_optimum_search(best, request, NULL) : status;
 }
 
-static void
-as_the_optimum(void)
+TEST(as_the_optimum)
 {
     CLEAN(fd_states_clear) fd_states states = {.count = 0};
     CLEAN(fd_optimum_clear) fd_optimum best = {.time = 0};
@@ -46,8 +45,7 @@ as_the_optimum(void)
 }
 
 /* With each step more the bounds are closer, or as they were. */
-static void
-effort_ends_the_search(void)
+TEST(effort_ends_the_search)
 {
     double least = INFINITY;
     bool ended = false;
@@ -69,5 +67,3 @@ effort_ends_the_search(void)
     CHECK(ended);
     CHECK(fabs(least - 0.004) < 1e-12);
 }
-
-RUN(TEST(as_the_optimum), TEST(effort_ends_the_search))

@@ -44,8 +44,7 @@ takes(const fd_optimum *optimum, double ms)
     return fabs(optimum->time - ms / 1000) < 1e-12;
 }
 
-static void
-one_stage_before_two(void)
+TEST(one_stage_before_two)
 {
     CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
     fd_optimum_request request = ON(2);
@@ -55,8 +54,7 @@ one_stage_before_two(void)
     EQUAL(optimum.stages.list[0].machines, 2);
 }
 
-static void
-straight_stages(void)
+TEST(straight_stages)
 {
     CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
     fd_optimum_request request = ON(3);
@@ -69,8 +67,7 @@ straight_stages(void)
     EQUAL(optimum.stages.list[0].after, 2);
 }
 
-static void
-no_plan_below_the_cap(void)
+TEST(no_plan_below_the_cap)
 {
     CLEAN(fd_optimum_clear) fd_optimum none = {.time = 0};
     fd_optimum_request request = ON(2);
@@ -79,8 +76,7 @@ no_plan_below_the_cap(void)
     STATUS(find(&none, &request), FD_EINVAL);
 }
 
-static void
-machines_left_over(void)
+TEST(machines_left_over)
 {
     CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
     fd_optimum_request request = ON(9);
@@ -91,8 +87,7 @@ machines_left_over(void)
     EQUAL(optimum.unused + optimum.stages.count, 9);
 }
 
-static void
-two_levels(void)
+TEST(two_levels)
 {
     CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
     fd_optimum_request request = {.costs = {.levels = 2,
@@ -111,6 +106,3 @@ two_levels(void)
     EQUAL(outer, 2);
     EQUAL(optimum.stages.count, 6);
 }
-
-RUN(TEST(one_stage_before_two), TEST(straight_stages),
-    TEST(no_plan_below_the_cap), TEST(machines_left_over), TEST(two_levels))

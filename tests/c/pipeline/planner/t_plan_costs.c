@@ -25,8 +25,7 @@ near(double a, double b)
     return fabs(a - b) < 1e-9;
 }
 
-static void
-a_stage(void)
+TEST(a_stage)
 {
     fd_costs costs = {.levels = 1, .machines = {4}, .bandwidths = {10}};
     fd_block block = {0, 1};
@@ -41,8 +40,7 @@ a_stage(void)
     CHECK(near(cost.in, 0.25));
 }
 
-static void
-machines_below_share_a_reduce(void)
+TEST(machines_below_share_a_reduce)
 {
     fd_costs costs = {.levels = 2, .machines = {4, 2}, .bandwidths = {10, 10}};
     fd_block block = {FD_NO_STATE, 1};
@@ -53,8 +51,7 @@ machines_below_share_a_reduce(void)
     CHECK(near(cost.reduce, 2));
 }
 
-static void
-memory_by_model(void)
+TEST(memory_by_model)
 {
     fd_costs costs = {.memory = FD_MEMORY_PUBLISHED, .optimizer = 2};
     fd_block block = {0, 1};
@@ -66,8 +63,7 @@ memory_by_model(void)
     EQUAL(fd_stage_memory(&costs, &states, block, 2, 3), 20 * 4 + 3 * 20);
 }
 
-static void
-lower_bound_of_time(void)
+TEST(lower_bound_of_time)
 {
     fd_costs costs = {.levels = 1, .machines = {4}, .bandwidths = {1e9}};
     CHECK(near(fd_least_time(&costs, &states, 2), 0.75 + 22.5e-9));
@@ -78,8 +74,7 @@ lower_bound_of_time(void)
     CHECK(near(fd_least_time(&costs, &states, 2), 3));
 }
 
-static void
-figures_out_of_range(void)
+TEST(figures_out_of_range)
 {
     fd_error error = {""};
     fd_costs costs = {.levels = 1, .machines = {4}, .bandwidths = {1}};
@@ -99,6 +94,3 @@ figures_out_of_range(void)
     STATUS(fd_costs_check(&costs, &error), FD_EINVAL);
     SAME(error.text, "9 levels of machines: 1 to 8");
 }
-
-RUN(TEST(a_stage), TEST(machines_below_share_a_reduce), TEST(memory_by_model),
-    TEST(lower_bound_of_time), TEST(figures_out_of_range))

@@ -10,8 +10,7 @@
     NODE("b", WORK) \
     NODE("c", WORK) NODE("d", WORK) "\ta -- b\n\tb -- c\n\tc -- d\n"
 
-static void
-every_layer_has_a_stage(void)
+TEST(every_layer_has_a_stage)
 {
     MODEL(model, CHAIN);
     CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.states = {.count = 0}};
@@ -31,8 +30,7 @@ every_layer_has_a_stage(void)
     EQUAL(ends.layers, 2);
 }
 
-static void
-missing_plan_is_reported(void)
+TEST(missing_plan_is_reported)
 {
     static const struct {
         fd_costs costs;
@@ -64,8 +62,7 @@ missing_plan_is_reported(void)
 }
 
 /* Too few steps, or too many states: the plan is one on chains. */
-static void
-plans_on_chains(void)
+TEST(plans_on_chains)
 {
     MODEL(model, CHAIN);
     fd_pipeline_request request = {
@@ -82,6 +79,3 @@ plans_on_chains(void)
         CHECK(pipeline.best.bound >= 0.008 / 3 * (1 - 1e-9));
     }
 }
-
-RUN(TEST(plans_on_chains), TEST(every_layer_has_a_stage),
-    TEST(missing_plan_is_reported))

@@ -54,8 +54,7 @@ static const fd_costs straight = {
 
 /* a, ab, ac, abc | abcd | abcde, abcdf, abcdef | all: 1, 3, 4, 6, 7, 9, 9, 11,
  * 12 s; three machines have at best ac, bdf and eg. */
-static void
-values_up_to_each_state(void)
+TEST(values_up_to_each_state)
 {
     EMPTY_LEVEL(states, level, looked);
     OK(fill(&level, &states, &straight, 100, &looked));
@@ -70,8 +69,7 @@ values_up_to_each_state(void)
 
 /* After a waist, an earlier cut is closed if a later one is as good: that
  * after a, since all fast plans are equally good. */
-static void
-waists_close_cuts(void)
+TEST(waists_close_cuts)
 {
     EMPTY_LEVEL(states, level, looked);
     const bool waists[] = {true,  false, false, true, true,
@@ -91,8 +89,7 @@ waists_close_cuts(void)
 
 /* 8 bytes over a byte a second and machine, there and back: 16 s; two tensors
  * 32 s, which is too long for one machine. */
-static void
-cuts_need_machines(void)
+TEST(cuts_need_machines)
 {
     EMPTY_LEVEL(states, level, looked);
     fd_costs costs = {.levels = 1,
@@ -107,8 +104,7 @@ cuts_need_machines(void)
 }
 
 /* From one state to another, and no more than the effort. */
-static void
-between_two_states(void)
+TEST(between_two_states)
 {
     EMPTY_LEVEL(states, level, looked);
     OK(fill(&level, &states, &straight, 100, &looked));
@@ -123,6 +119,3 @@ between_two_states(void)
     CHECK(looked > level.effort);
     CHECK(isinf(fd_level_value(&level, 8, 3)));
 }
-
-RUN(TEST(values_up_to_each_state), TEST(waists_close_cuts),
-    TEST(cuts_need_machines), TEST(between_two_states))

@@ -29,8 +29,7 @@ two_ranks(fd_pipe *p)
     OK(fd_pipeline_match(&found, &p))
 
 /* A receive that is posted in one job and waited for in the next. */
-static void
-posted_and_waited_for(void)
+TEST(posted_and_waited_for)
 {
     TWO_RANKS(p, found);
     p.jobs.list[1].flags = FD_PIPE_POSTED;
@@ -45,8 +44,7 @@ posted_and_waited_for(void)
 
 /* Sent twice, received once: the second has no match. Nor has a job
  * without a micro-batch. */
-static void
-alone(void)
+TEST(alone)
 {
     TWO_RANKS(p, found);
     OK(pipeline_job(&p, "RA", 1, 0, 22, 23));
@@ -58,5 +56,3 @@ alone(void)
     EQUAL(found.alone.list[0], 2);
     EQUAL(found.alone.list[2], 4);
 }
-
-RUN(TEST(posted_and_waited_for), TEST(alone))

@@ -1,8 +1,7 @@
 #include "check.h"
 #include "pipelines.h"
 
-static void
-kinds_by_name_and_word(void)
+TEST(kinds_by_name_and_word)
 {
     EQUAL(fd_pipe_kind_named("rt"), FD_JOB_RT);
     EQUAL(fd_pipe_kind_named("Forward"), FD_JOB_F);
@@ -22,8 +21,7 @@ add_rank(fd_pipe *p, uint32_t rank, int32_t data)
 }
 
 /* The direction of a send is known from its peer; end stages have only one. */
-static void
-sends_reach_their_receives(void)
+TEST(sends_reach_their_receives)
 {
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     for (uint32_t rank = 0; rank < 3; rank++) {
@@ -45,8 +43,7 @@ sends_reach_their_receives(void)
     EQUAL(p.jobs.list[8].peer, -1);
 }
 
-static void
-unnamed_stages(void)
+TEST(unnamed_stages)
 {
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -61,8 +58,7 @@ unnamed_stages(void)
 }
 
 /* Replicas: by coordinates, or by their order. */
-static void
-lines(void)
+TEST(lines)
 {
     for (int known = 0; known < 2; known++) {
         CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
@@ -80,8 +76,7 @@ lines(void)
 }
 
 /* Jobs of a rank are sorted by iteration and start. */
-static void
-order_in_time(void)
+TEST(order_in_time)
 {
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     OK(add_rank(&p, 0, -1));
@@ -101,8 +96,7 @@ order_in_time(void)
 }
 
 /* Stages out of range are ignored. */
-static void
-nonsense(void)
+TEST(nonsense)
 {
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
     OK(add_rank(&p, 0, -1));
@@ -117,6 +111,3 @@ nonsense(void)
     fd_pipeline_settle(&none);
     EQUAL(none.stages, 0);
 }
-
-RUN(TEST(kinds_by_name_and_word), TEST(sends_reach_their_receives),
-    TEST(unnamed_stages), TEST(lines), TEST(order_in_time), TEST(nonsense))

@@ -60,8 +60,7 @@ make(fd_trace *trace)
     return status;
 }
 
-static void
-jobs_of_a_rank(void)
+ABSORBS(jobs_of_a_rank)
 {
     NEW_TRACE(trace);
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
@@ -94,8 +93,7 @@ jobs_of_a_rank(void)
     EQUAL(p.jobs.list[2].bytes, 64);
 }
 
-static void
-a_trace_without_jobs(void)
+ABSORBS(a_trace_without_jobs)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_pipe_clear) fd_pipe p = {.lines = 0};
@@ -103,5 +101,3 @@ a_trace_without_jobs(void)
     OK(fd_pipe_read(&p, trace, &known));
     EQUAL(p.ranks.count, 0);
 }
-
-RUN(ABSORBS(jobs_of_a_rank), ABSORBS(a_trace_without_jobs))

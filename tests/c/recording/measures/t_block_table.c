@@ -10,8 +10,7 @@ address_of(uint64_t i)
     return 0x7f0000000000 + i * 64;
 }
 
-static void
-removed_blocks_equal_added_ones(void)
+TEST(removed_blocks_equal_added_ones)
 {
     CLEAN(fd_blocks_clear) fd_blocks blocks;
     OK(fd_blocks_init(&blocks));
@@ -35,8 +34,7 @@ removed_blocks_equal_added_ones(void)
     }
 }
 
-static void
-a_full_table_refuses(void)
+TEST(a_full_table_refuses)
 {
     CLEAN(fd_blocks_clear) fd_blocks blocks;
     OK(fd_blocks_init(&blocks));
@@ -53,8 +51,7 @@ a_full_table_refuses(void)
     EQUAL(taken, kept);
 }
 
-static void
-few_blocks_are_near(void)
+TEST(few_blocks_are_near)
 {
     CLEAN(fd_blocks_clear) fd_blocks blocks;
     OK(fd_blocks_init(&blocks));
@@ -66,6 +63,3 @@ few_blocks_are_near(void)
     CHECK(near > NEAR / 8 - NEAR / 64);
     EQUAL((uintptr_t)blocks.near % 64, 0);
 }
-
-RUN(TEST(few_blocks_are_near), TEST(removed_blocks_equal_added_ones),
-    TEST(a_full_table_refuses))

@@ -35,8 +35,7 @@ begin(fixture *f, fd_latest_call call)
                                       : NULL;
 }
 
-static void
-the_return_of_the_function_is_the_end(void)
+ABSORBS(the_return_of_the_function_is_the_end)
 {
     FIXTURE(f, NULL, 1);
     enter(&f, "all_reduce");
@@ -65,8 +64,7 @@ the_return_of_the_function_is_the_end(void)
 }
 
 /* Of asynchronous calls, of other callers, and if the return was missed. */
-static void
-unknown_ends(void)
+ABSORBS(unknown_ends)
 {
     FIXTURE(f, NULL, 1);
     enter(&f, "all_reduce");
@@ -88,8 +86,7 @@ unknown_ends(void)
     EQUAL(f.main->measures.pool.count, 3);
 }
 
-static void
-the_oldest_is_replaced(void)
+ABSORBS(the_oldest_is_replaced)
 {
     FIXTURE(f, NULL, 1);
     enter(&f, "all_reduce");
@@ -115,8 +112,7 @@ the_oldest_is_replaced(void)
 }
 
 /* The kept ones are then fewer, and still the latest. */
-static void
-without_room(void)
+ABSORBS(without_room)
 {
     FIXTURE(f, NULL, 1);
     f.recording->limits.max_measures = 4 * 1024;
@@ -135,6 +131,3 @@ without_room(void)
     leave(&f);
     leave(&f);
 }
-
-RUN(ABSORBS(the_return_of_the_function_is_the_end), ABSORBS(unknown_ends),
-    ABSORBS(the_oldest_is_replaced), ABSORBS(without_room))

@@ -3,8 +3,7 @@
 
 #include "recording/measures/latest_calls.h"
 
-static void
-cleared_rings_start_again(void)
+ABSORBS(cleared_rings_start_again)
 {
     FIXTURE(f, NULL, 1);
     fd_measures *measures = &f.main->measures;
@@ -23,5 +22,3 @@ cleared_rings_start_again(void)
     EQUAL(measures->latest->kept, 1);
     fixture_leave(f.main);
 }
-
-RUN(ABSORBS(cleared_rings_start_again))

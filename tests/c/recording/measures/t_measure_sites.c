@@ -2,8 +2,7 @@
 
 #include "recording/measures/measure_sites.h"
 
-static void
-sites_are_found_in_any_order(void)
+ABSORBS(sites_are_found_in_any_order)
 {
     CLEAN(fd_sites_clear) fd_measure_sites sites = {0};
     static const uint32_t contexts[] = {7, 9, 7, 8, 9, 9, 7, 8, 8, 7, 9};
@@ -19,8 +18,7 @@ sites_are_found_in_any_order(void)
     EQUAL(fd_sites_at(&sites, 9)->elements, 4);
 }
 
-static void
-new_sites_have_no_key_and_no_shape(void)
+ABSORBS(new_sites_have_no_key_and_no_shape)
 {
     CLEAN(fd_sites_clear) fd_measure_sites sites = {0};
     for (uint32_t context = 1; context < 40; context++) {
@@ -31,8 +29,7 @@ new_sites_have_no_key_and_no_shape(void)
     }
 }
 
-static void
-sites_beyond_the_bound_keep_nothing(void)
+TEST(sites_beyond_the_bound_keep_nothing)
 {
     CLEAN(fd_sites_clear) fd_measure_sites sites = {0};
     for (uint32_t context = 1; context <= FD_MAX_SITES; context++) {
@@ -47,7 +44,3 @@ sites_beyond_the_bound_keep_nothing(void)
     EQUAL(sites.all.count, FD_MAX_SITES);
     CHECK(!fd_sites_at(&sites, FD_MAX_SITES)->spare);
 }
-
-RUN(ABSORBS(sites_are_found_in_any_order),
-    ABSORBS(new_sites_have_no_key_and_no_shape),
-    TEST(sites_beyond_the_bound_keep_nothing))

@@ -9,8 +9,7 @@ key_of(uint32_t context, uint16_t kind)
     return (fd_measure_key){.context = context, .kind = kind};
 }
 
-static void
-one_record_per_key(void)
+ABSORBS(one_record_per_key)
 {
     FIXTURE(f, NULL, 1);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::mm");
@@ -37,8 +36,7 @@ one_record_per_key(void)
 }
 
 /* Keys that differ in any part, up to the largest ids, are different words. */
-static void
-keys_are_exact(void)
+TEST(keys_are_exact)
 {
     fd_measure_key most = {(1U << 24) - 1, 31, 7, UINT32_MAX};
     fd_measure_key less[] = {most, most, most, most};
@@ -54,8 +52,7 @@ keys_are_exact(void)
     }
 }
 
-static void
-overflow_is_counted(void)
+ABSORBS(overflow_is_counted)
 {
     FIXTURE(f, NULL, 1);
     f.recording->limits.max_measures = 4 * 1024;
@@ -72,6 +69,3 @@ overflow_is_counted(void)
     EQUAL(header->counters[FD_COUNT_MEASURES_FULL], 101 - capacity);
     fd_measure_add(NULL, 1, 1);
 }
-
-RUN(ABSORBS(one_record_per_key), TEST(keys_are_exact),
-    ABSORBS(overflow_is_counted))

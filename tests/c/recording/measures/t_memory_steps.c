@@ -25,8 +25,7 @@ number_in(uint64_t word)
 }
 
 /* 1000 bytes per step of one context, 500 once of the other. */
-static void
-sums_of_live_bytes(void)
+ABSORBS(sums_of_live_bytes)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fd_memory_clear) fd_memory_use use = {.count = 0};
@@ -91,8 +90,7 @@ steps_end(void *argument)
 }
 
 /* Each sample is complete: sums fit to their number. */
-static void
-threads_end_steps_at_once(void)
+ONCE(threads_end_steps_at_once)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fd_memory_clear) fd_memory_use use = {.count = 0};
@@ -118,5 +116,3 @@ threads_end_steps_at_once(void)
     EQUAL(kept->sum, 500 * use.ends);
     EQUAL((uint64_t)number_in(kept->mark), 250000 * use.ends);
 }
-
-RUN(ABSORBS(sums_of_live_bytes), ONCE(threads_end_steps_at_once))

@@ -71,8 +71,7 @@ give(memory *m, uint32_t phase, uint64_t address)
         &(fd_memory_event){.change = FD_MEMORY_FREED, .address = address});
 }
 
-static void
-shares_of_the_peak(void)
+ABSORBS(shares_of_the_peak)
 {
     CLEAN(memory_clear) memory m;
     OK(memory_open(&m));
@@ -99,8 +98,7 @@ shares_of_the_peak(void)
 }
 
 /* A slow model: after each event all blocks are added up. */
-static void
-random_events_match_a_model(void)
+ABSORBS(random_events_match_a_model)
 {
     CLEAN(memory_clear) memory m;
     OK(memory_open(&m));
@@ -171,8 +169,7 @@ work(void *argument)
 }
 
 /* The sums at the peak add up to it, however events of threads interleave. */
-static void
-threads_agree_on_the_peak(void)
+ONCE(threads_agree_on_the_peak)
 {
     CLEAN(memory_clear) memory m;
     OK(memory_open(&m));
@@ -236,8 +233,7 @@ gpu_row(memory *m, uint32_t context, uint16_t kind)
 }
 
 /* The device has 1000 bytes from before the recording. */
-static void
-totals_of_the_allocator(void)
+ABSORBS(totals_of_the_allocator)
 {
     CLEAN(memory_clear) memory m;
     OK(memory_open(&m));
@@ -265,8 +261,7 @@ totals_of_the_allocator(void)
 }
 
 /* The latest failure, and the bytes live then, also of blocks freed later. */
-static void
-failed_allocations(void)
+ABSORBS(failed_allocations)
 {
     CLEAN(memory_clear) memory m;
     OK(memory_open(&m));
@@ -291,7 +286,3 @@ failed_allocations(void)
     EQUAL(gpu_row(&m, m.paths[1], FD_MEASURE_ALLOCATED)->now, 20);
     EQUAL(m.use.levels[FD_MEMORY_CUDA].level.peak, 150);
 }
-
-RUN(ABSORBS(shares_of_the_peak), ABSORBS(random_events_match_a_model),
-    ABSORBS(totals_of_the_allocator), ABSORBS(failed_allocations),
-    ONCE(threads_agree_on_the_peak))

@@ -50,8 +50,7 @@ free_log(fd_running_log **log)
     }
 
 /* The parts cover the time, whatever is asked for. */
-static void
-divides_time(void)
+ABSORBS(divides_time)
 {
     LOG(log, 3200);
     EQUAL(fd_running_log_until(log, 3000), 3200);
@@ -83,8 +82,7 @@ divides_time(void)
 }
 
 /* Ticks of a machine that runs for years, and ids of the largest file. */
-static void
-ticks_are_large(void)
+ABSORBS(ticks_are_large)
 {
     uint64_t year = UINT64_C(100000000000000000) / 32 * 32;
     LOG(log, year);
@@ -99,8 +97,7 @@ ticks_are_large(void)
 }
 
 /* Overwritten entries are not known. */
-static void
-old_entries_are_overwritten(void)
+ABSORBS(old_entries_are_overwritten)
 {
     LOG(log, 0);
     uint64_t count = FD_RUNNING_LOG + 10000;
@@ -135,8 +132,7 @@ check_part(void *user, uint32_t context, uint64_t from, uint64_t to)
 }
 
 /* A reader never takes a new entry for an old one. */
-static void
-is_read_while_it_is_written(void)
+ONCE(is_read_while_it_is_written)
 {
     LOG(log, 0);
     pthread_t writer;
@@ -151,6 +147,3 @@ is_read_while_it_is_written(void)
     }
     pthread_join(writer, NULL);
 }
-
-RUN(ABSORBS(divides_time), ABSORBS(ticks_are_large),
-    ABSORBS(old_entries_are_overwritten), ONCE(is_read_while_it_is_written))

@@ -8,8 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void
-grows_with_touched_pages(void)
+TEST(grows_with_touched_pages)
 {
     size_t size = (size_t)64 << 20;
     uint64_t before = fd_resident_bytes();
@@ -26,8 +25,7 @@ grows_with_touched_pages(void)
     CHECK(fd_resident_bytes() <= touched - size / 2);
 }
 
-static void
-errno_and_files_stay(void)
+TEST(errno_and_files_stay)
 {
     int free_before = dup(0);
     close(free_before);
@@ -38,5 +36,3 @@ errno_and_files_stay(void)
     close(free_after);
     EQUAL(free_after, free_before);
 }
-
-RUN(TEST(grows_with_touched_pages), TEST(errno_and_files_stay))

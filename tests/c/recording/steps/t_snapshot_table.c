@@ -26,8 +26,7 @@ steps(fixture *f, int count)
 }
 
 /* 2^k and 3 * 2^k; record 0 follows each step. */
-static void
-chosen_steps(void)
+ABSORBS(chosen_steps)
 {
     FIXTURE(f, NULL, 4);
     static const uint64_t expected[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
@@ -49,8 +48,7 @@ chosen_steps(void)
 }
 
 /* Only contexts that were active since the snapshot before. */
-static void
-only_changes(void)
+ABSORBS(only_changes)
 {
     FIXTURE(f, NULL, 4);
     uint32_t once = fixture_node(&f, FD_NODE_OP, "once");
@@ -74,8 +72,7 @@ only_changes(void)
 }
 
 /* A thread that waits has its time since its last event in the snapshot. */
-static void
-other_threads(void)
+ABSORBS(other_threads)
 {
     FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
@@ -97,8 +94,7 @@ other_threads(void)
     EQUAL(other->record->step_covered, other->record->covered);
 }
 
-static void
-asynchronous(void)
+ABSORBS(asynchronous)
 {
     FIXTURE(f, NULL, 4);
     fd_callee callee = {fixture_node(&f, FD_NODE_OP, "work"), 0, 0};
@@ -117,8 +113,7 @@ asynchronous(void)
 }
 
 /* A stronger source starts anew: its first snapshot has every context. */
-static void
-other_source(void)
+ABSORBS(other_source)
 {
     FIXTURE(f, NULL, 4);
     for (int i = 0; i < 2; i++) {
@@ -138,8 +133,7 @@ other_source(void)
 }
 
 /* Beyond its share there is no snapshot any more, and the rest is counted. */
-static void
-bounded(void)
+ABSORBS(bounded)
 {
     FIXTURE(f, NULL, 4);
     f.recording->limits.max_snapshots =
@@ -151,6 +145,3 @@ bounded(void)
     EQUAL(header->counters[FD_COUNT_SNAPSHOTS_FULL], 3); /* 4, 6, 8 */
     EQUAL(snapshots_of(&f)[0].steps, 8);
 }
-
-RUN(ABSORBS(chosen_steps), ABSORBS(only_changes), ABSORBS(other_threads),
-    ABSORBS(asynchronous), ABSORBS(other_source), ABSORBS(bounded))

@@ -22,8 +22,7 @@ played(fd_rounds *rounds, const char *calls)
     return ends;
 }
 
-static void
-optimizers_decide(void)
+ABSORBS(optimizers_decide)
 {
     static const struct {
         const char *calls, *ends;
@@ -63,8 +62,7 @@ relate(fd_rounds *rounds, fd_site_relation forward, fd_site_relation back,
     return fd_rounds_relate(rounds, 'b', 2, relations);
 }
 
-static void
-places_decide(void)
+ABSORBS(places_decide)
 {
     static const struct {
         fd_site_relation forward, back, itself;
@@ -97,8 +95,7 @@ places_decide(void)
 
 /* A place in an inner loop is known when another optimizer is called outside
  * of that. The steps before it were wrong. */
-static void
-an_inner_loop(void)
+ABSORBS(an_inner_loop)
 {
     CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
     SAME(played(&rounds, ".a.a.a"), "aaa");
@@ -118,8 +115,7 @@ an_inner_loop(void)
 }
 
 /* The optimizer `a` runs backward passes itself. */
-static void
-closures(void)
+ABSORBS(closures)
 {
     CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
     uint32_t ends = 0;
@@ -137,8 +133,7 @@ closures(void)
 }
 
 /* A loop that makes an optimizer for each iteration. */
-static void
-new_optimizers(void)
+ABSORBS(new_optimizers)
 {
     CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
     uint32_t ends = 0;
@@ -152,8 +147,7 @@ new_optimizers(void)
 }
 
 /* Each task has a new optimizer, which is called three times. */
-static void
-replaced_optimizers(void)
+ABSORBS(replaced_optimizers)
 {
     CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
     for (uint64_t i = 0; i < 60; i++) {
@@ -166,8 +160,7 @@ replaced_optimizers(void)
 
 /* Two optimizers in turn at one place: in a loop that is not of the program,
  * or each in its own iteration? */
-static void
-an_indirect_place(void)
+ABSORBS(an_indirect_place)
 {
     static const uint8_t itself[] = {FD_SITES_INDIRECT};
     CLEAN(fd_rounds_clear) fd_rounds rounds = {.round = 0};
@@ -202,8 +195,7 @@ paused(fd_site_relation itself, const uint32_t *groups, uint64_t pause)
     return grouped;
 }
 
-static void
-groups_with_pauses(void)
+ABSORBS(groups_with_pauses)
 {
     static const uint32_t equal[] = {4, 4, 4, 4, 4, 4, 0};
     static const uint32_t large[] = {40, 40, 40, 40, 40, 40, 0};
@@ -218,8 +210,3 @@ groups_with_pauses(void)
     EQUAL(paused(FD_SITES_INNER, single, 500), 0);
     EQUAL(paused(FD_SITES_NEXT, equal, 500), 0);
 }
-
-RUN(ABSORBS(replaced_optimizers), ABSORBS(an_indirect_place),
-    ABSORBS(groups_with_pauses), ABSORBS(optimizers_decide),
-    ABSORBS(places_decide), ABSORBS(an_inner_loop), ABSORBS(closures),
-    ABSORBS(new_optimizers))

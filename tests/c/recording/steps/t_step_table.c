@@ -31,8 +31,7 @@ play(fixture *f, uint32_t parent, uint32_t leaf, const uint64_t *ns, int count,
     }
 }
 
-static void
-spreads_over_steps(void)
+ABSORBS(spreads_over_steps)
 {
     FIXTURE(f, NULL, 4);
     uint32_t parent = fixture_function(&f, "parent", 0);
@@ -55,8 +54,7 @@ spreads_over_steps(void)
 }
 
 /* A call that is open at the end of a step has spent its time so far in it. */
-static void
-open_calls_are_split(void)
+ABSORBS(open_calls_are_split)
 {
     FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "open");
@@ -70,8 +68,7 @@ open_calls_are_split(void)
     CHECK(near(spread->self_min, 30) && near(spread->self_max, 70));
 }
 
-static void
-ring_and_phases(void)
+ABSORBS(ring_and_phases)
 {
     FIXTURE(f, NULL, 4);
     uint32_t forward = fixture_function(&f, "forward", FD_PHASE_FORWARD);
@@ -94,8 +91,7 @@ ring_and_phases(void)
 }
 
 /* Only the most expensive are kept, in order, and the ring wraps around. */
-static void
-tops_and_laps(void)
+ABSORBS(tops_and_laps)
 {
     FIXTURE(f, NULL, 4);
     for (uint64_t i = 0; i < 12; i++) {
@@ -121,8 +117,7 @@ tops_and_laps(void)
 
 /* A stronger source of steps discards those of the weaker one, and disables
  * it. */
-static void
-stronger_source_wins(void)
+ABSORBS(stronger_source_wins)
 {
     FIXTURE(f, NULL, 4);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "op");
@@ -148,8 +143,7 @@ stronger_source_wins(void)
 
 /* Figures of other threads in a step are in their spreads, not in its phases.
  * */
-static void
-other_threads(void)
+ABSORBS(other_threads)
 {
     FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
@@ -164,8 +158,7 @@ other_threads(void)
 }
 
 /* Durations of asynchronous records are in no sum. */
-static void
-asynchronous_is_apart(void)
+ABSORBS(asynchronous_is_apart)
 {
     FIXTURE(f, NULL, 4);
     fd_context *parent =
@@ -181,8 +174,7 @@ asynchronous_is_apart(void)
     EQUAL(spread_of(&f, work)->steps, 0);
 }
 
-static void
-windows_keep_their_numbers(void)
+ABSORBS(windows_keep_their_numbers)
 {
     FIXTURE(f, NULL, 4);
     fd_steps_begin(&f.steps, 10, check_clock_now());
@@ -200,8 +192,7 @@ windows_keep_their_numbers(void)
 
 /* A step has the sums since the previous one, of all threads; steps of a
  * discarded source become part of the next one. */
-static void
-measured_figures(void)
+ABSORBS(measured_figures)
 {
     FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
@@ -225,8 +216,7 @@ measured_figures(void)
 }
 
 /* The rest of a step is not part of the figures, except new contexts. */
-static void
-dropped_rest(void)
+ABSORBS(dropped_rest)
 {
     FIXTURE(f, NULL, 4);
     uint32_t parent = fixture_function(&f, "parent", 0);
@@ -256,8 +246,7 @@ dropped_rest(void)
 
 /* The wait of another thread is counted at the pause, with its time before the
  * dropped part. */
-static void
-dropped_rest_of_a_waiting_thread(void)
+ABSORBS(dropped_rest_of_a_waiting_thread)
 {
     FIXTURE(f, NULL, 4);
     fd_tree *other = fixture_thread(&f, "other");
@@ -279,10 +268,3 @@ dropped_rest_of_a_waiting_thread(void)
     EQUAL(other->record->covered, covered - 7);
     EQUAL(header->recorded, recorded - 7);
 }
-
-RUN(ABSORBS(dropped_rest), ABSORBS(dropped_rest_of_a_waiting_thread),
-    ABSORBS(spreads_over_steps), ABSORBS(open_calls_are_split),
-    ABSORBS(ring_and_phases), ABSORBS(tops_and_laps),
-    ABSORBS(stronger_source_wins), ABSORBS(other_threads),
-    ABSORBS(asynchronous_is_apart), ABSORBS(windows_keep_their_numbers),
-    ABSORBS(measured_figures))

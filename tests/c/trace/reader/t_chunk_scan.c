@@ -41,8 +41,7 @@ view_of(const fd_chunks *chunks, uint32_t kind)
 
 /* Events are read on request, and not if their owner has started to refill the
  * chunk. */
-static void
-events_of_one_lap(void)
+TEST(events_of_one_lap)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -69,8 +68,7 @@ events_of_one_lap(void)
 }
 
 /* Later changes of the file do not affect the records read. */
-static void
-scanned_chunks_stay_valid(void)
+TEST(scanned_chunks_stay_valid)
 {
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
     const void *records;
@@ -89,8 +87,7 @@ scanned_chunks_stay_valid(void)
 }
 
 /* Traces are made of figures only; other chunks are not read. */
-static void
-only_selected_kinds(void)
+TEST(only_selected_kinds)
 {
     FIXTURE(f, "part.fd", 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -108,8 +105,7 @@ only_selected_kinds(void)
 }
 
 /* A sparse file of the largest size that says it is full of records. */
-static void
-longer_than_any(void)
+ONCE(longer_than_any)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -181,8 +177,7 @@ read_often(const char *path, uint32_t *good)
     return true;
 }
 
-static void
-rewritten_while_it_is_read(void)
+ONCE(rewritten_while_it_is_read)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     uint32_t good = 0;
@@ -200,7 +195,3 @@ rewritten_while_it_is_read(void)
     CHECK(lived && sound);
     CHECK(good > READINGS / 20); /* most headers are invalid */
 }
-
-RUN(TEST(events_of_one_lap), TEST(scanned_chunks_stay_valid),
-    TEST(only_selected_kinds), ONCE(longer_than_any),
-    ONCE(rewritten_while_it_is_read))

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-static void
-match(void)
+TEST(match)
 {
     CHECK(fd_chunks_match("fastdisp....", 12));
     CHECK(!fd_chunks_match("fastdisp", 7));
@@ -24,8 +23,7 @@ open_bytes(fd_chunks *chunks, const fd_buffer *bytes, size_t size,
              : status;
 }
 
-static void
-invalid_files(void)
+TEST(invalid_files)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -52,8 +50,7 @@ invalid_files(void)
     STATUS(fd_chunks_open(&chunks, ".", FD_CHUNKS_ALL, &error), FD_EIO);
 }
 
-static void
-records_by_id(void)
+ABSORBS(records_by_id)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -83,8 +80,7 @@ records_by_id(void)
     CHECK(fd_chunks_record(&chunks, FD_CHUNK_THREADS, thread + 1) == NULL);
 }
 
-static void
-strings_by_id(void)
+ABSORBS(strings_by_id)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -114,8 +110,7 @@ strings_by_id(void)
 }
 
 /* A chunk of a kind that a later version adds is skipped, not damaged. */
-static void
-unknown_kinds(void)
+TEST(unknown_kinds)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -133,8 +128,7 @@ unknown_kinds(void)
 }
 
 /* A chunk that is damaged, cut off, or says it is longer than the file. */
-static void
-damaged_chunks(void)
+TEST(damaged_chunks)
 {
     FIXTURE(f, NULL, 4);
     OK(fixture_train(&f, 0));
@@ -169,8 +163,7 @@ damaged_chunks(void)
     }
 }
 
-static void
-writer_is_seen(void)
+TEST(writer_is_seen)
 {
     FIXTURE(f, "alive.fd", 4);
     CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
@@ -181,7 +174,3 @@ writer_is_seen(void)
     OK(fd_chunks_open(&chunks, "alive.fd", FD_CHUNKS_ALL, NULL));
     EQUAL(chunks.writer, FD_WRITER_GONE);
 }
-
-RUN(TEST(match), TEST(invalid_files), ABSORBS(records_by_id),
-    ABSORBS(strings_by_id), TEST(unknown_kinds), TEST(damaged_chunks),
-    TEST(writer_is_seen))

@@ -13,8 +13,7 @@ child(fixture *f, fd_tree *tree, const char *name, uint32_t origin)
 }
 
 /* Two threads of one role are one tree of the trace: figures add up. */
-static void
-threads_of_a_role_join(void)
+ABSORBS(threads_of_a_role_join)
 {
     FIXTURE_AND_TRACE(f, trace);
     fd_tree *one = fixture_thread(&f, "worker");
@@ -32,8 +31,7 @@ threads_of_a_role_join(void)
 }
 
 /* Contexts that never ran are skipped, unless one below them did. */
-static void
-idle_contexts(void)
+ABSORBS(idle_contexts)
 {
     FIXTURE_AND_TRACE(f, trace);
     fd_context *above = child(&f, f.main, "above", 0);
@@ -48,8 +46,7 @@ idle_contexts(void)
     EQUAL(fixture_find(trace, "never"), 0);
 }
 
-static void
-origins_and_flags(void)
+ABSORBS(origins_and_flags)
 {
     FIXTURE_AND_TRACE(f, trace);
     fd_context *forward = child(&f, f.main, "forward", 0);
@@ -65,8 +62,7 @@ origins_and_flags(void)
     EQUAL(fixture_find(trace, "<lost>"), 0);
 }
 
-static void
-damaged_spreads(void)
+ABSORBS(damaged_spreads)
 {
     FIXTURE_AND_TRACE(f, trace);
     const fd_context *one = child(&f, f.main, "one", 0);
@@ -87,6 +83,3 @@ damaged_spreads(void)
     CHECK(fabs(figure.self_squares) + fabs(figure.total_squares) < 1e-9);
     EQUAL(fixture_figure(trace, 0, fixture_find(trace, "two")).steps, 0);
 }
-
-RUN(ABSORBS(threads_of_a_role_join), ABSORBS(idle_contexts),
-    ABSORBS(origins_and_flags), ABSORBS(damaged_spreads))

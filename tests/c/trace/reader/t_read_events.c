@@ -3,8 +3,7 @@
 
 #include "trace/reader/recording_reader.h"
 
-static void
-calls_steps_work_and_open_calls(void)
+ABSORBS(calls_steps_work_and_open_calls)
 {
     TIMELINE_TRACE(trace, true);
     const fd_trace_rank *rank = &trace->ranks.list[1];
@@ -29,8 +28,7 @@ calls_steps_work_and_open_calls(void)
     EQUAL(rank->threads.list[0].events_lost, 0);
 }
 
-static void
-only_on_request(void)
+ABSORBS(only_on_request)
 {
     FIXTURE_TIMELINE(f, .on = true);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -43,8 +41,7 @@ only_on_request(void)
 
 /* Written over a weaker source's steps; of an invalid kind and of an invalid
  * context. */
-static void
-ignored_events(void)
+ABSORBS(ignored_events)
 {
     FIXTURE_TIMELINE(f, .on = true);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -62,8 +59,7 @@ ignored_events(void)
 }
 
 /* As torch.profiler numbers calls: each after the call it is of. */
-static void
-numbers_of_calls(void)
+ABSORBS(numbers_of_calls)
 {
     FIXTURE_TIMELINE(f, .on = true);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -86,8 +82,7 @@ numbers_of_calls(void)
     EQUAL(fd_trace_record_id(rank, 3), 0);
 }
 
-static void
-chunks_in_their_order(void)
+ABSORBS(chunks_in_their_order)
 {
     FIXTURE_TIMELINE(f, .on = true, .overwrites = true,
                      .max_bytes = 24 * 1024);
@@ -104,7 +99,3 @@ chunks_in_their_order(void)
         EQUAL(rank->events.list[i].start, 1100 - rank->events.count + i);
     }
 }
-
-RUN(ABSORBS(calls_steps_work_and_open_calls), ABSORBS(only_on_request),
-    ABSORBS(ignored_events), ABSORBS(numbers_of_calls),
-    ABSORBS(chunks_in_their_order))

@@ -27,8 +27,7 @@ recorded(fixture *f, uint64_t from, fd_trace **trace)
     return fixture_reload_timeline(f, trace);
 }
 
-static void
-ties_two_calls(void)
+ABSORBS(ties_two_calls)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -42,8 +41,7 @@ ties_two_calls(void)
     EQUAL(rank->flows_lost, 0);
 }
 
-static void
-without_an_end_it_is_counted(void)
+ABSORBS(without_an_end_it_is_counted)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -52,5 +50,3 @@ without_an_end_it_is_counted(void)
     EQUAL(trace->ranks.list[0].flows.count, 0);
     EQUAL(trace->ranks.list[0].flows_lost, 1);
 }
-
-RUN(ABSORBS(ties_two_calls), ABSORBS(without_an_end_it_is_counted))

@@ -39,8 +39,7 @@ make_paths(fixture *f)
     }
 }
 
-static void
-paths_of_calls(void)
+ABSORBS(paths_of_calls)
 {
     FIXTURE_AND_TRACE(f, trace);
     make_paths(&f);
@@ -55,8 +54,7 @@ paths_of_calls(void)
     CHECK(calls[0].age > calls[1].age && calls[1].age == 0);
 }
 
-static void
-classes_decide(void)
+ABSORBS(classes_decide)
 {
     FIXTURE_AND_TRACE(f, trace);
     make_paths(&f);
@@ -68,8 +66,7 @@ classes_decide(void)
 
 /* A class whose number differs only in the bits that entries do not have has
  * taken the place of one that is dead. */
-static void
-the_latest_of_classes(void)
+ABSORBS(the_latest_of_classes)
 {
     FIXTURE_AND_TRACE(f, trace);
     uint32_t later = 1 + FD_ENTRY_ANY_CLASS + 1;
@@ -82,8 +79,7 @@ the_latest_of_classes(void)
     EQUAL(trace->ranks.list[0].open.list[0].context, fixture_find(trace, "C"));
 }
 
-static void
-no_path(void)
+ABSORBS(no_path)
 {
     FIXTURE_AND_TRACE(f, trace);
     make_paths(&f);
@@ -93,8 +89,7 @@ no_path(void)
     EQUAL(trace->ranks.list[0].open.count, 0);
 }
 
-static void
-an_unknown_class(void)
+ABSORBS(an_unknown_class)
 {
     FIXTURE_AND_TRACE(f, trace);
     call_for(&f, fixture_function(&f, "outer", 0), 5, 0);
@@ -107,6 +102,3 @@ an_unknown_class(void)
     EQUAL(trace->ranks.list[0].open.list[0].context,
           fixture_find(trace, "outer"));
 }
-
-RUN(ABSORBS(paths_of_calls), ABSORBS(an_unknown_class),
-    ABSORBS(classes_decide), ABSORBS(the_latest_of_classes), ABSORBS(no_path))

@@ -24,8 +24,7 @@ put(fixture *f, fd_gpu_figures *figures, uint32_t context, uint64_t ns)
 
 /* Figures and lines find their context; those without a context are skipped.
  * */
-static void
-figures_and_events(void)
+ABSORBS(figures_and_events)
 {
     FIXTURE_TIMELINE(f, .on = true, .max_bytes = 1 << 20);
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
@@ -58,8 +57,7 @@ figures_and_events(void)
 
 /* The job that was open when it was launched has the interval; one launched
  * outside of jobs has none. */
-static void
-of_jobs(void)
+ABSORBS(of_jobs)
 {
     FIXTURE_TIMELINE(f, .on = true, .max_bytes = 1 << 20);
     CLEAN(fd_gpu_figures_clear) fd_gpu_figures figures;
@@ -98,5 +96,3 @@ of_jobs(void)
     EQUAL(job[1].gpu_duration, 0);
     EQUAL(job[2].gpu_duration, 43);
 }
-
-RUN(ABSORBS(figures_and_events), ABSORBS(of_jobs))

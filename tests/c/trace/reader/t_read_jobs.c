@@ -46,8 +46,7 @@ recorded(fixture *f, bool timeline, fd_trace **trace)
     return status;
 }
 
-static void
-each_with_its_numbers(void)
+ABSORBS(each_with_its_numbers)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -78,8 +77,7 @@ each_with_its_numbers(void)
     EQUAL(rank->events.count, 0);
 }
 
-static void
-and_their_lines(void)
+ABSORBS(and_their_lines)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -95,8 +93,7 @@ and_their_lines(void)
     EQUAL(rank->threads.list[0].events_lost, 0);
 }
 
-static void
-merged_as_they_are(void)
+ABSORBS(merged_as_they_are)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -114,8 +111,7 @@ merged_as_they_are(void)
 }
 
 /* A job with an invalid node is skipped, and its line is lost. */
-static void
-damaged_jobs_are_skipped(void)
+ABSORBS(damaged_jobs_are_skipped)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *whole = NULL;
@@ -151,8 +147,7 @@ add_job(fixture *f, const char *kind, const fd_job *about)
     fd_jobs_begin(f->main, &made);
 }
 
-static void
-jobs_of_megatron_get_numbers(void)
+ABSORBS(jobs_of_megatron_get_numbers)
 {
     /* The first of 2 processes with 2 chunks: stages 0 and 2. */
     static const numbered expected[] = {
@@ -195,7 +190,3 @@ jobs_of_megatron_get_numbers(void)
     }
     EQUAL(rank->jobs.list[6].peer, 2); /* SA of stage 0, plus 1 */
 }
-
-RUN(ABSORBS(each_with_its_numbers), ABSORBS(and_their_lines),
-    ABSORBS(merged_as_they_are), ABSORBS(damaged_jobs_are_skipped),
-    ABSORBS(jobs_of_megatron_get_numbers))

@@ -31,8 +31,7 @@ figure_of(const fd_trace *trace, const char *name)
 }
 
 /* Kernels are nodes below the contexts that launched them. */
-static void
-kernels_are_nodes(void)
+ABSORBS(kernels_are_nodes)
 {
     FIXTURE_AND_TRACE(f, trace);
     uint32_t train = fixture_function(&f, "train", 0);
@@ -71,8 +70,7 @@ kernels_are_nodes(void)
 }
 
 /* With a timeline, each kernel is an event. */
-static void
-kernels_are_events(void)
+ABSORBS(kernels_are_events)
 {
     FIXTURE_TIMELINE(f, .on = true);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -91,5 +89,3 @@ kernels_are_events(void)
     EQUAL(event->launcher, fixture_find(trace, "aten::mm"));
     EQUAL(event->stream, 7);
 }
-
-RUN(ABSORBS(kernels_are_nodes), ABSORBS(kernels_are_events))

@@ -31,8 +31,7 @@ read(fixture *f, fd_trace **trace)
 }
 
 /* Unknown kinds and contexts are skipped; two threads of a role add up. */
-static void
-sums_of_a_path(void)
+ABSORBS(sums_of_a_path)
 {
     FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -55,8 +54,7 @@ sums_of_a_path(void)
 }
 
 /* They survive a dump and hidden names; shapes stay. */
-static void
-in_a_dump(void)
+TEST(in_a_dump)
 {
     FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -78,8 +76,7 @@ in_a_dump(void)
 
 /* Two collectives of one path stay apart, also in a dump; one that is being
  * written is skipped. */
-static void
-latest_collectives(void)
+ABSORBS(latest_collectives)
 {
     FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -125,8 +122,7 @@ latest_collectives(void)
 
 /* Only the latest failed allocation of a device is read, with the bytes held
  * then. */
-static void
-failed_allocations(void)
+ABSORBS(failed_allocations)
 {
     FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -172,6 +168,3 @@ failed_allocations(void)
     EQUAL(list[2].sum, 60);
     EQUAL(list[2].max, 4);
 }
-
-RUN(ABSORBS(sums_of_a_path), TEST(in_a_dump), ABSORBS(latest_collectives),
-    ABSORBS(failed_allocations))

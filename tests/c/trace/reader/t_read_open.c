@@ -39,8 +39,7 @@ record(fixture *f)
     return status;
 }
 
-static void
-contexts_of_open_calls(void)
+ABSORBS(contexts_of_open_calls)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -64,8 +63,7 @@ contexts_of_open_calls(void)
     EQUAL(rank->notes.count, 0);
 }
 
-static void
-collectives_have_totals(void)
+ABSORBS(collectives_have_totals)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -77,8 +75,7 @@ collectives_have_totals(void)
     EQUAL(fixture_find(trace, "c10d::is_a_function"), 0);
 }
 
-static void
-totals_are_those_of_all_parts(void)
+ABSORBS(totals_are_those_of_all_parts)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
@@ -96,6 +93,3 @@ totals_are_those_of_all_parts(void)
               && a.self == b.self);
     }
 }
-
-RUN(ABSORBS(contexts_of_open_calls), ABSORBS(collectives_have_totals),
-    ABSORBS(totals_are_those_of_all_parts))

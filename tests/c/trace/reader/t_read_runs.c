@@ -13,8 +13,7 @@ clear(fd_reading *r)
 
 /* Ordered by the number of earlier records, not by place; of one kind and
  * owner. */
-static void
-in_the_order_of_writing(void)
+TEST(in_the_order_of_writing)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(clear) fd_reading r = {.part = FD_PART_TIMELINE};
@@ -41,5 +40,3 @@ in_the_order_of_writing(void)
         CHECK(runs.list[i]->header.offset == made[order[i]]->offset);
     }
 }
-
-RUN(TEST(in_the_order_of_writing))

@@ -8,8 +8,7 @@ node_of(const fixture *f, uint32_t id)
 }
 
 /* Invalid UTF-8 and NUL bytes are replaced. */
-static void
-broken_texts(void)
+ABSORBS(broken_texts)
 {
     FIXTURE_AND_TRACE(f, trace);
     uint32_t node = fixture_node(&f, FD_NODE_RANGE, "abXcdY");
@@ -26,8 +25,7 @@ broken_texts(void)
     CHECK(fixture_sound(trace));
 }
 
-static void
-damaged_nodes(void)
+ABSORBS(damaged_nodes)
 {
     FIXTURE_AND_TRACE(f, trace);
     uint32_t unknown = fixture_node(&f, FD_NODE_OP, "unknown kind");
@@ -51,5 +49,3 @@ damaged_nodes(void)
     EQUAL(node->file, 0);
     EQUAL(node->package, 0);
 }
-
-RUN(ABSORBS(broken_texts), ABSORBS(damaged_nodes))

@@ -37,8 +37,7 @@ record(fixture *f)
     call(f, "save", 100);
 }
 
-static void
-states_around_settled_steps(void)
+ABSORBS(states_around_settled_steps)
 {
     FIXTURE_AND_TRACE(f, trace);
     record(&f);
@@ -66,8 +65,7 @@ states_around_settled_steps(void)
 }
 
 /* The whole has less when a process was killed: no state exceeds it. */
-static void
-waiting_threads(void)
+ABSORBS(waiting_threads)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *live = NULL;
@@ -88,8 +86,7 @@ waiting_threads(void)
 }
 
 /* Snapshots of damaged files and of weaker sources are not used. */
-static void
-unusable(void)
+ABSORBS(unusable)
 {
     FIXTURE(f, NULL, 4);
     CLEAN(fixture_trace_free) fd_trace *damaged = NULL;
@@ -112,6 +109,3 @@ unusable(void)
     OK(fixture_reload(&f, &damaged));
     EQUAL(damaged->ranks.list[0].marks.count, 0);
 }
-
-RUN(ABSORBS(states_around_settled_steps), ABSORBS(waiting_threads),
-    ABSORBS(unusable))

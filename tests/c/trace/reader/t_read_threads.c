@@ -1,8 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-static void
-open_calls(void)
+ABSORBS(open_calls)
 {
     FIXTURE_AND_TRACE(f, trace);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "outer"));
@@ -26,8 +25,7 @@ open_calls(void)
 }
 
 /* A thread that has ended has nothing open. */
-static void
-released_threads(void)
+ABSORBS(released_threads)
 {
     FIXTURE_AND_TRACE(f, trace);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
@@ -41,8 +39,7 @@ released_threads(void)
 }
 
 /* Stacks that cannot be: outside the file, at odd places, too deep. */
-static void
-damaged_stacks(void)
+ABSORBS(damaged_stacks)
 {
     FIXTURE(f, NULL, 4);
     fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
@@ -62,5 +59,3 @@ damaged_stacks(void)
     OK(fixture_reload(&f, &trace));
     EQUAL(trace->ranks.list[0].open.count, 0);
 }
-
-RUN(ABSORBS(open_calls), ABSORBS(released_threads), ABSORBS(damaged_stacks))

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-facts_of_a_recording(void)
+TEST(facts_of_a_recording)
 {
     TRAINED_TRACE(trace, 1, "abc");
     const fd_trace_rank *rank = &trace->ranks.list[0];
@@ -35,8 +34,7 @@ facts_of_a_recording(void)
 }
 
 /* Later facts replace earlier ones; the ring starts at its oldest step. */
-static void
-ring_and_facts_settle(void)
+ABSORBS(ring_and_facts_settle)
 {
     FIXTURE_AND_TRACE(f, trace);
     fd_recording_note(f.recording, "key", "1");
@@ -55,8 +53,7 @@ ring_and_facts_settle(void)
     }
 }
 
-static void
-states(void)
+TEST(states)
 {
     FIXTURE(f, "state.fd", 4);
     CLEAN(fixture_trace_free) fd_trace *live = NULL;
@@ -75,8 +72,7 @@ states(void)
 }
 
 /* A name in quotes: the error says which file. */
-static void
-unreadable(void)
+TEST(unreadable)
 {
     fd_trace *trace = NULL;
     fd_error error;
@@ -121,8 +117,7 @@ survives(const char *bytes, size_t size, bool *has_notes)
     return good;
 }
 
-static void
-cut_anywhere(void)
+ONCE(cut_anywhere)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     OK(recorded_bytes(&bytes));
@@ -148,8 +143,7 @@ matters(const fd_buffer *bytes, size_t at)
 
 /* All bits of the header and of the chunks' headers, one bit in a byte of the
  * records. */
-static void
-any_bit_flipped(void)
+ONCE(any_bit_flipped)
 {
     CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
     OK(recorded_bytes(&bytes));
@@ -172,8 +166,7 @@ any_bit_flipped(void)
 
 /* The page that holds the callers is gone: their callees are below <lost>,
  * with their figures. */
-static void
-orphans_are_kept(void)
+ABSORBS(orphans_are_kept)
 {
     FIXTURE_AND_TRACE(f, trace);
     OK(fixture_train(&f, 0));
@@ -194,7 +187,3 @@ orphans_are_kept(void)
          "1 damaged pages were skipped");
     CHECK(fixture_sound(trace));
 }
-
-RUN(TEST(facts_of_a_recording), ABSORBS(ring_and_facts_settle), TEST(states),
-    TEST(unreadable), ONCE(cut_anywhere), ONCE(any_bit_flipped),
-    ABSORBS(orphans_are_kept))
