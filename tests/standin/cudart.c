@@ -146,12 +146,6 @@ standin_latency(uint64_t ns)
     state.latency = ns;
 }
 
-void
-standin_price(uint64_t ns)
-{
-    state.price = ns;
-}
-
 static stream *
 stream_of(void *handle)
 {

@@ -18,7 +18,6 @@ uint64_t standin_now(void);
 void standin_devices(int count);
 void standin_drift(int device, double ppm); /* of its clock */
 void standin_latency(uint64_t ns); /* from a call to its effect on the GPU */
-void standin_price(uint64_t ns);   /* of cudaEventQuery, with standin_clock */
 
 /* Launch a kernel of `ns` on the stream. */
 void standin_launch(void *stream, uint64_t ns);

@@ -60,7 +60,6 @@ static struct {
     bool torn;
     uint32_t correlation;
     uint64_t clock; /* end of the last kernel */
-    uint64_t lost;
     pointer_name names[NAMES];
     int name_count;
     function_state functions[FUNCTIONS];
@@ -152,12 +151,6 @@ uint32_t
 standin_cupti_kinds(void)
 {
     return state.kinds;
-}
-
-uint64_t
-standin_cupti_lost(void)
-{
-    return state.lost;
 }
 
 void
@@ -555,25 +548,13 @@ fill_buffer(uint8_t *buffer, size_t size)
     return valid;
 }
 
-static uint64_t
-count_pending(void)
-{
-    uint64_t count = 0;
-    for (size_t at = 0; at < state.pending_bytes;
-         at += record_bytes(state.pending + at)) {
-        count++;
-    }
-    return count;
-}
-
 int
 cuptiActivityFlushAll(uint32_t forced)
 {
     int result = enter("cuptiActivityFlushAll");
     pthread_mutex_lock(&state.lock);
     if (state.taken_over) {
-        state.lost += count_pending();
-        state.pending_bytes = 0;
+        state.pending_bytes = 0; /* the other tool gets them */
     }
     while (result == SUCCESS && state.pending_bytes > 0
            && state.requested != NULL && (!state.delayed || forced != 0)) {

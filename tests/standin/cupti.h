@@ -60,10 +60,8 @@ void standin_cupti_wait(void);
 /* The correlation id of the next launch. */
 void standin_cupti_next(uint32_t correlation);
 
-/* Number of calls of a function; kinds that are enabled, a bit for each;
- * records that the other tool got. */
+/* Number of calls of a function; kinds that are enabled, a bit for each. */
 uint64_t standin_cupti_calls(const char *function);
 uint32_t standin_cupti_kinds(void);
-uint64_t standin_cupti_lost(void);
 
 #endif

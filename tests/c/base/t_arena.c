@@ -59,8 +59,7 @@ TEST(parts)
     fd_arena_drop(part);
     fd_arena_drop(NULL);
     EQUAL(released, 1);
-    EQUAL(numbers.count, 101);
-    EQUAL(numbers.list[100], 99);
+    FIELDS(&numbers, (count, 101), (list[100], 99));
 }
 
 static void

@@ -86,9 +86,7 @@ merged(size_t budget, const char *to, bool sorted, fd_timeline_input *input,
     if (status == FD_OK && fd_timeline_is_native(to)) {
         return native_text(to, text);
     }
-    if (status == FD_OK) {
-        status = fixture_read(to, text);
-    }
+    fd_then(status, fixture_read(to, text));
     fd_buffer_bytes(text, "", 1);
     return status == FD_OK ? text->status : status;
 }
@@ -106,8 +104,7 @@ TEST(records_larger_than_the_budget)
         fd_timeline_input input;
         OK(merged(0, outputs[i], true, &input, &usual));
         OK(merged(4096, outputs[i], true, &input, &tiny));
-        EQUAL(input.lost, 0);
-        EQUAL(input.native.skipped, 0);
+        FIELDS(&input, (lost, 0), (native.skipped, 0));
         SAME(tiny.bytes, usual.bytes);
     }
 }

@@ -28,8 +28,7 @@ TEST(one_row_per_key)
     }
     EQUAL(rows.count, 100);
     for (uint32_t i = 0; i < rows.count; i++) {
-        EQUAL(rows.list[i].name, i + 1);
-        EQUAL(rows.list[i].count, 3);
+        FIELDS(&rows.list[i], (name, i + 1), (count, 3));
     }
 }
 

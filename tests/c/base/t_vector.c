@@ -16,8 +16,7 @@ TEST(too_many)
     CLEAN(clear) numbers n = {NULL, 0, 0};
     OK(fd_vector_push(&n, 1));
     EQUAL(fd_vector_reserve(&n, (size_t)UINT32_MAX), FD_ENOMEM);
-    EQUAL(n.count, 1);
-    EQUAL(n.list[0], 1);
+    FIELDS(&n, (count, 1), (list[0], 1));
 }
 
 TEST(failed_push_changes_nothing)
@@ -49,6 +48,5 @@ TEST(sorted)
         OK(fd_vector_push(&n, i % 3));
     }
     fd_vector_sort(&n, downwards);
-    EQUAL(n.list[0], 2);
-    EQUAL(n.list[4], 0);
+    FIELDS(&n, (list[0], 2), (list[4], 0));
 }

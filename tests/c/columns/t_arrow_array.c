@@ -43,9 +43,7 @@ make(fd_text_pool *texts, struct ArrowArray *array, const fd_table *of,
 {
     uint32_t id;
     fd_status status = fd_text_pool_add(texts, "unused", 6, &id);
-    if (status == FD_OK) {
-        status = fd_text_pool_add(texts, "used", 4, &id);
-    }
+    fd_then(status, fd_text_pool_add(texts, "used", 4, &id));
     fd_arrow_rows made = {rows, 3, texts, rank};
     return status == FD_OK ? fd_arrow_array(array, of, &made) : status;
 }
@@ -58,8 +56,7 @@ make(fd_text_pool *texts, struct ArrowArray *array, const fd_table *of,
 TEST(numbers)
 {
     MADE(array, &table, NULL);
-    EQUAL(array.length, 3);
-    EQUAL(array.n_children, 9);
+    FIELDS(&array, (length, 3), (n_children, 9));
     const uint16_t *small = array.children[4]->buffers[1];
     EQUAL(small[0], 65535);
     EQUAL(small[1], 1);
@@ -99,8 +96,7 @@ TEST(ranks_and_first_rows)
 {
     uint32_t rank = 12;
     MADE(array, &later, &rank);
-    EQUAL(array.length, 2);
-    EQUAL(array.n_children, 10);
+    FIELDS(&array, (length, 2), (n_children, 10));
     EQUAL(arrows_u32(array.children[0], 1), 12);
     EQUAL(arrows_u32(array.children[1], 0), 4);
 }

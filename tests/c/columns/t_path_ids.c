@@ -20,10 +20,10 @@ TEST(same_in_every_trace)
     uint32_t id;
     OK(fixture_add(merged, 0, FD_NODE_PYTHON, "unrelated", 1, 0, &id));
     of_alone = fd_path_ids(alone);
-    OK(of_alone != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(of_alone != NULL);
     OK(fixture_merge(merged, alone, "alone", NULL));
     of_merged = fd_path_ids(merged);
-    OK(of_merged != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(of_merged != NULL);
     EQUAL(merged->contexts.count, alone->contexts.count + 1);
     for (uint32_t i = 1; i < alone->contexts.count; i++) {
         uint32_t found = 0;
@@ -50,7 +50,7 @@ TEST(origins_count)
     more.origin = second;
     OK(fd_vector_push(&trace->contexts, more));
     ids = fd_path_ids(trace);
-    OK(ids != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(ids != NULL);
     CHECK(ids[backward] != ids[backward + 1]);
     CHECK(ids[first] != ids[second]);
     EQUAL(ids[0], 0);

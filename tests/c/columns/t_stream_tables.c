@@ -32,7 +32,7 @@ TEST(all_tables)
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(drop) uint64_t *paths = NULL;
     paths = fd_path_ids(trace);
-    OK(paths != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(paths != NULL);
     for (size_t i = 0; fd_arrow_table_name(i) != NULL; i++) {
         CLEAN(fd_table_rows_clear) fd_table_rows rows = {.list = NULL};
         const fd_arrow_table *table =
@@ -52,7 +52,7 @@ TEST(figures_of_a_rank)
     CLEAN(fd_table_rows_clear) fd_table_rows rows = {.list = NULL};
     const fd_arrow_table *table = fd_arrow_table_of("figures");
     paths = fd_path_ids(trace);
-    OK(paths != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(paths != NULL);
     OK(fd_table_rows_fill(&rows, table, trace, paths, 0));
     EQUAL(rows.count, trace->contexts.count - 1);
     uint32_t train = fixture_find(trace, "train");

@@ -28,9 +28,7 @@ fuzz_seed(fd_buffer *to)
 {
     fd_et et;
     fd_status status = traces_loaded(&et);
-    if (status == FD_OK) {
-        status = fd_et_save(&et, "seed.et", NULL);
-    }
+    fd_then(status, fd_et_save(&et, "seed.et", NULL));
     fd_et_clear(&et);
     return status == FD_OK ? fixture_read("seed.et", to) : status;
 }

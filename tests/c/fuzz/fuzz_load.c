@@ -42,9 +42,7 @@ fuzz_seed(fd_buffer *to)
 {
     fd_trace *trace = NULL;
     fd_status status = fixture_trace(&trace, 0, "run");
-    if (status == FD_OK) {
-        status = fixture_dump(trace, to);
-    }
+    fd_then(status, fixture_dump(trace, to));
     fd_trace_free(trace);
     return status;
 }

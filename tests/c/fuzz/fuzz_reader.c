@@ -121,12 +121,8 @@ fuzz_seed(fd_buffer *to)
     fixture f;
     fd_timeline timeline = {.on = true, .max_bytes = 1 << 20};
     fd_status status = fixture_open_timeline(&f, &timeline);
-    if (status == FD_OK) {
-        status = fixture_train(&f, 0);
-    }
-    if (status == FD_OK) {
-        status = operate(&f, "aten::mm.out");
-    }
+    fd_then(status, fixture_train(&f, 0));
+    fd_then(status, operate(&f, "aten::mm.out"));
     if (status == FD_OK) {
         add_kernels(&f);
         fixture_stop(&f);

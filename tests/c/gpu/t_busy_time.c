@@ -62,47 +62,6 @@ check_sum(const fd_busy_device *device)
     EQUAL(sum, device->window);
 }
 
-/* In any order; the idle time before a kernel ends at its launch. */
-TEST(divides_idle_time)
-{
-    TIME(time);
-    add(&time, 3, 90, 140, 150); /* launched while 2 ran */
-    add(&time, 1, 10, 20, 50);
-    add(&time, 2, 80, 85, 100); /* launched late */
-    add(&time, 4, 90, 145, 170);
-    add(&time, 5, 0, 300, 310); /* its launch is not known */
-    fd_busy_time_end(&time, 350);
-    const fd_busy_device *device = &time.devices.list[0];
-    EQUAL(device->window, 330);
-    EQUAL(device->busy[FD_USE_COMPUTE], 30 + 15 + 30 + 10);
-    EQUAL(device->idle[FD_IDLE_HOST], 30);
-    EQUAL(device->idle[FD_IDLE_LAUNCH], 5 + 40);
-    EQUAL(device->idle[FD_IDLE_UNDECIDED], 130);
-    EQUAL(device->idle[FD_IDLE_END], 40);
-    EQUAL(late_of[2], 30);
-    EQUAL(late_of[0], 40);
-    check_sum(device);
-    EQUAL(time.waiting.count, 0);
-}
-
-/* Time of several uses is that of the first one. */
-TEST(counts_overlaps_once)
-{
-    TIME(time);
-    add_use(&time, FD_USE_COMMUNICATION, 100, 200);
-    add_use(&time, FD_USE_COPY, 150, 230);
-    add_use(&time, FD_USE_COMPUTE, 120, 140);
-    add_use(&time, FD_USE_COMPUTE, 130, 160);
-    fd_busy_time_end(&time, 230);
-    const fd_busy_device *device = &time.devices.list[0];
-    EQUAL(device->busy[FD_USE_COMPUTE], 40);
-    EQUAL(device->busy[FD_USE_COMMUNICATION], 20 + 40);
-    EQUAL(device->busy[FD_USE_COPY], 30);
-    EQUAL(device->hidden, 40);
-    EQUAL(device->window, 130);
-    check_sum(device);
-}
-
 /* A kernel that was launched long before waits for the stream whose kernel
  * ended last, or for another process. */
 TEST(tells_waiting_from_latency)
@@ -115,9 +74,8 @@ TEST(tells_waiting_from_latency)
     add(&time, 1, 8, 1000260 + 200000, 1300000); /* for a peer */
     fd_busy_time_end(&time, 1300000);
     const fd_busy_device *device = &time.devices.list[0];
-    EQUAL(device->idle[FD_IDLE_WAIT], 30 + 200000);
-    EQUAL(device->idle[FD_IDLE_LAUNCH], 10);
-    EQUAL(device->idle[FD_IDLE_HOST], 0);
+    FIELDS(device, (idle[FD_IDLE_WAIT], 30 + 200000),
+           (idle[FD_IDLE_LAUNCH], 10), (idle[FD_IDLE_HOST], 0));
     check_sum(device);
 }
 
@@ -188,11 +146,9 @@ TEST(devices_are_apart)
     fd_busy_time_add(&time, &other);
     add(&time, 1, 50, 51, 60);
     fd_busy_time_end(&time, 60);
-    EQUAL(time.devices.count, 2);
-    EQUAL(time.devices.list[0].idle[FD_IDLE_HOST], 7);
-    EQUAL(time.devices.list[0].idle[FD_IDLE_UNDECIDED], 23);
-    EQUAL(time.devices.list[1].window, 30);
-    EQUAL(time.devices.list[1].idle[FD_IDLE_END], 7);
+    FIELDS(&time.devices, (count, 2), (list[0].idle[FD_IDLE_HOST], 7),
+           (list[0].idle[FD_IDLE_UNDECIDED], 23), (list[1].window, 30),
+           (list[1].idle[FD_IDLE_END], 7));
     check_sum(&time.devices.list[0]);
     check_sum(&time.devices.list[1]);
 }
@@ -211,25 +167,6 @@ TEST(late_records_count_in_part)
     check_sum(&time.devices.list[0]);
 }
 
-/* Time of kernels of steps that are not recorded is not counted, and what the
- * device waited for before them is not decided. */
-TEST(other_steps_are_not_counted)
-{
-    TIME(time);
-    fd_busy_kernel other = {.start = 60, .end = 90, .use = FD_USE_OUTSIDE};
-    add(&time, 1, 10, 20, 50);
-    fd_busy_time_add(&time, &other);
-    add(&time, 1, 100, 105, 110);
-    fd_busy_time_end(&time, 115);
-    const fd_busy_device *device = &time.devices.list[0];
-    EQUAL(device->window, 40 + 25);
-    EQUAL(device->idle[FD_IDLE_UNDECIDED], 10);
-    EQUAL(late_of[1], 10);
-    EQUAL(device->idle[FD_IDLE_LAUNCH], 5);
-    EQUAL(device->idle[FD_IDLE_END], 5);
-    check_sum(device);
-}
-
 /* While kernels are missing, the time after the last one is not counted, nor
  * any time twice when they come. */
 TEST(missing_kernels_are_not_idle_time)
@@ -241,9 +178,8 @@ TEST(missing_kernels_are_not_idle_time)
     add(&time, 1, 80, 85, 90);
     fd_busy_time_end(&time, 95);
     const fd_busy_device *device = &time.devices.list[0];
-    EQUAL(device->window, 30 + 45);
-    EQUAL(device->busy[FD_USE_COMPUTE], 30 + 20 + 5);
-    EQUAL(device->idle[FD_IDLE_END], 5);
+    FIELDS(device, (window, 30 + 45), (busy[FD_USE_COMPUTE], 30 + 20 + 5),
+           (idle[FD_IDLE_END], 5));
     check_sum(device);
 }
 
@@ -355,8 +291,7 @@ compare_devices(const slow_version *slow, const fd_busy_time *time)
     for (uint32_t i = 0; i < time->devices.count; i++) {
         const fd_busy_device *device = &time->devices.list[i];
         const fd_busy_device *expected = &slow->devices[device->device];
-        EQUAL(device->window, expected->window);
-        EQUAL(device->hidden, expected->hidden);
+        FIELDS(device, (window, expected->window), (hidden, expected->hidden));
         for (int use = 0; use < FD_USES; use++) {
             EQUAL(device->busy[use], expected->busy[use]);
         }

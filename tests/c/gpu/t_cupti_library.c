@@ -89,16 +89,10 @@ TEST(decodes_records)
     record[44] = 200;
     record[64] = 11;
     CHECK(fd_cupti_decode(record, 72, &made));
-    EQUAL(made.kind, FD_CUPTI_COPY);
-    EQUAL(made.bytes, 99);
-    EQUAL(made.copy, 2);
-    EQUAL(made.from, 3);
-    EQUAL(made.to, 1);
+    FIELDS(&made, (kind, FD_CUPTI_COPY), (bytes, 99), (copy, 2), (from, 3),
+           (to, 1));
     EQUAL(made.end - made.start, 2);
-    EQUAL(made.device, 1);
-    EQUAL(made.stream, 7);
-    EQUAL(made.correlation, 200);
-    EQUAL(made.node, 11);
+    FIELDS(&made, (device, 1), (stream, 7), (correlation, 200), (node, 11));
     CHECK(!fd_cupti_decode(record, 71, &made));
     CHECK(!fd_cupti_decode(record, 3, &made));
     record[0] = FD_CUPTI_KERNEL;

@@ -60,10 +60,8 @@ ABSORBS(two_devices)
     fd_gpu_drain(gpu, true);
     CHECK(!fd_gpu_wait(gpu, 100));
     fd_gpu_close(gpu);
-    EQUAL(gpu->devices[1]->error, 719);
-    EQUAL(gpu->devices[0]->error, 0);
-    EQUAL(gpu->devices[0]->timestamps, 4);
-    EQUAL(gpu->devices[1]->timestamps, 2);
+    FIELDS(gpu, (devices[1]->error, 719), (devices[0]->error, 0),
+           (devices[0]->timestamps, 4), (devices[1]->timestamps, 2));
     HAS(note(&f), "{\"device\":0,\"streams\":1,\"marks\":4");
     HAS(note(&f), "cudaEventRecord failed with error 719");
     EQUAL(cudaPeekAtLastError(), 0);

@@ -35,19 +35,11 @@ TEST(a_device_with_a_low_clock)
     standin_nvml_set(300, 90000, 1);
     look(&health, &now);
     const fd_device_health *device = &health.devices[0];
-    CHECK(device->looks == 2);
-    CHECK(device->idle == 1);
-    CHECK(device->clock == 1980 + 1200);
-    CHECK(device->highest == 1980);
-    CHECK(device->power == 1200000);
-    CHECK(device->limit == 700000);
-    CHECK(device->temperature == 71);
-    CHECK(device->reasons[2] == 1);
-    CHECK(device->reasons[0] == 0);
-    CHECK(device->latest[0] - device->errors[0] == 3);
-    CHECK(health.xids == 1);
-    CHECK(health.xid[0] == 79);
-    CHECK(health.devices[1].looks == 0);
+    FIELDS(device, (looks, 2), (idle, 1), (clock, 1980 + 1200),
+           (highest, 1980), (power, 1200000), (limit, 700000),
+           (temperature, 71), (reasons[2], 1), (reasons[0], 0));
+    EQUAL(device->latest[0] - device->errors[0], 3);
+    FIELDS(&health, (xids, 1), (xid[0], 79), (devices[1].looks, 0));
     fd_gpu_health_close(&health, f.recording);
     CHECK(standin_nvml_initialised() == 0);
     CHECK(!health.started);

@@ -76,12 +76,8 @@ ONCE(collects_a_window)
     EQUAL(collector->state, FD_KERNELS_OFF);
     fd_kernels_close(collector, false);
     EQUAL(collector->unknown, 0);
-    EQUAL(record(&f, 0)->context, 100);
-    EQUAL(record(&f, 0)->count, 2);
-    EQUAL(record(&f, 0)->ns, 42);
-    EQUAL(record(&f, 0)->stream, 7);
-    EQUAL(record(&f, 1)->context, 200);
-    EQUAL(record(&f, 1)->bytes, 4096);
+    FIELDS(record(&f, 0), (context, 100), (count, 2), (ns, 42), (stream, 7));
+    FIELDS(record(&f, 1), (context, 200), (bytes, 4096));
     CHECK(record(&f, 2) == NULL);
     EQUAL(header_of(&f)->counters[FD_COUNT_GPU_UNFINISHED], 0);
     EQUAL(header_of(&f)->counters[FD_COUNT_GPU_LOST], 0);

@@ -52,16 +52,13 @@ ABSORBS(adds_up)
     memcpy(text, "tanh", 4); /* the memory is used again */
     add(&figures, &kernel, 0);
     EQUAL(figures.pool.count, 3);
-    EQUAL(record(&figures, 0)->context, 100);
-    EQUAL(record(&figures, 0)->kind, FD_KERNEL_KERNEL);
-    EQUAL(record(&figures, 0)->count, 2);
-    EQUAL(record(&figures, 0)->ns, 42);
+    FIELDS(record(&figures, 0), (context, 100), (kind, FD_KERNEL_KERNEL),
+           (count, 2), (ns, 42));
     SAME(name(&figures, 0), "gemm");
     EQUAL(record(&figures, 1)->stream, 8);
     SAME(name(&figures, 2), "tanh");
     EQUAL(record(&figures, 2)->context, 0);
-    EQUAL(figures.count, 4);
-    EQUAL(figures.ns, 66);
+    FIELDS(&figures, (count, 4), (ns, 66));
 }
 
 ABSORBS(names_copies_and_fills)
@@ -84,8 +81,7 @@ ABSORBS(names_copies_and_fills)
     copy.bytes = 0;
     add(&figures, &copy, 100);
     SAME(name(&figures, 0), "Memcpy HtoD (Pageable -> Device)");
-    EQUAL(record(&figures, 0)->bytes, 64);
-    EQUAL(record(&figures, 0)->copy, 1);
+    FIELDS(record(&figures, 0), (bytes, 64), (copy, 1));
     SAME(name(&figures, 1), "Memcpy Unknown (Pageable -> Device)");
     SAME(name(&figures, 2), "Memset (Device)");
     EQUAL(record(&figures, 2)->kind, FD_KERNEL_FILL);
@@ -141,11 +137,8 @@ ABSORBS(stores_the_call)
     sample.record.end += 1000;
     fd_kernel_figures_add(&figures, &sample);
     if (call != NULL && figures.count == 2) {
-        EQUAL(call->gpu_launch, 6);
-        EQUAL(call->gpu_start, figures.anchor.ticks + 1000);
-        EQUAL(call->gpu_ticks, 1500);
-        EQUAL(call->gpu_device, 1);
-        EQUAL(call->gpu_stream, 1);
+        FIELDS(call, (gpu_launch, 6), (gpu_start, figures.anchor.ticks + 1000),
+               (gpu_ticks, 1500), (gpu_device, 1), (gpu_stream, 1));
     }
 }
 
@@ -161,18 +154,11 @@ ABSORBS(has_events)
                               .end = figures.anchor.realtime_ns + 1500};
     figures.ticks_per_ns = 1;
     add(&figures, &kernel, 100);
-    if (figures.events.chunk == NULL) {
-        CHECK(check_refused());
-        return;
-    }
+    ALLOCATED(figures.events.chunk != NULL);
     const fd_kernel_event *event = fd_chunk_records(figures.events.chunk);
-    EQUAL(event->start, figures.anchor.ticks + 1000);
-    EQUAL(event->host, event->start);
-    EQUAL(event->ticks, 500);
-    EQUAL(event->context, 100);
-    EQUAL(event->stream, 7);
-    EQUAL(event->launcher, 100);
-    EQUAL(event->name, record(&figures, 0)->name);
+    FIELDS(event, (start, figures.anchor.ticks + 1000), (host, event->start),
+           (ticks, 500), (context, 100), (stream, 7), (launcher, 100),
+           (name, record(&figures, 0)->name));
 }
 
 static uint64_t
@@ -250,10 +236,7 @@ clear_host(host *at)
 static void
 check_sums(const fd_kernel_figures *figures, uint64_t window)
 {
-    if (figures->busy.devices.count == 0) {
-        CHECK(check_refused());
-        return;
-    }
+    ALLOCATED(figures->busy.devices.count != 0);
     const fd_busy_device *device = &figures->busy.devices.list[0];
     uint64_t idle = 0;
     for (uint32_t i = 0; i < figures->pool.count; i++) {

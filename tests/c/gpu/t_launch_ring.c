@@ -36,8 +36,7 @@ TEST(finds_launches)
     EQUAL(fd_launches_pending(&ring), 2);
     fd_launcher launcher;
     EQUAL(fd_launches_find(&ring, 100, &launcher, &tick), FD_LAUNCH_FOUND);
-    EQUAL(launcher.context, 5);
-    EQUAL(launcher.call, 10);
+    FIELDS(&launcher, (context, 5), (call, 10));
     EQUAL(tick, 1000);
     EQUAL(fd_launches_pending(&ring), 1);
     CHECK(!fd_launches_reached(&ring));
@@ -65,8 +64,7 @@ TEST(notes_ends_of_calls)
     fd_launches_end(&ring, 7, 3, 1030);
     fd_launches_end(&ring, 8, 3, 1040);
     fd_launches_find(&ring, 7, &launcher, &tick);
-    EQUAL(launcher.function, 3);
-    EQUAL(launcher.ticks, 30);
+    FIELDS(&launcher, (function, 3), (ticks, 30));
     EQUAL(tick, 1000);
     fd_launches_put(&ring, 9, launcher, 0);
     fd_launches_end(&ring, 9, 3, UINT64_MAX);

@@ -44,9 +44,7 @@ TEST(critical)
     for (uint32_t i = 0; i < JOBS; i++) {
         EQUAL(list.list[i], path[i]);
     }
-    EQUAL(replay.begin[4], 0);
-    EQUAL(replay.end[4], 13);
-    EQUAL(replay.stages[1].first, 13);
+    FIELDS(&replay, (begin[4], 0), (end[4], 13), (stages[1].first, 13));
 }
 
 /* A send that does not wait; both ends of the others do. */
@@ -55,8 +53,7 @@ TEST(posted)
     static const bool sends[JOBS] = {[1] = true};
     CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
     OK(fd_replay_run_posted(&replay, &plan, times, sends, NULL));
-    EQUAL(replay.makespan, 66);
-    EQUAL(replay.end[1], 13);
+    FIELDS(&replay, (makespan, 66), (end[1], 13));
     CLEAN(fd_replay_clear) fd_replay blocking = {.begin = NULL};
     OK(fd_replay_run(&blocking, &plan, times, true, NULL));
     EQUAL(blocking.makespan, 66);

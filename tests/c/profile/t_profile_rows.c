@@ -32,12 +32,8 @@ table(const fd_trace *trace, fd_grouping grouping, fd_groups *groups,
 {
     fd_totals totals;
     fd_status status = fd_totals_sum(&totals, trace, FD_ALL_RANKS, false);
-    if (status == FD_OK) {
-        status = fd_groups_make(groups, trace, grouping);
-    }
-    if (status == FD_OK) {
-        status = fd_rows_sum(rows, trace, groups, &totals);
-    }
+    fd_then(status, fd_groups_make(groups, trace, grouping));
+    fd_then(status, fd_rows_sum(rows, trace, groups, &totals));
     fd_totals_clear(&totals);
     return status;
 }
@@ -49,16 +45,12 @@ TEST(rows_of_a_recording)
     CLEAN(rows_clear) fd_rows rows = {NULL, 0, 0};
     OK(table(trace, FD_BY_NODE, &groups, &rows));
     const fd_row *linear = row_of(&rows, &groups, "aten::linear");
-    EQUAL(linear->calls, 4);
-    EQUAL(linear->self, 220);
-    EQUAL(linear->total, 220);
-    EQUAL(linear->ops, 4);
-    EQUAL(linear->backward, 350);
+    FIELDS(linear, (calls, 4), (self, 220), (total, 220), (ops, 4),
+           (backward, 350));
     CHECK(fabs(linear->step_mean - 110) < 1e-9);
     CHECK(fabs(linear->step_deviation) < 1e-6);
     const fd_row *train = row_of(&rows, &groups, "train.py:[]:train");
-    EQUAL(train->total, 950);
-    EQUAL(train->calls, 1);
+    FIELDS(train, (total, 950), (calls, 1));
     CHECK(fabs(train->step_mean - 475) < 1e-9);
     EQUAL(rows.list[0].calls, 0);
 }
@@ -95,10 +87,7 @@ TEST(recursion_counts_once)
     trace->contexts.list[inner].flags = FD_CONTEXT_HIDDEN;
     OK(table(trace, FD_BY_NODE, &groups, &rows));
     const fd_row *row = row_of(&rows, &groups, ":[]:f");
-    EQUAL(row->calls, 5);
-    EQUAL(row->self, 50);
-    EQUAL(row->total, 70);
-    EQUAL(row->hidden, 4);
+    FIELDS(row, (calls, 5), (self, 50), (total, 70), (hidden, 4));
     EQUAL(row_of(&rows, &groups, ":[]:g")->total, 60);
 }
 

@@ -85,7 +85,5 @@ TEST(of_equals_the_first)
     rank.events.list = events;
     rank.events.count = 3;
     OK(fd_timeline_rows_make(&rows, &rank, 2));
-    EQUAL(rows.list.count, 2);
-    EQUAL(rows.list.list[1].context, 2);
-    EQUAL(rows.left_out, 1);
+    FIELDS(&rows, (list.count, 2), (list.list[1].context, 2), (left_out, 1));
 }

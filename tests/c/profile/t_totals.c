@@ -12,10 +12,7 @@ TEST(sums_of_a_recording)
     OK(fd_totals_sum(&totals, trace, FD_ALL_RANKS, false));
     const fd_total *train = &totals.list[fixture_find(trace, "train")];
     const fd_total *forward = &totals.list[fixture_find(trace, "forward")];
-    EQUAL(train->total, 950);
-    EQUAL(train->self, 400);
-    EQUAL(train->total_stepped, 950);
-    EQUAL(train->ops, 6);
+    FIELDS(train, (total, 950), (self, 400), (total_stepped, 950), (ops, 6));
     EQUAL(forward->total, 480);
     EQUAL(totals.list[fixture_find(trace, "main")].total, 950);
     EQUAL(totals.steps, 2);
@@ -29,14 +26,13 @@ TEST(backward_attribution)
     CLEAN(fd_totals_clear) fd_totals totals = {.list = NULL};
     OK(fd_totals_sum(&totals, trace, 0, false));
     uint32_t linear = fixture_find(trace, "aten::linear");
-    EQUAL(totals.list[linear].backward, 2 * (70 + 25));
-    EQUAL(totals.list[trace->contexts.list[linear].parent].backward, 190);
-    EQUAL(totals.list[fixture_find(trace, "train")].backward,
-          2 * (70 + 25 + 80));
-    EQUAL(totals.list[fixture_find(trace, "step")].backward, 0);
-    EQUAL(totals.coverage.autograd, 2 * (70 + 25 + 80 + 15));
-    EQUAL(totals.coverage.accumulate, 30);
-    EQUAL(totals.coverage.attributed, 2 * (70 + 25 + 80));
+    FIELDS(&totals, (list[linear].backward, 2 * (70 + 25)),
+           (list[trace->contexts.list[linear].parent].backward, 190),
+           (list[fixture_find(trace, "train")].backward, 2 * (70 + 25 + 80)),
+           (list[fixture_find(trace, "step")].backward, 0),
+           (coverage.autograd, 2 * (70 + 25 + 80 + 15)),
+           (coverage.accumulate, 30),
+           (coverage.attributed, 2 * (70 + 25 + 80)));
 }
 
 /* Checkpointing: an autograd node that runs autograd nodes counts once in what
@@ -60,11 +56,9 @@ TEST(nested_backward)
     trace->contexts.list[back].origin = outer;
     trace->contexts.list[again].origin = inner;
     OK(fd_totals_sum(&totals, trace, 0, false));
-    EQUAL(totals.list[outer].backward, 140);
-    EQUAL(totals.list[inner].backward, 40);
-    EQUAL(totals.list[train].backward, 140);
-    EQUAL(totals.coverage.autograd, 140);
-    EQUAL(totals.coverage.attributed, 140);
+    FIELDS(&totals, (list[outer].backward, 140), (list[inner].backward, 40),
+           (list[train].backward, 140), (coverage.autograd, 140),
+           (coverage.attributed, 140));
 }
 
 TEST(asynchronous_is_apart)
@@ -77,10 +71,8 @@ TEST(asynchronous_is_apart)
     OK(fixture_add(trace, caller, FD_NODE_OP, "work", 1, 1000, &work));
     trace->contexts.list[work].flags = FD_CONTEXT_ASYNC;
     OK(fd_totals_sum(&totals, trace, 0, false));
-    EQUAL(totals.list[caller].total, 7);
-    EQUAL(totals.list[work].async, 1000);
-    EQUAL(totals.list[work].total, 0);
-    EQUAL(totals.list[caller].ops, 2);
+    FIELDS(&totals, (list[caller].total, 7), (list[work].async, 1000),
+           (list[work].total, 0), (list[caller].ops, 2));
 }
 
 TEST(ranks_one_or_all)
@@ -96,10 +88,8 @@ TEST(ranks_one_or_all)
     OK(fd_totals_sum(&all, both, FD_ALL_RANKS, false));
     OK(fd_totals_sum(&second, both, 1, false));
     uint32_t train = fixture_find(both, "train");
-    EQUAL(all.list[train].total, 1900);
-    EQUAL(all.steps, 4);
-    EQUAL(second.list[train].total, 950);
-    EQUAL(second.steps, 2);
+    FIELDS(&all, (list[train].total, 1900), (steps, 4));
+    FIELDS(&second, (list[train].total, 950), (steps, 2));
     EQUAL(all.coverage.autograd, 2 * second.coverage.autograd);
 }
 
@@ -131,11 +121,9 @@ TEST(steady_without_the_slowest_step)
     }
     OK(fd_totals_sum(&totals, trace, 0, true));
     EQUAL(totals.list[forward].least, 0); /* of a single step */
-    EQUAL(totals.list[linear].least, 3 * 20);
-    EQUAL(totals.list[linear].self, 80 + 40 + 7);
-    EQUAL(totals.list[linear].backward, 0);
-    EQUAL(totals.list[forward].total, 9 + 127);
-    EQUAL(totals.list[linear].calls, 3);
+    FIELDS(&totals, (list[linear].least, 3 * 20),
+           (list[linear].self, 80 + 40 + 7), (list[linear].backward, 0),
+           (list[forward].total, 9 + 127), (list[linear].calls, 3));
     fd_totals_clear(&totals);
     OK(fd_totals_sum(&totals, trace, 0, false));
     EQUAL(totals.list[forward].total, 9 + 587);

@@ -21,8 +21,7 @@ TEST(grows_in_place)
     EQUAL(pool.count, 2000);
     for (uint32_t i = 0; i < 2000; i++) {
         const fd_meta *meta = (const fd_meta *)(file.base + ids[i]);
-        EQUAL(meta->key, i);
-        EQUAL(meta->value, 2 * i);
+        FIELDS(meta, (key, i), (value, 2 * i));
     }
 }
 

@@ -62,9 +62,7 @@ ABSORBS(self_time_of_the_running_call)
     fixture_leave(f.main);
     EQUAL(f.main->root->self, 3);
     EQUAL(a->self, 30);
-    EQUAL(b->self, 100);
-    EQUAL(b->calls, 1);
-    EQUAL(b->parent, fd_tree_id(f.main, a));
+    FIELDS(b, (self, 100), (calls, 1), (parent, fd_tree_id(f.main, a)));
     EQUAL(a->parent, fd_tree_id(f.main, f.main->root));
     CHECK(f.main->current == f.main->root);
 }
@@ -268,10 +266,8 @@ ABSORBS(slots_are_reused)
         CHECK(fixture_thread(&f, "worker") == first);
     }
     EQUAL(f.recording->threads.count, 2);
-    EQUAL(first->record->served, 1001);
-    EQUAL(first->root->calls, 1001);
-    EQUAL(first->record->covered, 5000);
-    EQUAL(first->record->attached, begin + 8000);
+    FIELDS(first, (record->served, 1001), (root->calls, 1001),
+           (record->covered, 5000), (record->attached, begin + 8000));
     fd_tree *second = fixture_thread(&f, "worker");
     CHECK(second != NULL && second != first);
     EQUAL(second->record->role, first->record->role);
@@ -291,8 +287,7 @@ ONCE(tree_of_a_thread_that_ended_in_a_pause)
     uint64_t covered = first->record->covered;
     fixture_work(7);
     fd_tree_leave(first);
-    EQUAL(first->record->running, 0);
-    EQUAL(first->record->covered, covered);
+    FIELDS(first->record, (running, 0), (covered, covered));
     EQUAL(fd_tree_depth(first), 1);
     fd_recording_resume(f.recording);
     CHECK(fixture_thread(&f, "worker") == first);

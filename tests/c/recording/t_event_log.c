@@ -22,8 +22,7 @@ ABSORBS(lines_in_the_order_of_their_ends)
     fixture_call(f.main, fixture_function(&f, "b", 0), 5);
     fixture_work(1);
     fixture_leave(f.main);
-    EQUAL(f.main->record->events, 2);
-    EQUAL(f.main->events.chunk->used, 2);
+    FIELDS(f.main, (record->events, 2), (events.chunk->used, 2));
     EQUAL(event_at(f.main, 0, 0)->ticks, 5);
     EQUAL(event_at(f.main, 0, 1)->ticks, 16);
     EQUAL(event_at(f.main, 0, 1)->context, fd_tree_id(f.main, outer));
@@ -42,8 +41,7 @@ ABSORBS(short_and_folded_calls_have_no_events)
     fixture_enter_node(f.main, fold);
     fixture_call(f.main, plain, 20);
     fixture_leave(f.main);
-    EQUAL(f.main->record->events, 2);
-    EQUAL(f.main->record->events_lost, 0);
+    FIELDS(f.main->record, (events, 2), (events_lost, 0));
 }
 
 ABSORBS(without_room_the_newest_are_lost)
@@ -53,9 +51,8 @@ ABSORBS(without_room_the_newest_are_lost)
     for (int i = 0; i < FIRST + 9; i++) {
         fixture_call(f.main, node, 1);
     }
-    EQUAL(f.main->events.ring.chunks.count, 1);
-    EQUAL(f.main->record->events, FIRST + 9);
-    EQUAL(f.main->record->events_lost, 9);
+    FIELDS(f.main, (events.ring.chunks.count, 1), (record->events, FIRST + 9),
+           (record->events_lost, 9));
     EQUAL(event_at(f.main, 0, 0)->start + FIRST - 1,
           event_at(f.main, 0, FIRST - 1)->start);
 }
@@ -69,12 +66,11 @@ ABSORBS(or_the_oldest_are_overwritten)
     for (uint32_t i = 0; i < both + 9; i++) {
         fixture_call(f.main, node, 1);
     }
-    EQUAL(f.main->events.ring.chunks.count, 2);
-    EQUAL(f.main->events.ring.chunks.list[0]->first, both);
-    EQUAL(f.main->events.ring.chunks.list[0]->used, 9);
-    EQUAL(f.main->events.ring.chunks.list[1]->first, FIRST);
-    EQUAL(f.main->record->events, both + 9);
-    EQUAL(f.main->record->events_lost, FIRST);
+    FIELDS(f.main, (events.ring.chunks.count, 2),
+           (events.ring.chunks.list[0]->first, both),
+           (events.ring.chunks.list[0]->used, 9),
+           (events.ring.chunks.list[1]->first, FIRST),
+           (record->events, both + 9), (record->events_lost, FIRST));
 }
 
 /* Calls open at the end of a thread have ended; a range that moves down has
@@ -103,7 +99,6 @@ ABSORBS(steps_have_lines_too)
     CHECK(fd_steps_end(&f.steps, f.main, FD_STEPS_ENGINE));
     const fd_event *event = event_at(f.main, 0, 0);
     EQUAL(f.main->record->events, 1);
-    EQUAL(event->kind, FD_EVENT_STEP);
-    EQUAL(event->source, FD_STEPS_ENGINE);
-    EQUAL(event->ticks, 30);
+    FIELDS(event, (kind, FD_EVENT_STEP), (source, FD_STEPS_ENGINE),
+           (ticks, 30));
 }

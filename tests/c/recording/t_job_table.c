@@ -42,13 +42,11 @@ ABSORBS(a_record_from_its_beginning)
     EQUAL(fd_jobs_find(f.main, (const void *)(uintptr_t)4), 0);
     EQUAL(fd_jobs_find(f.main, (const void *)(uintptr_t)3), -1);
     end(&f, 0);
-    EQUAL(job->flags, 0);
-    EQUAL(job->ticks, 5);
+    FIELDS(job, (flags, 0), (ticks, 5));
     EQUAL(fd_tree_context(f.main, job->context)->node, job->node);
     EQUAL(f.main->record->events, 1);
-    EQUAL(line(&f, 0)->kind, FD_EVENT_JOB);
-    EQUAL(line(&f, 0)->context, fd_file_id(&f.recording->file, job));
-    EQUAL(line(&f, 0)->ticks, 5);
+    FIELDS(line(&f, 0), (kind, FD_EVENT_JOB),
+           (context, fd_file_id(&f.recording->file, job)), (ticks, 5));
 }
 
 ABSORBS(short_ones_have_a_record_and_no_line)

@@ -41,8 +41,7 @@ ABSORBS(measured)
     CHECK(root != 0);
     fd_modules_measure(modules, root, 1000, UINT64_C(1) << 40);
     const fd_module *module = fd_file_record(&f.recording->file, root);
-    EQUAL(module->parameters, 1000);
-    EQUAL(module->parameter_bytes, UINT64_C(1) << 40);
+    FIELDS(module, (parameters, 1000), (parameter_bytes, UINT64_C(1) << 40));
     EQUAL(fd_modules_add(modules, 0, "", "GPT"), root);
     EQUAL(module->parameters, 1000);
 }

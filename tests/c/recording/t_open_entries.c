@@ -74,8 +74,7 @@ ABSORBS(range_outlives_its_enter)
     fd_stack_settle(f.main);
     EQUAL(f.main->pending, 0);
     SAME(name_at(&f, 1), "range");
-    EQUAL(f.main->current->calls, 1);
-    EQUAL(f.main->current->parent, f.main->stack[0].context);
+    FIELDS(f.main->current, (calls, 1), (parent, f.main->stack[0].context));
     fd_context *child = push(&f, "forward", FD_ENTRY_FRAME, &owners[4]);
     EQUAL(child->parent, f.main->stack[1].context);
 }

@@ -41,12 +41,10 @@ ABSORBS(calls_nest)
     EQUAL(words[2], 3);
     EQUAL(inner->flags, FD_OP_CALL_OPEN);
     end(&f, 2);
-    EQUAL(inner->flags, 0);
-    EQUAL(inner->ticks, 1);
+    FIELDS(inner, (flags, 0), (ticks, 1));
     OK(fd_vector_push(&f.main->ops.words, 7));
     end(&f, 1);
-    EQUAL(outer->ticks, 3);
-    EQUAL(outer->output_words, 1);
+    FIELDS(outer, (ticks, 3), (output_words, 1));
     EQUAL(begin(&f, 3, 0)->parent, 0);
 }
 
@@ -72,8 +70,7 @@ ABSORBS(asynchronous_calls_enclose_nothing)
     fd_op_call *work = fd_op_calls_begin(f.main, &what, &what, 1);
     EQUAL(begin(&f, 1, 0)->parent, 0);
     fd_op_call_close(work, check_clock_now());
-    EQUAL(work->flags, FD_OP_CALL_ASYNC);
-    EQUAL(work->ticks, 1);
+    FIELDS(work, (flags, FD_OP_CALL_ASYNC), (ticks, 1));
 }
 
 ABSORBS(overflow_is_counted)

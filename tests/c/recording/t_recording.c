@@ -32,8 +32,7 @@ ABSORBS(starts_and_stops)
     EQUAL(header->start.ticks, check_clock_now());
     fixture_work(100);
     fd_recording_pause(f.recording, true);
-    EQUAL(header->state, FD_STATE_PAUSED);
-    EQUAL(header->recorded, 100);
+    FIELDS(header, (state, FD_STATE_PAUSED), (recorded, 100));
     EQUAL(f.main->root->self, 100);
     fixture_work(1000);
     fd_recording_resume(f.recording);
@@ -41,11 +40,9 @@ ABSORBS(starts_and_stops)
     EQUAL(header->resumed, check_clock_now());
     fixture_work(30);
     fd_recording_stop(f.recording, true);
-    EQUAL(header->state, FD_STATE_STOPPED);
-    EQUAL(header->recorded, 130);
-    EQUAL(header->stop.ticks, check_clock_now());
-    EQUAL(f.main->root->self, 130);
-    EQUAL(f.main->record->covered, 130);
+    FIELDS(header, (state, FD_STATE_STOPPED), (recorded, 130),
+           (stop.ticks, check_clock_now()));
+    FIELDS(f.main, (root->self, 130), (record->covered, 130));
 }
 
 ABSORBS(ids_differ)
@@ -78,8 +75,6 @@ TEST(no_room_to_start)
            FD_EFULL);
     HAS(error.text, "small.fd: no room left");
     CHECK(access("small.fd", F_OK) != 0);
-    STATUS(fd_recording_open(&recording, "absent/x.fd", &limits, &error),
-           FD_EIO);
 }
 
 /* The disk fills up in the middle: calls go on, are counted, and the file

@@ -25,31 +25,6 @@ TEST(bound_is_counted)
     OK(fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &chunk));
 }
 
-/* A full disk (simulated by a limit on the size of files): a status, an
- * unchanged file, and no signal when the mapping is written. */
-TEST(full_disk)
-{
-    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    struct rlimit old;
-    getrlimit(RLIMIT_FSIZE, &old);
-    signal(SIGXFSZ, SIG_IGN);
-    struct rlimit small = {2 * FD_PAGE, old.rlim_max};
-    OK(fixture_file_create(&file, "full.fd", MB, NULL));
-    setrlimit(RLIMIT_FSIZE, &small);
-    fd_chunk *first;
-    fd_chunk *second;
-    fd_status fits =
-        fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &first);
-    fd_status full =
-        fd_file_chunk(&file, FD_CHUNK_META, 8, FD_PAGE, 0, &second);
-    setrlimit(RLIMIT_FSIZE, &old);
-    OK(fits);
-    STATUS(full, FD_EFULL);
-    EQUAL(fd_file_header(&file)->counters[FD_COUNT_DISK_FULL], 1);
-    EQUAL(fd_file_header(&file)->file_bytes, 2 * FD_PAGE);
-    memset(fd_chunk_records(first), 1, FD_PAGE - sizeof *first);
-}
-
 /* No room for the header: no file remains. */
 TEST(full_from_the_start)
 {
@@ -74,18 +49,6 @@ TEST(cannot_create)
     STATUS(fixture_file_create(&file, "absent/a.fd", MB, &error), FD_EIO);
     HAS(error.text, "absent/a.fd: cannot create");
     CHECK(file.base == NULL && file.path == NULL);
-}
-
-TEST(live_file_is_not_taken)
-{
-    CLEAN(fd_file_clear) fd_file file = {.fd = -1};
-    CLEAN(fd_file_clear) fd_file other = {.fd = -1};
-    OK(fixture_file_create(&file, "live.fd", MB, NULL));
-    fd_error error = {""};
-    STATUS(fixture_file_create(&other, "live.fd", MB, &error), FD_ECONFLICT);
-    SAME(error.text, "live.fd: another running process records there");
-    fd_file_finish(&file);
-    OK(fixture_file_create(&other, "live.fd", MB, NULL));
 }
 
 /* After the end, stores of a late thread do not reach the file. */

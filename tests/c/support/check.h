@@ -98,6 +98,28 @@ void check_close(int *fd);
             return; \
         } \
     } while (0)
+/* Compare fields of a struct: FIELDS(step, (number, 3), (begin, 100)). */
+#define FIELDS(row, ...) \
+    do { \
+        FIELDS_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, ) \
+        (row, __VA_ARGS__) \
+    } while (0)
+#define FIELDS_OF(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) FIELD_##count
+#define FIELD_1(row, pair) FIELD_UNPACKED(row, FIELD_PAIR pair)
+#define FIELD_2(row, pair, ...) FIELD_1(row, pair) FIELD_1(row, __VA_ARGS__)
+#define FIELD_3(row, pair, ...) FIELD_1(row, pair) FIELD_2(row, __VA_ARGS__)
+#define FIELD_4(row, pair, ...) FIELD_1(row, pair) FIELD_3(row, __VA_ARGS__)
+#define FIELD_5(row, pair, ...) FIELD_1(row, pair) FIELD_4(row, __VA_ARGS__)
+#define FIELD_6(row, pair, ...) FIELD_1(row, pair) FIELD_5(row, __VA_ARGS__)
+#define FIELD_7(row, pair, ...) FIELD_1(row, pair) FIELD_6(row, __VA_ARGS__)
+#define FIELD_8(row, pair, ...) FIELD_1(row, pair) FIELD_7(row, __VA_ARGS__)
+#define FIELD_9(row, pair, ...) FIELD_1(row, pair) FIELD_8(row, __VA_ARGS__)
+#define FIELD_10(row, pair, ...) FIELD_1(row, pair) FIELD_9(row, __VA_ARGS__)
+#define FIELD_11(row, pair, ...) FIELD_1(row, pair) FIELD_10(row, __VA_ARGS__)
+#define FIELD_12(row, pair, ...) FIELD_1(row, pair) FIELD_11(row, __VA_ARGS__)
+#define FIELD_PAIR(field, expected) field, expected
+#define FIELD_UNPACKED(...) FIELD_EQUAL(__VA_ARGS__)
+#define FIELD_EQUAL(row, field, expected) EQUAL((row)->field, expected);
 #define SAME(got, expected) \
     do { \
         if (!check_same((got), (expected), #got, __FILE__, __LINE__)) { \
@@ -126,6 +148,8 @@ void check_close(int *fd);
         } \
     } while (0)
 #define OK(call) STATUS(call, FD_OK)
+/* Whether an allocation succeeded; a refused one ends the test. */
+#define ALLOCATED(condition) OK((condition) ? FD_OK : FD_ENOMEM)
 /* Begin a request (base/arena.h), of which a failure ends the test. */
 #define ENTER(arena) \
     do { \

@@ -50,9 +50,7 @@ document_load(const char *from, const char *to, fd_trace **trace,
     fd_buffer_text(&text, to != NULL ? to : "");
     fd_buffer_text(&text, at + (from != NULL ? strlen(from) : 0));
     fd_status status = text.status;
-    if (status == FD_OK) {
-        status = fixture_load(trace, text.bytes, text.size, error);
-    }
+    fd_then(status, fixture_load(trace, text.bytes, text.size, error));
     fd_buffer_clear(&text);
     const char *place =
         status == FD_OK || error == NULL ? NULL : strstr(error->text, ": ");

@@ -284,9 +284,7 @@ static fd_status
 record(fixture *f, const char *path, uint32_t rank, const char *run)
 {
     fd_status status = fixture_open(f, path, 4);
-    if (status == FD_OK) {
-        status = fixture_train(f, rank);
-    }
+    fd_then(status, fixture_train(f, rank));
     if (status == FD_OK && run != NULL) {
         char json[64];
         snprintf(json, sizeof json, "\"%s\"", run);
@@ -325,9 +323,7 @@ fixture_trace(fd_trace **trace, uint32_t rank, const char *run)
     fixture f;
     *trace = NULL;
     fd_status status = record(&f, NULL, rank, run);
-    if (status == FD_OK) {
-        status = fixture_reload(&f, trace);
-    }
+    fd_then(status, fixture_reload(&f, trace));
     if (status == FD_OK) {
         fix_memory(*trace);
     }
@@ -354,9 +350,7 @@ fixture_fact(fd_trace *trace, fd_trace_rank *rank, const char *key,
 {
     fd_trace_meta fact;
     fd_status status = fixture_text(trace, key, &fact.key);
-    if (status == FD_OK) {
-        status = fixture_text(trace, json, &fact.json);
-    }
+    fd_then(status, fixture_text(trace, json, &fact.json));
     return status == FD_OK ? fd_vector_push(&rank->meta, fact) : status;
 }
 
@@ -368,11 +362,9 @@ fixture_split_name(fd_trace *trace, const char *name, fd_trace_node *node)
     fd_text_pool *texts = &trace->texts;
     fd_status status = fd_text_pool_add(
         texts, name, (size_t)(class_name - name) - 1, &node->file);
-    if (status == FD_OK) {
-        status = fd_text_pool_add(texts, class_name,
-                                  (size_t)(function - class_name) - 1,
-                                  &node->class_name);
-    }
+    fd_then(status, fd_text_pool_add(texts, class_name,
+                                     (size_t)(function - class_name) - 1,
+                                     &node->class_name));
     return status == FD_OK ? fixture_text(trace, function, &node->name)
                            : status;
 }
@@ -386,12 +378,8 @@ fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind, const char *name,
     fd_status status = kind == FD_NODE_PYTHON && strchr(name, ':') != NULL
                          ? fixture_split_name(trace, name, &node)
                          : fixture_text(trace, name, &node.name);
-    if (status == FD_OK) {
-        status = fd_trace_add_node(trace, &node, &context.node);
-    }
-    if (status == FD_OK) {
-        status = fd_trace_add_context(trace, &context, id);
-    }
+    fd_then(status, fd_trace_add_node(trace, &node, &context.node));
+    fd_then(status, fd_trace_add_context(trace, &context, id));
     if (status == FD_OK && trace->ranks.count == 0) {
         status = fd_trace_add_rank(trace) != NULL ? FD_OK : FD_ENOMEM;
     }
@@ -449,9 +437,7 @@ fixture_load(fd_trace **trace, const void *bytes, size_t size, fd_error *error)
     *trace = NULL;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     fd_status status = fixture_write(path, bytes, size);
-    if (status == FD_OK) {
-        status = fd_load(trace, path, error);
-    }
+    fd_then(status, fd_load(trace, path, error));
     close(fd);
     return status;
 }
@@ -584,9 +570,7 @@ fixture_file_create(fd_file *file, const char *path, size_t max_bytes,
     fd_status status = path != NULL
                          ? fd_folder_of(&folder, path, &name, "create", error)
                          : FD_OK;
-    if (status == FD_OK) {
-        status = fd_file_begin(file, &folder, name, max_bytes, error);
-    }
+    fd_then(status, fd_file_begin(file, &folder, name, max_bytes, error));
     if (status == FD_OK) {
         status = fd_file_publish(file, error);
         if (status != FD_OK) {

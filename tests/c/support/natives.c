@@ -281,8 +281,6 @@ native_merged(const char *text, fd_timeline_input *input, fd_buffer *lines)
     fd_timeline_request request = {.output = "native.pftrace"};
     *input = (fd_timeline_input)FILE_INPUT("in.json", 0);
     fd_status status = fixture_write_text("in.json", text);
-    if (status == FD_OK) {
-        status = fd_timeline_merge(&request, input, 1, NULL);
-    }
+    fd_then(status, fd_timeline_merge(&request, input, 1, NULL));
     return status == FD_OK ? native_text("native.pftrace", lines) : status;
 }

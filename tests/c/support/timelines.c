@@ -68,10 +68,8 @@ fixture_timeline_file(const char *path, uint32_t rank)
 {
     fixture f = {.recording = NULL};
     fd_status status = record(&f, rank, true);
-    if (status == FD_OK) {
-        status =
-            fixture_write(path, f.recording->file.base, fixture_bytes(&f));
-    }
+    fd_then(status,
+            fixture_write(path, f.recording->file.base, fixture_bytes(&f)));
     fixture_clear(&f);
     return status;
 }
@@ -85,13 +83,10 @@ fixture_timeline(fd_trace **trace, bool one_host)
     for (uint32_t i = 0; i < 2 && status == FD_OK; i++) {
         fixture f = {.recording = NULL};
         status = *trace != NULL ? record(&f, i, one_host) : FD_ENOMEM;
-        if (status == FD_OK) {
-            status = fd_reader_read_memory(&ranks[i], f.recording->file.base,
-                                           fixture_bytes(&f), true, NULL);
-        }
-        if (status == FD_OK) {
-            status = fixture_merge(*trace, ranks[i], "rank", NULL);
-        }
+        fd_then(status,
+                fd_reader_read_memory(&ranks[i], f.recording->file.base,
+                                      fixture_bytes(&f), true, NULL));
+        fd_then(status, fixture_merge(*trace, ranks[i], "rank", NULL));
         fixture_clear(&f);
         fd_trace_free(ranks[i]);
     }
@@ -160,9 +155,7 @@ fixture_sync(fd_timeline_sync *sync, const char *const *texts, size_t count)
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         fd_timeline_event event;
         status = fixture_event(texts[i], &event);
-        if (status == FD_OK) {
-            status = fd_timeline_sync_event(sync, &event);
-        }
+        fd_then(status, fd_timeline_sync_event(sync, &event));
     }
     return status;
 }
@@ -187,9 +180,7 @@ fixture_write_list(const char *path, const char *head,
     fd_buffer text = {.bytes = NULL};
     fd_buffer_text(&text, head);
     fd_status status = fixture_join(&text, ",", texts, count);
-    if (status == FD_OK) {
-        status = fixture_write(path, text.bytes, text.size);
-    }
+    fd_then(status, fixture_write(path, text.bytes, text.size));
     fd_buffer_clear(&text);
     return status;
 }

@@ -103,9 +103,7 @@ traces_load(fd_et *et, const char *name, const fd_buffer *text, uint32_t kinds,
     fd_et_format format;
     *et = (fd_et){.rank = -1};
     fd_status status = text->status;
-    if (status == FD_OK) {
-        status = fixture_write(name, text->bytes, text->size);
-    }
+    fd_then(status, fixture_write(name, text->bytes, text->size));
     return status == FD_OK ? fd_et_load(et, name, kinds, &format, error)
                            : status;
 }

@@ -30,9 +30,7 @@ add_nodes(fd_trace *trace, const uint32_t *order, uint32_t *ids)
         char name[3] = {(char)('a' + n % 5), (char)('a' + n % 7), '\0'};
         fd_trace_node node = {.kind = (uint8_t)(1 + n % 3), .line = n % 2};
         status = fd_text_pool_add(&trace->texts, name, 2, &node.name);
-        if (status == FD_OK) {
-            status = fd_trace_add_node(trace, &node, &ids[n]);
-        }
+        fd_then(status, fd_trace_add_node(trace, &node, &ids[n]));
     }
     return status;
 }
@@ -64,9 +62,7 @@ scrambled(fd_trace **made, uint32_t seed)
                                .node = nodes[n % 11],
                                .origin = n % 4 == 3 ? index[n / 2] : 0};
     }
-    if (status == FD_OK) {
-        status = fd_contexts_merge(trace, contexts, NULL, COUNT + 1, map);
-    }
+    fd_then(status, fd_contexts_merge(trace, contexts, NULL, COUNT + 1, map));
     fd_trace_rank *rank = status == FD_OK ? fd_trace_add_rank(trace) : NULL;
     for (uint32_t i = 0; i < COUNT && rank != NULL && status == FD_OK; i++) {
         fd_figure figure = {.context = map[index[order[i]]],
@@ -116,9 +112,8 @@ TEST(everything_moves_along)
     rank = &trace->ranks.list[0];
     EQUAL(fixture_figure(trace, 0, 2).self, 30);
     EQUAL(fixture_figure(trace, 0, 4).self, 40);
-    EQUAL(rank->open.list[0].context, 4);
-    EQUAL(rank->tops.list[0].context, 3);
-    EQUAL(rank->threads.list[0].root, 1);
+    FIELDS(rank, (open.list[0].context, 4), (tops.list[0].context, 3),
+           (threads.list[0].root, 1));
     CHECK(trace->sorted);
 }
 
@@ -142,10 +137,8 @@ TEST(unused_is_dropped)
     OK(fd_trace_add_module(trace, &inner, &context.module));
     OK(fd_trace_add_context(trace, &context, &id));
     OK(fd_trace_sort(trace));
-    EQUAL(trace->nodes.count, 2);
-    EQUAL(trace->modules.count, 3);
-    EQUAL(trace->modules.list[2].parent, 1);
-    EQUAL(trace->texts.texts.count, 3);
+    FIELDS(trace, (nodes.count, 2), (modules.count, 3),
+           (modules.list[2].parent, 1), (texts.texts.count, 3));
 }
 
 TEST(ambiguous_keys)
@@ -175,7 +168,7 @@ TEST(ranks_in_order)
     NEW_TRACE(trace);
     for (uint32_t i = 0; i < 5; i++) {
         fd_trace_rank *rank = fd_trace_add_rank(trace);
-        OK(rank != NULL ? FD_OK : FD_ENOMEM);
+        ALLOCATED(rank != NULL);
         rank->rank = i * 3 % 5;
     }
     OK(fd_trace_sort(trace));

@@ -45,7 +45,7 @@ TEST(all_references)
     OK(fd_vector_push(&trace->modules,
                       (fd_trace_module){.name = t[5], .class_name = t[6]}));
     fd_trace_rank *rank = fd_trace_add_rank(trace);
-    OK(rank != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(rank != NULL);
     OK(fd_vector_push(&rank->threads, (fd_trace_thread){.role = t[7]}));
     OK(fd_vector_push(&rank->meta, (fd_trace_meta){t[8], t[9]}));
     OK(fd_vector_push(&rank->notes, t[0]));

@@ -18,9 +18,7 @@ add_context(fd_trace *trace, const char *name, uint32_t *id)
     fd_trace_node node = {.kind = FD_NODE_OP};
     fd_trace_context context = {.parent = 0};
     fd_status status = fixture_text(trace, name, &node.name);
-    if (status == FD_OK) {
-        status = fd_trace_add_node(trace, &node, &context.node);
-    }
+    fd_then(status, fd_trace_add_node(trace, &node, &context.node));
     return status == FD_OK ? fd_trace_add_context(trace, &context, id)
                            : status;
 }
@@ -43,12 +41,9 @@ ABSORBS(sums_are_in_the_first_rank)
     OK(fd_figure_sums_add(&sums, trace));
     fd_figure_sums_move(&sums, trace);
     const fd_trace_rank *ranks = trace->ranks.list;
-    EQUAL(ranks[0].figures.count, 2);
-    EQUAL(ranks[0].figures.list[0].context, first);
-    EQUAL(ranks[0].figures.list[0].calls, 7);
-    EQUAL(ranks[0].figures.list[0].self, 70);
-    EQUAL(ranks[0].figures.list[1].context, second);
-    EQUAL(ranks[0].figures.list[1].calls, 5);
+    FIELDS(&ranks[0].figures, (count, 2), (list[0].context, first),
+           (list[0].calls, 7), (list[0].self, 70), (list[1].context, second),
+           (list[1].calls, 5));
     EQUAL(ranks[1].figures.count + ranks[2].figures.count, 0);
 }
 

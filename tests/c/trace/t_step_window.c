@@ -15,12 +15,9 @@ make(fd_trace **trace)
     fd_trace *made = fd_trace_new();
     *trace = made;
     fd_status status = made == NULL ? FD_ENOMEM : FD_OK;
-    if (status == FD_OK) {
-        status = fixture_add(made, 0, FD_NODE_OP, "import", 1, 500, &import);
-    }
-    if (status == FD_OK) {
-        status = fixture_add(made, 0, FD_NODE_OP, "op", 10, 100, &op);
-    }
+    fd_then(status,
+            fixture_add(made, 0, FD_NODE_OP, "import", 1, 500, &import));
+    fd_then(status, fixture_add(made, 0, FD_NODE_OP, "op", 10, 100, &op));
     if (status != FD_OK) {
         return status;
     }
@@ -76,19 +73,11 @@ TEST(differences)
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(fixture_find(trace, "import"), 0);
     fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "op"));
-    EQUAL(figure.calls, 8);
-    EQUAL(figure.self, 80);
-    EQUAL(figure.stepped, 80);
-    EQUAL(figure.steps, 4);
-    EQUAL(figure.self_squares, 2500);
-    EQUAL(rank->steps, 4);
-    EQUAL(rank->recorded, 90);
-    EQUAL(rank->whole, 700);
-    EQUAL(rank->latest.count, 4);
-    EQUAL(rank->latest.list[0].number, 1);
-    EQUAL(rank->threads.list[0].covered, 90);
-    EQUAL(rank->threads.list[0].self, 90);
-    EQUAL(rank->threads.list[0].cpu, 60);
+    FIELDS(&figure, (calls, 8), (self, 80), (stepped, 80), (steps, 4),
+           (self_squares, 2500));
+    FIELDS(rank, (steps, 4), (recorded, 90), (whole, 700), (latest.count, 4),
+           (latest.list[0].number, 1), (threads.list[0].covered, 90),
+           (threads.list[0].self, 90), (threads.list[0].cpu, 60));
     CHECK(rank->window.applied);
     CHECK(fixture_sound(trace));
 }
@@ -105,10 +94,8 @@ TEST(from_the_start)
     OK(fd_window_apply(&trace));
     fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "import"));
     EQUAL(figure.self, 500);
-    EQUAL(trace->ranks.list[0].steps, 5);
-    EQUAL(trace->ranks.list[0].recorded, 600);
-    EQUAL(trace->ranks.list[0].latest.count, 5);
-    EQUAL(trace->ranks.list[0].threads.list[0].self, 600);
+    FIELDS(&trace->ranks.list[0], (steps, 5), (recorded, 600),
+           (latest.count, 5), (threads.list[0].self, 600));
 }
 
 /* If one rank has no steps, all stay whole. */
@@ -169,9 +156,7 @@ ABSORBS(first_steps_are_skipped)
         rank_of(STEPS, (uint64_t[]){900, 300, 10, 11, 9, 10, 10, 12}, COUNT);
     CHECK(rank.marks.count == COUNT);
     fd_settled found = fd_settle(&rank);
-    EQUAL(found.verdict, FD_SETTLING_DONE);
-    EQUAL(found.from, 2);
-    EQUAL(found.to, COUNT);
+    FIELDS(&found, (verdict, FD_SETTLING_DONE), (from, 2), (to, COUNT));
     CHECK(fabs(found.slower - 600 / (111. / 11)) < 1e-9);
 }
 
@@ -183,8 +168,7 @@ ABSORBS(varying_times)
         rank_of(STEPS, (uint64_t[]){10, 30, 10, 30, 10, 30, 10, 90}, COUNT);
     CHECK(rank.marks.count == COUNT);
     fd_settled found = fd_settle(&rank);
-    EQUAL(found.verdict, FD_SETTLING_VARYING);
-    EQUAL(found.from, 5);
+    FIELDS(&found, (verdict, FD_SETTLING_VARYING), (from, 5));
     EQUAL(rank.marks.list[found.from - 1].steps, 6);
 }
 
@@ -221,7 +205,6 @@ ABSORBS(ranges)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fd_steps_wanted wanted = {true, cases[i].first, cases[i].last};
         fd_steps_choose(&rank, &wanted);
-        EQUAL(rank.window.from, cases[i].from);
-        EQUAL(rank.window.to, cases[i].to);
+        FIELDS(&rank.window, (from, cases[i].from), (to, cases[i].to));
     }
 }

@@ -129,8 +129,7 @@ TEST(parameters_settle)
     module.parameter_bytes = 40;
     OK(fd_trace_add_module(trace, &module, &same));
     EQUAL(same, id);
-    EQUAL(trace->modules.list[id].parameters, 7);
-    EQUAL(trace->modules.list[id].parameter_bytes, 40);
+    FIELDS(&trace->modules.list[id], (parameters, 7), (parameter_bytes, 40));
 }
 
 /* Deeper than any model: the name is cut. */

@@ -31,9 +31,7 @@ three_make(three *t)
         context.parent = fixture_find(last, "step");
         figure.context = last->contexts.count;
         status = fd_vector_push(&last->contexts, context);
-        if (status == FD_OK) {
-            status = fd_vector_push(&last->ranks.list[0].figures, figure);
-        }
+        fd_then(status, fd_vector_push(&last->ranks.list[0].figures, figure));
     }
     return status;
 }
@@ -52,9 +50,7 @@ merged(fd_trace **to, fd_trace *const *from, const int *order, bool nested)
     }
     if (status == FD_OK && nested) {
         status = fd_trace_sort(part);
-        if (status == FD_OK) {
-            status = fixture_merge(*to, part, "part", NULL);
-        }
+        fd_then(status, fixture_merge(*to, part, "part", NULL));
     }
     fd_trace_free(part);
     return status == FD_OK ? fd_trace_sort(*to) : status;
@@ -79,38 +75,6 @@ TEST(any_order_any_grouping)
     }
 }
 
-/* Every rank keeps its figures. */
-TEST(figures_stay)
-{
-    CLEAN(three_free) three t = {{NULL, NULL, NULL}};
-    CLEAN(fixture_trace_free) fd_trace *all = NULL;
-    OK(three_make(&t));
-    OK(merged(&all, t.of, (int[]){2, 0, 1}, false));
-    for (uint32_t rank = 0; rank < 3; rank++) {
-        EQUAL(all->ranks.list[rank].rank, rank);
-        uint32_t linear = fixture_find(all, "aten::linear");
-        EQUAL(fixture_figure(all, rank, linear).self, 100);
-        EQUAL(all->ranks.list[rank].figures.count,
-              t.of[rank]->ranks.list[0].figures.count);
-        SAME(fd_merge_run_id(all, &all->ranks.list[rank]), "\"run\"");
-    }
-    EQUAL(all->contexts.count, t.of[2]->contexts.count);
-}
-
-TEST(same_rank_twice)
-{
-    TRAINED_TRACE(one, 4, NULL);
-    NEW_TRACE(into);
-    fd_error error;
-    OK(fixture_merge(into, one, "a.fd", &error));
-    uint32_t contexts = into->contexts.count;
-    STATUS(fixture_merge(into, one, "b.fd", &error), FD_ECONFLICT);
-    SAME(error.text, "b.fd: rank 4 is there already (recording 05ababab, this "
-                     "one is 05ababab): give one of them");
-    EQUAL(into->ranks.count, 1);
-    EQUAL(into->contexts.count, contexts);
-}
-
 /* A trace whose ranks were moved has none; a refused one keeps them. */
 TEST(taken)
 {
@@ -128,35 +92,6 @@ TEST(taken)
     OK(fd_trace_sort(copied));
     OK(fd_trace_sort(moved));
     OK(fixture_same(copied, moved, &same));
-    CHECK(same);
-}
-
-TEST(foreign_run)
-{
-    TRAINED_TRACE(one, 0, "monday");
-    TRAINED_TRACE(two, 1, "tuesday");
-    TRAINED_TRACE(free_one, 2, NULL);
-    NEW_TRACE(into);
-    fd_error error;
-    OK(fixture_merge(into, one, "a.fd", &error));
-    STATUS(fixture_merge(into, two, "b.fd", &error), FD_ECONFLICT);
-    SAME(error.text, "b.fd: rank 1 belongs to run \"tuesday\", the others to "
-                     "run \"monday\": merge one run at a time");
-    OK(fixture_merge(into, free_one, "c.fd", &error));
-    SAME(fd_merge_run_id(free_one, &free_one->ranks.list[0]), "");
-}
-
-TEST(nothing_and_something)
-{
-    TRAINED_TRACE(one, 0, NULL);
-    NEW_TRACE(into);
-    NEW_TRACE(none);
-    bool same;
-    OK(fixture_merge(into, none, "none", NULL));
-    OK(fixture_merge(into, one, "one", NULL));
-    OK(fixture_merge(into, none, "none", NULL));
-    OK(fd_trace_sort(into));
-    OK(fixture_same(into, one, &same));
     CHECK(same);
 }
 
@@ -190,9 +125,8 @@ TEST(any_order)
     EQUAL(trace->contexts.count, 5);
     for (uint32_t i = 1; i < 5; i++) {
         const fd_trace_context *made = &trace->contexts.list[map[i]];
-        EQUAL(made->module, i);
-        EQUAL(made->parent, map[contexts[i].parent]);
-        EQUAL(made->origin, map[contexts[i].origin]);
+        FIELDS(made, (module, i), (parent, map[contexts[i].parent]),
+               (origin, map[contexts[i].origin]));
         CHECK(made->parent < map[i] && made->origin < map[i]);
     }
 }

@@ -40,12 +40,9 @@ TEST(sets_of_a_diamond)
     }
     EQUAL(states.parameters[4], 32);
     CHECK(states.times[4] > 0.0189 && states.times[4] < 0.0191);
-    EQUAL(states.by_time[1], 1);
-    EQUAL(states.by_time[2], 2);
+    FIELDS(&states, (by_time[1], 1), (by_time[2], 2));
     /* Behind a and b still a goes on to c; behind a, b and c it does not. */
-    EQUAL(states.cuts[1], 8);
-    EQUAL(states.cuts[3], 20);
-    EQUAL(states.wide_cuts[3], 24);
+    FIELDS(&states, (cuts[1], 8), (cuts[3], 20), (wide_cuts[3], 24));
     CHECK(states.least_times[2] > 0.0099 && states.least_times[2] < 0.0101);
 }
 
@@ -56,10 +53,7 @@ TEST(later_sources_are_added_with_their_targets)
                  NODE("n1", ONE) NODE("n2", ONE) NODE("n3", ONE)
                      NODE("n9", ONE) "\tn1 -- n3\n\tn2 -- n3\n",
                  ALL(100)));
-    EQUAL(states.count, 3);
-    EQUAL(states.sets[0], 1);
-    EQUAL(states.sets[1], 7);
-    EQUAL(states.sets[2], 15);
+    FIELDS(&states, (count, 3), (sets[0], 1), (sets[1], 7), (sets[2], 15));
     CHECK(states.least_times[1] > 0.0059);
 }
 
@@ -80,12 +74,9 @@ TEST(only_possible_cuts)
         (fd_states_limits){
             .found = 100, .kept = 3, .few = 4, .cap = 0.013, .machines = 2}));
     CHECK(states.complete);
-    EQUAL(states.found, 5);
-    EQUAL(states.count, 3);
+    FIELDS(&states, (found, 5), (count, 3));
     CHECK(states.waists[2] && !states.waists[0]);
-    EQUAL(states.sets[0], 3);
-    EQUAL(states.sets[1], 5);
-    EQUAL(states.sets[2], 15);
+    FIELDS(&states, (sets[0], 3), (sets[1], 5), (sets[2], 15));
 }
 
 /* Two chains, a, ab, abc and abcd (3, 6, 16 and 19 ms), and a, ac, ... with
@@ -105,9 +96,8 @@ TEST(chains_thinned_out)
                                             "\tc -- d\n",
                      limits));
         CHECK(!states.complete);
-        EQUAL(states.count, counts[most]);
-        EQUAL(states.sets[0], 1);
-        EQUAL(states.sets[states.count - 1], 15);
-        EQUAL(states.by_time[states.count - 1], states.count - 1);
+        FIELDS(&states, (count, counts[most]), (sets[0], 1),
+               (sets[states.count - 1], 15),
+               (by_time[states.count - 1], states.count - 1));
     }
 }

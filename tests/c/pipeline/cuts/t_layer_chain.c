@@ -11,12 +11,8 @@ TEST(sets_of_a_layer)
     MODEL(model, NODE("a", ONE) NODE("b", ONE) "\ta -- b\n\ta -- b\n");
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     OK(fd_layers_make(&layers, &model, NULL));
-    EQUAL(layers.count, 2);
-    EQUAL(layers.within[0], 1);
-    EQUAL(layers.within[1], 3);
-    EQUAL(layers.parents[1], 1);
-    EQUAL(layers.children[0], 2);
-    EQUAL(layers.leaving[1], 0);
+    FIELDS(&layers, (count, 2), (within[0], 1), (within[1], 3),
+           (parents[1], 1), (children[0], 2), (leaving[1], 0));
 }
 
 TEST(edges_out_of_order)
@@ -38,8 +34,7 @@ TEST(outputs_with_several_readers)
                      "d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n\tc -- d\n");
     CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
     OK(fd_layers_make(&layers, &model, NULL));
-    EQUAL(layers.leaving[1], 1);
-    EQUAL(layers.leaving[3], 0);
+    FIELDS(&layers, (leaving[1], 1), (leaving[3], 0));
 }
 
 TEST(nothing_is_left)

@@ -12,7 +12,7 @@ TEST(rows_are_distinct)
     OK(fd_layers_make(&layers, &model, NULL));
     family.layers = &layers;
     family.next = fd_calloc(1, sizeof *family.next);
-    STATUS(family.next != NULL ? FD_OK : FD_ENOMEM, FD_OK);
+    ALLOCATED(family.next != NULL);
     uint32_t index;
     OK(fd_family_begin(&family, &index));
     EQUAL(index, 0);

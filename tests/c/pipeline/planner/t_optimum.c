@@ -44,29 +44,6 @@ takes(const fd_optimum *optimum, double ms)
     return fabs(optimum->time - ms / 1000) < 1e-12;
 }
 
-TEST(one_stage_before_two)
-{
-    CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
-    fd_optimum_request request = ON(2);
-    OK(find(&optimum, &request));
-    CHECK(takes(&optimum, 4));
-    EQUAL(optimum.stages.count, 1);
-    EQUAL(optimum.stages.list[0].machines, 2);
-}
-
-TEST(straight_stages)
-{
-    CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
-    fd_optimum_request request = ON(3);
-    request.costs.straight = true;
-    OK(find(&optimum, &request));
-    CHECK(takes(&optimum, 4));
-    EQUAL(optimum.stages.count, 3);
-    EQUAL(optimum.stages.list[0].block.last, 0);
-    EQUAL(optimum.stages.list[2].block.last, 3);
-    EQUAL(optimum.stages.list[0].after, 2);
-}
-
 TEST(no_plan_below_the_cap)
 {
     CLEAN(fd_optimum_clear) fd_optimum none = {.time = 0};
@@ -74,17 +51,6 @@ TEST(no_plan_below_the_cap)
     request.costs.straight = true;
     request.cap = 0.0039;
     STATUS(find(&none, &request), FD_EINVAL);
-}
-
-TEST(machines_left_over)
-{
-    CLEAN(fd_optimum_clear) fd_optimum optimum = {.time = 0};
-    fd_optimum_request request = ON(9);
-    request.costs.straight = true;
-    request.costs.fewer = true;
-    OK(find(&optimum, &request));
-    CHECK(takes(&optimum, 4));
-    EQUAL(optimum.unused + optimum.stages.count, 9);
 }
 
 TEST(two_levels)

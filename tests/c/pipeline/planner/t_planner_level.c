@@ -87,22 +87,6 @@ TEST(waists_close_cuts)
     CHECK(looked < all);
 }
 
-/* 8 bytes over a byte a second and machine, there and back: 16 s; two tensors
- * 32 s, which is too long for one machine. */
-TEST(cuts_need_machines)
-{
-    EMPTY_LEVEL(states, level, looked);
-    fd_costs costs = {.levels = 1,
-                      .machines = {3},
-                      .bandwidths = {1},
-                      .ratio = 1,
-                      .true_cut = true};
-    OK(fill(&level, &states, &costs, 17, &looked));
-    CHECK(isinf(fd_level_value(&level, 3, 2)));
-    CHECK(isfinite(fd_level_value(&level, 4, 2)));
-    CHECK(takes(&level, 8, 3, 4));
-}
-
 /* From one state to another, and no more than the effort. */
 TEST(between_two_states)
 {

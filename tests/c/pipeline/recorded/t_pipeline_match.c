@@ -9,10 +9,8 @@ two_ranks(fd_pipe *p)
     for (uint32_t rank = 0; rank < 2; rank++) {
         fd_status status = fd_pipeline_add_rank(
             p, &(fd_pipe_rank){.rank = rank, .position = -1, .data = -1});
-        if (status == FD_OK) {
-            status = rank == 0 ? pipeline_job(p, "SA", 0, 0, 10, 20)
-                               : pipeline_job(p, "RA", 1, 0, 4, 5);
-        }
+        fd_then(status, rank == 0 ? pipeline_job(p, "SA", 0, 0, 10, 20)
+                                  : pipeline_job(p, "RA", 1, 0, 4, 5));
         if (status != FD_OK) {
             return status;
         }
@@ -35,11 +33,9 @@ TEST(posted_and_waited_for)
     p.jobs.list[1].flags = FD_PIPE_POSTED;
     OK(pipeline_job(&p, "RA", 1, 0, 6, 21));
     MATCH(p, found);
-    EQUAL(found.matched, 1);
-    EQUAL(found.alone.count, 0);
-    EQUAL(p.jobs.list[1].other, 0);
-    EQUAL(p.jobs.list[2].other, 0);
-    EQUAL(p.jobs.list[0].other, 1);
+    FIELDS(&found, (matched, 1), (alone.count, 0));
+    FIELDS(&p.jobs, (list[1].other, 0), (list[2].other, 0),
+           (list[0].other, 1));
 }
 
 /* Sent twice, received once: the second has no match. Nor has a job
@@ -51,8 +47,6 @@ TEST(alone)
     OK(pipeline_job(&p, "RA", 1, -1, 24, 25));
     OK(pipeline_job(&p, "SG", 1, 3, 26, 27));
     MATCH(p, found);
-    EQUAL(found.matched, 1);
-    EQUAL(found.alone.count, 3);
-    EQUAL(found.alone.list[0], 2);
-    EQUAL(found.alone.list[2], 4);
+    FIELDS(&found, (matched, 1), (alone.count, 3), (alone.list[0], 2),
+           (alone.list[2], 4));
 }

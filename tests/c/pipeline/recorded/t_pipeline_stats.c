@@ -31,16 +31,11 @@ TEST(sends_reach_their_receives)
         OK(pipeline_job(&p, "RG", (int32_t)rank, 0, 2, 3));
     }
     fd_pipeline_settle(&p);
-    EQUAL(p.stages, 3);
-    EQUAL(p.jobs.list[0].kind, FD_JOB_SA);
-    EQUAL(p.jobs.list[0].peer, 1);
-    EQUAL(p.jobs.list[1].kind, FD_JOB_RG);
-    EQUAL(p.jobs.list[2].peer, 1);
-    EQUAL(p.jobs.list[3].kind, FD_PIPE_OTHER);
-    EQUAL(p.undirected, 2);
-    EQUAL(p.jobs.list[6].kind, FD_JOB_SG);
-    EQUAL(p.jobs.list[6].peer, 1);
-    EQUAL(p.jobs.list[8].peer, -1);
+    FIELDS(&p, (stages, 3), (jobs.list[0].kind, FD_JOB_SA),
+           (jobs.list[0].peer, 1), (jobs.list[1].kind, FD_JOB_RG),
+           (jobs.list[2].peer, 1), (jobs.list[3].kind, FD_PIPE_OTHER),
+           (undirected, 2), (jobs.list[6].kind, FD_JOB_SG),
+           (jobs.list[6].peer, 1), (jobs.list[8].peer, -1));
 }
 
 TEST(unnamed_stages)
@@ -52,9 +47,8 @@ TEST(unnamed_stages)
     }
     fd_pipeline_settle(&p);
     CHECK(p.guessed);
-    EQUAL(p.stages, 2);
-    EQUAL(p.jobs.list[1].stage, 1);
-    EQUAL(p.ranks.list[1].position, 1);
+    FIELDS(&p, (stages, 2), (jobs.list[1].stage, 1),
+           (ranks.list[1].position, 1));
 }
 
 /* Replicas: by coordinates, or by their order. */
@@ -67,10 +61,9 @@ TEST(lines)
             OK(pipeline_job(&p, "F", (int32_t)(rank / 2), 0, 0, 1));
         }
         fd_pipeline_settle(&p);
-        EQUAL(p.lines, 2);
-        EQUAL(p.stages, 2);
-        EQUAL(p.ranks.list[0].line, p.ranks.list[2].line);
-        EQUAL(p.ranks.list[1].line, p.ranks.list[3].line);
+        FIELDS(&p, (lines, 2), (stages, 2),
+               (ranks.list[0].line, p.ranks.list[2].line),
+               (ranks.list[1].line, p.ranks.list[3].line));
         CHECK(p.ranks.list[0].line != p.ranks.list[1].line);
     }
 }
@@ -87,12 +80,9 @@ TEST(order_in_time)
     OK(pipeline_job(&p, "F", 1, 0, 0, 1));
     p.jobs.list[2].iteration = 1;
     fd_pipeline_settle(&p);
-    EQUAL(p.chunks, 2);
-    EQUAL(p.globals, 4);
-    EQUAL(p.jobs.list[0].start, 5);
-    EQUAL(p.jobs.list[1].start, 7);
-    EQUAL(p.jobs.list[2].iteration, 1);
-    EQUAL(p.jobs.list[3].at, 1);
+    FIELDS(&p, (chunks, 2), (globals, 4), (jobs.list[0].start, 5),
+           (jobs.list[1].start, 7), (jobs.list[2].iteration, 1),
+           (jobs.list[3].at, 1));
 }
 
 /* Stages out of range are ignored. */
@@ -104,9 +94,8 @@ TEST(nonsense)
     OK(pipeline_job(&p, "F", 1, 0, 0, 1));
     OK(add_rank(&p, 1, -1));
     fd_pipeline_settle(&p);
-    EQUAL(p.globals, 2);
-    EQUAL(p.jobs.list[0].stage, 1);
-    EQUAL(p.ranks.list[1].position, -1);
+    FIELDS(&p, (globals, 2), (jobs.list[0].stage, 1),
+           (ranks.list[1].position, -1));
     CLEAN(fd_pipe_clear) fd_pipe none = {.lines = 0};
     fd_pipeline_settle(&none);
     EQUAL(none.stages, 0);

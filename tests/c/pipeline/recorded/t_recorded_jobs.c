@@ -71,26 +71,16 @@ ABSORBS(jobs_of_a_rank)
                            .unsure = 4,
                            .clock = {.offset_ns = 1000}};
     OK(fd_pipe_read(&p, trace, &known));
-    EQUAL(p.ranks.count, 1);
-    EQUAL(p.ranks.list[0].rank, 3);
-    EQUAL(p.ranks.list[0].open, 1);
-    EQUAL(p.ranks.list[0].unsure, 4);
+    FIELDS(&p.ranks, (count, 1), (list[0].rank, 3), (list[0].open, 1),
+           (list[0].unsure, 4));
     CHECK(!p.ranks.list[0].killed);
-    EQUAL(p.evals, 1);
-    EQUAL(p.unknown, 1);
-    EQUAL(p.jobs.count, 3);
+    FIELDS(&p, (evals, 1), (unknown, 1), (jobs.count, 3));
     const fd_pipe_job *forward = &p.jobs.list[0];
-    EQUAL(forward->start, 1012);
-    EQUAL(forward->end, 1030);
-    EQUAL(forward->iteration, 5);
-    EQUAL(forward->micro_batch, 2);
-    EQUAL(forward->stage, 1);
-    EQUAL(forward->buffer, 0);
-    EQUAL(forward->row, 1);
-    EQUAL(p.jobs.list[1].kind, FD_PIPE_OTHER);
-    EQUAL(p.jobs.list[1].stage, 1);
-    EQUAL(p.jobs.list[2].flags, FD_PIPE_OPEN | FD_PIPE_POSTED | FD_PIPE_FUSED);
-    EQUAL(p.jobs.list[2].bytes, 64);
+    FIELDS(forward, (start, 1012), (end, 1030), (iteration, 5),
+           (micro_batch, 2), (stage, 1), (buffer, 0), (row, 1));
+    FIELDS(&p.jobs, (list[1].kind, FD_PIPE_OTHER), (list[1].stage, 1),
+           (list[2].flags, FD_PIPE_OPEN | FD_PIPE_POSTED | FD_PIPE_FUSED),
+           (list[2].bytes, 64));
 }
 
 ABSORBS(a_trace_without_jobs)

@@ -28,8 +28,7 @@ TEST(removed_blocks_equal_added_ones)
     EQUAL(kept, MANY);
     for (uint64_t i = 0; i < MANY; i++) {
         CHECK(fd_blocks_take(&blocks, address_of(i), &found));
-        EQUAL(found.address, address_of(i));
-        EQUAL(found.bytes, i);
+        FIELDS(&found, (address, address_of(i)), (bytes, i));
         CHECK(!fd_blocks_take(&blocks, address_of(i), &found));
     }
 }

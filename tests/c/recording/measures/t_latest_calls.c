@@ -41,7 +41,7 @@ ABSORBS(the_return_of_the_function_is_the_end)
     enter(&f, "all_reduce");
     uint64_t from = check_clock_now();
     const fd_measure *made = begin(&f, (fd_latest_call){8, 9, 1, 24, false});
-    OK(made != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(made != NULL);
     EQUAL(made->flags, FD_MEASURE_OPEN);
     fixture_work(10);
     leave(&f); /* the operator */
@@ -51,13 +51,8 @@ ABSORBS(the_return_of_the_function_is_the_end)
     EQUAL(made->flags, FD_MEASURE_OPEN);
     fixture_work(100);
     leave(&f);
-    EQUAL(made->kind, FD_MEASURE_LATEST);
-    EQUAL(made->flags, 0);
-    EQUAL(made->detail, 9);
-    EQUAL(made->count, 1);
-    EQUAL(made->sum, from);
-    EQUAL(made->max, from + 115);
-    EQUAL(made->other, 24);
+    FIELDS(made, (kind, FD_MEASURE_LATEST), (flags, 0), (detail, 9),
+           (count, 1), (sum, from), (max, from + 115), (other, 24));
     fixture_work(100);
     fd_latest_returned(f.main);
     EQUAL(made->max, from + 115);
@@ -70,7 +65,7 @@ ABSORBS(unknown_ends)
     enter(&f, "all_reduce");
     const fd_measure *async = begin(&f, (fd_latest_call){8, 9, 1, 24, true});
     const fd_measure *missed = begin(&f, (fd_latest_call){8, 9, 2, 24, false});
-    OK(async != NULL && missed != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(async != NULL && missed != NULL);
     EQUAL(async->flags, FD_MEASURE_ASYNC);
     EQUAL(missed->flags, FD_MEASURE_OPEN);
     fixture_leave(f.main);
@@ -92,15 +87,14 @@ ABSORBS(the_oldest_is_replaced)
     enter(&f, "all_reduce");
     for (uint64_t i = 1; i <= FD_LATEST_KEPT + 44; i++) {
         const fd_measure *made = begin(&f, (fd_latest_call){8, 9, i, 1, true});
-        OK(made != NULL ? FD_OK : FD_ENOMEM);
+        ALLOCATED(made != NULL);
         EQUAL(made->count, i);
     }
     fd_latest_begin(f.main, &(fd_latest_call){16, 9, 1, 1, true});
     const fd_latest *other = f.main->measures.latest;
-    OK(other->next != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(other->next != NULL);
     EQUAL(f.main->measures.pool.count, FD_LATEST_KEPT + 1);
-    EQUAL(other->group, 16);
-    EQUAL(other->kept, 1);
+    FIELDS(other, (group, 16), (kept, 1));
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < FD_LATEST_KEPT; i++) {
         uint64_t number = other->next->list[i]->count;
@@ -120,7 +114,7 @@ ABSORBS(without_room)
     enter(&f, "all_reduce");
     for (uint64_t i = 1; i <= 2 * FD_LATEST_KEPT; i++) {
         const fd_measure *made = begin(&f, (fd_latest_call){8, 9, i, 1, true});
-        OK(made != NULL ? FD_OK : FD_ENOMEM);
+        ALLOCATED(made != NULL);
         EQUAL(made->count, i);
     }
     EQUAL(f.main->measures.pool.count, capacity);

@@ -19,11 +19,7 @@ ABSORBS(one_record_per_key)
     fd_measure_add(comm, 10, 3);
     fd_measure_add(comm, 4, 3);
     CHECK(fd_measures_at(f.main, key_of(id, FD_MEASURE_COMM)) == comm);
-    EQUAL(comm->count, 2);
-    EQUAL(comm->sum, 14);
-    EQUAL(comm->max, 10);
-    EQUAL(comm->other, 6);
-    EQUAL(comm->context, id);
+    FIELDS(comm, (count, 2), (sum, 14), (max, 10), (other, 6), (context, id));
     fd_measure_key with = key_of(id, FD_MEASURE_COMM);
     with.flags = FD_MEASURE_ASYNC;
     const fd_measure *async = fd_measures_at(f.main, with);

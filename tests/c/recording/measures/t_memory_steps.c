@@ -48,10 +48,7 @@ ABSORBS(sums_of_live_bytes)
     }
     const fd_measure *grown = kept_at(&f, &use, leak);
     CHECK(grown != NULL);
-    EQUAL(grown->count, STEPS);
-    EQUAL(grown->sum, 55000);
-    EQUAL(grown->now, 10000);
-    EQUAL(grown->max, 10000);
+    FIELDS(grown, (count, STEPS), (sum, 55000), (now, 10000), (max, 10000));
     EQUAL((uint64_t)number_in(grown->other), 330000); /* of i * (i + 1) */
     EQUAL((uint64_t)number_in(grown->mark), 385000000);
     const fd_measure *steady = kept_at(&f, &use, root);
@@ -66,8 +63,7 @@ ABSORBS(sums_of_live_bytes)
         f.main,
         (fd_measure_key){.context = root, .kind = FD_MEASURE_UNFOLLOWED});
     CHECK(lost != NULL);
-    EQUAL(lost->count, 1);
-    EQUAL(lost->sum, 9);
+    FIELDS(lost, (count, 1), (sum, 9));
     fixture_leave(f.main);
 }
 
@@ -112,7 +108,6 @@ ONCE(threads_end_steps_at_once)
     fd_memory_step(&use, f.main);
     const fd_measure *kept = kept_at(&f, &use, root);
     CHECK(kept != NULL);
-    EQUAL(kept->count, use.ends);
-    EQUAL(kept->sum, 500 * use.ends);
+    FIELDS(kept, (count, use.ends), (sum, 500 * use.ends));
     EQUAL((uint64_t)number_in(kept->mark), 250000 * use.ends);
 }

@@ -81,8 +81,7 @@ ABSORBS(shares_of_the_peak)
     take(&m, 2, 192, 120); /* the peak: 170 */
     give(&m, 2, 128);
     take(&m, 0, 64, 30);
-    EQUAL(m.use.levels[0].level.peak, 170);
-    EQUAL(m.use.levels[0].level.live, 150);
+    FIELDS(&m.use.levels[0].level, (peak, 170), (live, 150));
     uint64_t shares[PATHS];
     for (int i = 0; i < 3; i++) {
         shares[i] = at_peak(row(&m, i, FD_MEASURE_ALLOCATED, 0), 170)
@@ -91,8 +90,7 @@ ABSORBS(shares_of_the_peak)
     EQUAL(shares[0], 0);
     EQUAL(shares[1], 50);
     EQUAL(shares[2], 120);
-    EQUAL(row(&m, 1, FD_MEASURE_PEAK_FREED, 2)->sum, 50);
-    EQUAL(row(&m, 1, FD_MEASURE_PEAK_FREED, 2)->mark, 170);
+    FIELDS(row(&m, 1, FD_MEASURE_PEAK_FREED, 2), (sum, 50), (mark, 170));
     give(&m, 0, 4096);
     EQUAL(m.use.unknown, 1);
 }
@@ -239,22 +237,17 @@ ABSORBS(totals_of_the_allocator)
     OK(memory_open(&m));
     const fd_memory_level *level = &m.use.levels[FD_MEMORY_CUDA].level;
     on_gpu(&m, 0, FD_MEMORY_FREED, 8, 300, 700); /* one of these blocks */
-    EQUAL(level->peak, 1000);
-    EQUAL(level->live, 700);
+    FIELDS(level, (peak, 1000), (live, 700));
     EQUAL(m.use.unknown, 1);
     on_gpu(&m, 1, FD_MEMORY_ALLOCATED, 64, 100, 800);
     EQUAL(level->peak, 1000);
     on_gpu(&m, 2, FD_MEMORY_ALLOCATED, 128, 500, 1300);
     on_gpu(&m, 1, FD_MEMORY_FREED, 64, 100, 1200);
-    EQUAL(level->peak, 1300);
-    EQUAL(level->live, 1200);
+    FIELDS(level, (peak, 1300), (live, 1200));
     uint32_t root = fd_tree_id(m.f.main, m.f.main->root);
     const fd_measure *peak = gpu_row(&m, root, FD_MEASURE_PEAK);
     CHECK(peak != NULL);
-    EQUAL(peak->count, 5);
-    EQUAL(peak->sum, 1310);
-    EQUAL(peak->max, 1300);
-    EQUAL(peak->link, m.paths[2]);
+    FIELDS(peak, (count, 5), (sum, 1310), (max, 1300), (link, m.paths[2]));
     const fd_measure *taken = gpu_row(&m, m.paths[1], FD_MEASURE_ALLOCATED);
     EQUAL(at_peak(taken, 1300), 100);
     EQUAL(at_peak(gpu_row(&m, m.paths[1], FD_MEASURE_FREED), 1300), 0);
@@ -275,13 +268,8 @@ ABSORBS(failed_allocations)
     uint32_t root = fd_tree_id(m.f.main, m.f.main->root);
     const fd_measure *refused = gpu_row(&m, root, FD_MEASURE_REFUSED);
     CHECK(refused != NULL);
-    EQUAL(refused->count, 2);
-    EQUAL(refused->mark, 2);
-    EQUAL(refused->sum, 9000);
-    EQUAL(refused->max, 50);
-    EQUAL(refused->other, 60);
-    EQUAL(refused->now, 5);
-    EQUAL(refused->link, m.paths[2]);
+    FIELDS(refused, (count, 2), (mark, 2), (sum, 9000), (max, 50), (other, 60),
+           (now, 5), (link, m.paths[2]));
     EQUAL(gpu_row(&m, m.paths[0], FD_MEASURE_ALLOCATED)->now, 30);
     EQUAL(gpu_row(&m, m.paths[1], FD_MEASURE_ALLOCATED)->now, 20);
     EQUAL(m.use.levels[FD_MEMORY_CUDA].level.peak, 150);

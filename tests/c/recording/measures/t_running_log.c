@@ -61,24 +61,15 @@ ABSORBS(divides_time)
     EQUAL(fd_running_log_until(log, 20000), 12800);
     seen parts;
     replay(log, 5000, 12000, &parts);
-    EQUAL(parts.count, 3);
-    EQUAL(parts.context[0], 7);
-    EQUAL(parts.ticks[0], 1400);
-    EQUAL(parts.context[1], 8);
-    EQUAL(parts.ticks[1], 3200);
-    EQUAL(parts.ticks[2], 2400);
+    FIELDS(&parts, (count, 3), (context[0], 7), (ticks[0], 1400),
+           (context[1], 8), (ticks[1], 3200), (ticks[2], 2400));
     replay(log, 1000, 4000, &parts); /* before the log, and back */
-    EQUAL(parts.count, 2);
-    EQUAL(parts.context[0], 0);
-    EQUAL(parts.ticks[0], 2200);
-    EQUAL(parts.context[1], 7);
+    FIELDS(&parts, (count, 2), (context[0], 0), (ticks[0], 2200),
+           (context[1], 7));
     replay(log, 10000, 20000, &parts); /* after it */
-    EQUAL(parts.count, 2);
-    EQUAL(parts.context[1], 0);
-    EQUAL(parts.ticks[1], 7200);
+    FIELDS(&parts, (count, 2), (context[1], 0), (ticks[1], 7200));
     replay(log, 50000, 50001, &parts);
-    EQUAL(parts.count, 1);
-    EQUAL(parts.context[0], 0);
+    FIELDS(&parts, (count, 1), (context[0], 0));
 }
 
 /* Ticks of a machine that runs for years, and ids of the largest file. */
@@ -90,10 +81,8 @@ ABSORBS(ticks_are_large)
     fd_running_log_put(log, year + UINT64_C(3600) * 3000000000, 5);
     seen parts;
     replay(log, year, year + 640, &parts);
-    EQUAL(parts.count, 2);
-    EQUAL(parts.context[0], (1 << FD_LOG_CONTEXT) - 1);
-    EQUAL(parts.ticks[0], 320);
-    EQUAL(parts.context[1], 5);
+    FIELDS(&parts, (count, 2), (context[0], (1 << FD_LOG_CONTEXT) - 1),
+           (ticks[0], 320), (context[1], 5));
 }
 
 /* Overwritten entries are not known. */
@@ -109,8 +98,7 @@ ABSORBS(old_entries_are_overwritten)
     EQUAL(parts.context[0], 0);
     CHECK(parts.ticks[0] >= UINT64_C(32) * 10000);
     CHECK(parts.ticks[0] <= UINT64_C(32) * 12000);
-    EQUAL(parts.context[1], 2);
-    EQUAL(parts.ticks[1], 32);
+    FIELDS(&parts, (context[1], 2), (ticks[1], 32));
 }
 
 static void *

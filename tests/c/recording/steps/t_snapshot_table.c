@@ -36,11 +36,9 @@ ABSORBS(chosen_steps)
     CHECK(list != NULL);
     EQUAL(f.steps.snapshots.count, 10);
     for (uint32_t i = 0; i < 9; i++) {
-        EQUAL(list[i + 1].steps, expected[i]);
-        EQUAL(list[i + 1].number, expected[i] - 1);
-        EQUAL(list[i + 1].tick, begin + 10 * expected[i]);
-        EQUAL(list[i + 1].phases[FD_PHASE_OTHER], 10 * expected[i]);
-        EQUAL(list[i + 1].threads, i + 1);
+        FIELDS(&list[i + 1], (steps, expected[i]), (number, expected[i] - 1),
+               (tick, begin + 10 * expected[i]),
+               (phases[FD_PHASE_OTHER], 10 * expected[i]), (threads, i + 1));
         CHECK(list[i + 1].memory > 0);
     }
     EQUAL(list[0].steps, 25);
@@ -60,10 +58,9 @@ ABSORBS(only_changes)
         const fd_snapshot *list = snapshots_of(&f);
         CHECK(list != NULL && f.steps.snapshots.figures.chunk != NULL);
         uint64_t last = list[i + 1].figures - 1;
-        EQUAL(figure_at(&f, last)->context, fd_tree_id(f.main, called));
-        EQUAL(figure_at(&f, last)->calls, (uint64_t)i + 1);
-        EQUAL(figure_at(&f, last)->self, 7 * ((uint64_t)i + 1));
-        EQUAL(figure_at(&f, last)->steps, (uint32_t)i + 1);
+        FIELDS(figure_at(&f, last), (context, fd_tree_id(f.main, called)),
+               (calls, (uint64_t)i + 1), (self, 7 * ((uint64_t)i + 1)),
+               (steps, (uint32_t)i + 1));
     }
     const fd_snapshot *list = snapshots_of(&f);
     EQUAL(list[1].figures, 3); /* and the root */
@@ -84,8 +81,7 @@ ABSORBS(other_threads)
     CHECK(f.steps.snapshots.threads.chunk != NULL);
     const fd_snapshot_thread *threads =
         fd_chunk_records(f.steps.snapshots.threads.chunk);
-    EQUAL(threads[0].context, fd_tree_id(other, wait));
-    EQUAL(threads[0].last, entered);
+    FIELDS(&threads[0], (context, fd_tree_id(other, wait)), (last, entered));
     EQUAL(other->record->step_context, fd_tree_id(other, wait));
     EQUAL(other->record->step_last, entered);
     fd_tree_release(other);
@@ -104,9 +100,7 @@ ABSORBS(asynchronous)
     work->self += 1000;
     steps(&f, 2);
     const fd_spread *spread = fd_file_record(&f.recording->file, work->spread);
-    EQUAL(spread->self_mark, 1000);
-    EQUAL(spread->calls_mark, 1);
-    EQUAL(spread->steps, 0);
+    FIELDS(spread, (self_mark, 1000), (calls_mark, 1), (steps, 0));
     CHECK(snapshots_of(&f) != NULL);
     EQUAL(snapshots_of(&f)[1].figures, 2);
     EQUAL(snapshots_of(&f)[2].figures, 3);
@@ -126,10 +120,8 @@ ABSORBS(other_source)
     CHECK(list != NULL);
     EQUAL(f.steps.snapshots.count, 4);
     EQUAL(list[2].source, FD_STEPS_OPTIMIZER);
-    EQUAL(list[3].source, FD_STEPS_ENGINE);
-    EQUAL(list[3].steps, 1);
-    EQUAL(list[3].phases[FD_PHASE_OTHER], 30);
-    EQUAL(list[3].figures, list[2].figures + 1);
+    FIELDS(&list[3], (source, FD_STEPS_ENGINE), (steps, 1),
+           (phases[FD_PHASE_OTHER], 30), (figures, list[2].figures + 1));
 }
 
 /* Beyond its share there is no snapshot any more, and the rest is counted. */

@@ -103,8 +103,7 @@ ABSORBS(an_inner_loop)
     CHECK(relate(&rounds, FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_NESTED));
     CHECK(!relate(&rounds, FD_SITES_SAME, FD_SITES_NEXT, FD_SITES_NESTED));
     SAME(played(&rounds, ".b.a.a.a.b.a.a.a.b"), "bbb");
-    EQUAL(rounds.unclear, 0);
-    EQUAL(rounds.optimizers, 2);
+    FIELDS(&rounds, (unclear, 0), (optimizers, 2));
     /* So many calls may not be a part of an iteration, nor are those after
      * them clear. */
     SAME(played(&rounds, ".a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a"), "aaa");

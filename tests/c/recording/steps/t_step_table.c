@@ -40,8 +40,7 @@ ABSORBS(spreads_over_steps)
     play(&f, parent, leaf, (uint64_t[]){100, 0, 300, 200}, 4, contexts);
     const fd_spread *outer = spread_of(&f, contexts[0]);
     const fd_spread *inner = spread_of(&f, contexts[1]);
-    EQUAL(inner->steps, 3);
-    EQUAL(inner->last_step, 3);
+    FIELDS(inner, (steps, 3), (last_step, 3));
     CHECK(near(inner->self_min, 100) && near(inner->self_max, 300));
     CHECK(near(inner->self_squares, 1e4 + 9e4 + 4e4));
     EQUAL(inner->self_mark, 600);
@@ -77,14 +76,10 @@ ABSORBS(ring_and_phases)
     uint64_t begin = check_clock_now();
     play(&f, forward, leaf, (uint64_t[]){100, 200}, 2, contexts);
     const fd_step *steps = f.recording->steps;
-    EQUAL(steps[0].number, 0);
-    EQUAL(steps[0].begin, begin);
-    EQUAL(steps[0].end, begin + 110);
-    EQUAL(steps[1].begin, begin + 110);
-    EQUAL(steps[1].end, begin + 320);
-    EQUAL(steps[1].phases[FD_PHASE_FORWARD], 210);
-    EQUAL(steps[1].phases[FD_PHASE_OTHER], 0);
-    EQUAL(steps[1].top[0].context, fd_tree_id(f.main, contexts[1]));
+    FIELDS(&steps[0], (number, 0), (begin, begin), (end, begin + 110));
+    FIELDS(&steps[1], (begin, begin + 110), (end, begin + 320),
+           (phases[FD_PHASE_FORWARD], 210), (phases[FD_PHASE_OTHER], 0),
+           (top[0].context, fd_tree_id(f.main, contexts[1])));
     CHECK(near(steps[1].top[0].self, 200));
     EQUAL(steps[1].top[1].context, fd_tree_id(f.main, contexts[0]));
     EQUAL(steps[1].top[2].context, 0);
@@ -109,9 +104,8 @@ ABSORBS(tops_and_laps)
         fd_steps_begin(&f.steps, 5 * (uint64_t)i, check_clock_now());
         fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
     }
-    EQUAL(f.recording->steps[0].number, 5 * FD_STEPS_KEPT);
-    EQUAL(f.recording->steps[1].number, 5 * FD_STEPS_KEPT + 5);
-    EQUAL(f.recording->steps[2].number, 10);
+    FIELDS(f.recording, (steps[0].number, 5 * FD_STEPS_KEPT),
+           (steps[1].number, 5 * FD_STEPS_KEPT + 5), (steps[2].number, 10));
     EQUAL(fd_file_header(&f.recording->file)->steps, FD_STEPS_KEPT + 2);
 }
 
@@ -130,8 +124,7 @@ ABSORBS(stronger_source_wins)
     EQUAL(header->steps, 3);
     fixture_work(50);
     CHECK(fd_steps_end(&f.steps, f.main, FD_STEPS_ENGINE));
-    EQUAL(header->steps, 1);
-    EQUAL(header->steps_source, FD_STEPS_ENGINE);
+    FIELDS(header, (steps, 1), (steps_source, FD_STEPS_ENGINE));
     CHECK(near(spread_of(&f, context)->self_max, 200));
     EQUAL(spread_of(&f, context)->steps, 1);
     EQUAL(f.recording->steps[0].end - f.recording->steps[0].begin, 200);
@@ -184,10 +177,8 @@ ABSORBS(windows_keep_their_numbers)
     fixture_work(5);
     fd_steps_end(&f.steps, f.main, FD_STEPS_EXPLICIT);
     const fd_header *header = fd_file_header(&f.recording->file);
-    EQUAL(header->first_step, 10);
-    EQUAL(header->steps, 2);
-    EQUAL(f.recording->steps[0].number, 10);
-    EQUAL(f.recording->steps[1].number, 20);
+    FIELDS(header, (first_step, 10), (steps, 2));
+    FIELDS(f.recording, (steps[0].number, 10), (steps[1].number, 20));
 }
 
 /* A step has the sums since the previous one, of all threads; steps of a
@@ -203,8 +194,7 @@ ABSORBS(measured_figures)
     f.main->measures.communicated += 100;
     fd_steps_end(&f.steps, f.main, FD_STEPS_OPTIMIZER);
     const fd_step *steps = f.recording->steps;
-    EQUAL(steps[0].communicated, 0);
-    EQUAL(steps[0].live, 65);
+    FIELDS(&steps[0], (communicated, 0), (live, 65));
     f.steps.communicated = true;
     f.main->measures.communicated += 7;
     other->measures.communicated += 20;
@@ -233,14 +223,11 @@ ABSORBS(dropped_rest)
     EQUAL(fd_steps_calls(&f.steps), 7);
     fd_steps_drop(&f.steps, 45);
     EQUAL(fd_steps_calls(&f.steps), 6);
-    EQUAL(before->calls, 2);
-    EQUAL(before->self, 20);
+    FIELDS(before, (calls, 2), (self, 20));
     EQUAL(contexts[1]->calls, 2);
-    EQUAL(new->calls, 1);
-    EQUAL(new->self, 40);
+    FIELDS(new, (calls, 1), (self, 40));
     EQUAL(f.main->record->covered, covered - 5);
-    EQUAL(spread_of(&f, new)->steps, 0);
-    EQUAL(spread_of(&f, new)->self_mark, 40);
+    FIELDS(spread_of(&f, new), (steps, 0), (self_mark, 40));
     EQUAL(fd_file_header(&f.recording->file)->steps, 2);
 }
 

@@ -37,6 +37,8 @@ TEST(invalid_files)
     SAME(error.text, "part.fd: the file is empty");
     STATUS(open_bytes(&chunks, &bytes, 7, &error), FD_EFORMAT);
     SAME(error.text, "part.fd: not a fastdispatch recording");
+    STATUS(fd_chunks_view(&chunks, bytes.bytes, 8, &error), FD_EFORMAT);
+    HAS(error.text, "this recording: cut off");
     STATUS(open_bytes(&chunks, &bytes, FD_PAGE - 1, &error), FD_EFORMAT);
     HAS(error.text, "cut off within the header");
     fd_header *header = (fd_header *)bytes.bytes;
@@ -161,16 +163,4 @@ TEST(damaged_chunks)
             EQUAL(chunks.list.list[i].used, 3);
         }
     }
-}
-
-TEST(writer_is_seen)
-{
-    FIXTURE(f, "alive.fd", 4);
-    CLEAN(fd_chunks_close) fd_chunks chunks = {.fd = -1};
-    OK(fd_chunks_open(&chunks, "alive.fd", FD_CHUNKS_ALL, NULL));
-    EQUAL(chunks.writer, FD_WRITER_LIVES);
-    fd_chunks_close(&chunks);
-    fixture_stop(&f);
-    OK(fd_chunks_open(&chunks, "alive.fd", FD_CHUNKS_ALL, NULL));
-    EQUAL(chunks.writer, FD_WRITER_GONE);
 }

@@ -12,24 +12,6 @@ child(fixture *f, fd_tree *tree, const char *name, uint32_t origin)
     return context;
 }
 
-/* Two threads of one role are one tree of the trace: figures add up. */
-ABSORBS(threads_of_a_role_join)
-{
-    FIXTURE_AND_TRACE(f, trace);
-    fd_tree *one = fixture_thread(&f, "worker");
-    fd_tree *two = fixture_thread(&f, "worker");
-    CHECK(one != NULL && two != NULL);
-    child(&f, one, "op", 0)->self = 10;
-    child(&f, two, "op", 0)->self = 32;
-    OK(fixture_reload(&f, &trace));
-    fd_figure figure = fixture_figure(trace, 0, fixture_find(trace, "op"));
-    EQUAL(figure.calls, 2);
-    EQUAL(figure.self, 42);
-    EQUAL(trace->ranks.list[0].threads.count, 3);
-    EQUAL(trace->ranks.list[0].threads.list[1].root,
-          trace->ranks.list[0].threads.list[2].root);
-}
-
 /* Contexts that never ran are skipped, unless one below them did. */
 ABSORBS(idle_contexts)
 {

@@ -3,31 +3,6 @@
 
 #include "trace/reader/recording_reader.h"
 
-ABSORBS(calls_steps_work_and_open_calls)
-{
-    TIMELINE_TRACE(trace, true);
-    const fd_trace_rank *rank = &trace->ranks.list[1];
-    EQUAL(rank->events.count, 7);
-    static const struct {
-        uint64_t start;
-        uint64_t duration;
-        int kind;
-    } wanted[] = {{5, 20, FD_EVENT_ASYNC}, {20, 10, FD_EVENT_CALL},
-                  {10, 30, FD_EVENT_CALL}, {15, 35, FD_EVENT_ASYNC},
-                  {0, 90, FD_EVENT_STEP},  {60, 40, FD_EVENT_OPEN},
-                  {0, 100, FD_EVENT_OPEN}};
-    for (uint32_t i = 0; i < rank->events.count; i++) {
-        EQUAL(rank->events.list[i].start, wanted[i].start);
-        EQUAL(rank->events.list[i].duration, wanted[i].duration);
-        EQUAL(rank->events.list[i].kind, wanted[i].kind);
-        EQUAL(rank->events.list[i].thread, 0);
-    }
-    const fd_trace_event *mm = &rank->events.list[1];
-    EQUAL(mm->context, fixture_find(trace, "aten::mm"));
-    EQUAL(rank->threads.list[0].events, 5);
-    EQUAL(rank->threads.list[0].events_lost, 0);
-}
-
 ABSORBS(only_on_request)
 {
     FIXTURE_TIMELINE(f, .on = true);
@@ -53,9 +28,8 @@ ABSORBS(ignored_events)
     fd_tree_event(f.main,
                   (fd_event){0, 0, fd_tree_id(f.main, f.main->root), 99, 0});
     OK(fixture_reload_timeline(&f, &trace));
-    EQUAL(trace->ranks.list[0].events.count, 1);
-    EQUAL(trace->ranks.list[0].events.list[0].duration, 10);
-    EQUAL(trace->ranks.list[0].threads.list[0].events_lost, 2);
+    FIELDS(&trace->ranks.list[0], (events.count, 1),
+           (events.list[0].duration, 10), (threads.list[0].events_lost, 2));
 }
 
 /* As torch.profiler numbers calls: each after the call it is of. */
@@ -74,8 +48,7 @@ ABSORBS(numbers_of_calls)
     }
     OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
-    EQUAL(rank->events.count, 3);
-    EQUAL(rank->threads.list[0].events, 3);
+    FIELDS(rank, (events.count, 3), (threads.list[0].events, 3));
     EQUAL(fd_trace_record_id(rank, 0), 70);
     EQUAL(fd_trace_record_id(rank, 1), 0); /* of a call that is not there */
     EQUAL(fd_trace_record_id(rank, 2), 72);

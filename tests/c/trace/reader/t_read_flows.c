@@ -33,12 +33,9 @@ ABSORBS(ties_two_calls)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(recorded(&f, 0, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
-    EQUAL(rank->events.count, 2);
-    EQUAL(rank->threads.list[0].events, 2);
-    EQUAL(rank->flows.count, 1);
-    EQUAL(rank->flows.list[0].from, 0);
-    EQUAL(rank->flows.list[0].to, 1);
-    EQUAL(rank->flows_lost, 0);
+    FIELDS(rank, (events.count, 2), (threads.list[0].events, 2),
+           (flows.count, 1), (flows.list[0].from, 0), (flows.list[0].to, 1),
+           (flows_lost, 0));
 }
 
 ABSORBS(without_an_end_it_is_counted)
@@ -46,7 +43,6 @@ ABSORBS(without_an_end_it_is_counted)
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(recorded(&f, 3, &trace));
-    EQUAL(trace->ranks.list[0].events.count, 2);
-    EQUAL(trace->ranks.list[0].flows.count, 0);
-    EQUAL(trace->ranks.list[0].flows_lost, 1);
+    FIELDS(&trace->ranks.list[0], (events.count, 2), (flows.count, 0),
+           (flows_lost, 1));
 }

@@ -98,7 +98,6 @@ ABSORBS(an_unknown_class)
     follow(&f, 5, 0);
     follow(&f, 7, FD_ENTRY_ANY_CLASS);
     OK(fixture_reload(&f, &trace));
-    EQUAL(trace->ranks.list[0].open.count, 1);
-    EQUAL(trace->ranks.list[0].open.list[0].context,
-          fixture_find(trace, "outer"));
+    FIELDS(&trace->ranks.list[0].open, (count, 1),
+           (list[0].context, fixture_find(trace, "outer")));
 }

@@ -42,17 +42,13 @@ ABSORBS(figures_and_events)
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
-    EQUAL(rank->gpu.count, 1);
-    EQUAL(rank->gpu.list[0].context, fixture_find(trace, "aten::mm"));
-    EQUAL(rank->gpu.list[0].calls, 2);
-    EQUAL(rank->gpu.list[0].total, 120);
-    EQUAL(rank->gpu.list[0].self, 60);
-    EQUAL(rank->gpu_events.count, 2);
-    EQUAL(rank->counters[FD_COUNT_GPU_EVENTS_LOST], 1);
-    EQUAL(rank->gpu_events.list[1].host, 100);
-    EQUAL(rank->gpu_events.list[1].start, 110);
-    EQUAL(rank->gpu_events.list[1].duration, 70);
-    EQUAL(rank->gpu_events.list[1].stream, 2);
+    FIELDS(rank, (gpu.count, 1),
+           (gpu.list[0].context, fixture_find(trace, "aten::mm")),
+           (gpu.list[0].calls, 2), (gpu.list[0].total, 120),
+           (gpu.list[0].self, 60), (gpu_events.count, 2),
+           (counters[FD_COUNT_GPU_EVENTS_LOST], 1),
+           (gpu_events.list[1].host, 100), (gpu_events.list[1].start, 110),
+           (gpu_events.list[1].duration, 70), (gpu_events.list[1].stream, 2));
 }
 
 /* The job that was open when it was launched has the interval; one launched
@@ -87,12 +83,9 @@ ABSORBS(of_jobs)
     OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     const fd_trace_job *job = rank->jobs.list;
-    EQUAL(rank->jobs.count, 3);
-    EQUAL(rank->gpu_events.count, 5);
-    EQUAL(job[0].device, 2);
-    EQUAL(job[0].gpu_start, job[0].start + 10);
-    EQUAL(job[0].gpu_duration, 41);
-    EQUAL(job[1].device, 0);
-    EQUAL(job[1].gpu_duration, 0);
+    FIELDS(rank, (jobs.count, 3), (gpu_events.count, 5));
+    FIELDS(&job[0], (device, 2), (gpu_start, job[0].start + 10),
+           (gpu_duration, 41));
+    FIELDS(&job[1], (device, 0), (gpu_duration, 0));
     EQUAL(job[2].gpu_duration, 43);
 }

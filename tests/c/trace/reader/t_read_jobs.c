@@ -46,53 +46,6 @@ recorded(fixture *f, bool timeline, fd_trace **trace)
     return status;
 }
 
-ABSORBS(each_with_its_numbers)
-{
-    CLEAN(fixture_clear) fixture f = {.recording = NULL};
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(recorded(&f, false, &trace));
-    const fd_trace_rank *rank = &trace->ranks.list[0];
-    EQUAL(rank->jobs.count, 2);
-    const fd_trace_job *job = &rank->jobs.list[0];
-    SAME(fd_trace_text(trace, job->kind), "forward");
-    EQUAL(job->context, fixture_find(trace, "forward"));
-    EQUAL(job->step, 7);
-    EQUAL(job->micro_batch, 4);
-    EQUAL(job->stage, 1);
-    EQUAL(job->buffer, 3);
-    EQUAL(job->iteration, 6);
-    EQUAL(job->bytes, 4096);
-    EQUAL(job->flags, FD_JOB_ATTACHED);
-    EQUAL(job->device, 0);
-    EQUAL(job->start, 10);
-    EQUAL(job->duration, 20);
-    CHECK(!job->open);
-    SAME(fd_trace_text(trace, job[1].kind), "receive");
-    EQUAL(job[1].peer, 1);
-    EQUAL(job[1].context, 0);
-    EQUAL(job[1].start, 30);
-    EQUAL(job[1].duration, 10);
-    CHECK(job[1].open);
-    EQUAL(job[1].flags, FD_JOB_OPEN);
-    EQUAL(rank->events.count, 0);
-}
-
-ABSORBS(and_their_lines)
-{
-    CLEAN(fixture_clear) fixture f = {.recording = NULL};
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    OK(recorded(&f, true, &trace));
-    const fd_trace_rank *rank = &trace->ranks.list[0];
-    EQUAL(rank->events.count, 4);
-    EQUAL(rank->events.list[1].kind, FD_EVENT_JOB);
-    EQUAL(rank->events.list[1].context, 0);
-    EQUAL(rank->events.list[1].duration, 20);
-    EQUAL(rank->events.list[2].kind, FD_EVENT_JOB);
-    EQUAL(rank->events.list[2].context, 1);
-    EQUAL(rank->events.list[3].kind, FD_EVENT_OPEN);
-    EQUAL(rank->threads.list[0].events_lost, 0);
-}
-
 ABSORBS(merged_as_they_are)
 {
     CLEAN(fixture_clear) fixture f = {.recording = NULL};
@@ -122,9 +75,8 @@ ABSORBS(damaged_jobs_are_skipped)
     jobs[1].thread = 12345;
     OK(fixture_reload_timeline(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
-    EQUAL(rank->jobs.count, 0);
-    EQUAL(rank->events.count, 2);
-    EQUAL(rank->threads.list[0].events_lost, 1);
+    FIELDS(rank, (jobs.count, 0), (events.count, 2),
+           (threads.list[0].events_lost, 1));
 }
 
 /* The k-th job of a kind in interleaved 1F1B: micro-batch, stage and chunk, all
@@ -179,14 +131,12 @@ ABSORBS(jobs_of_megatron_get_numbers)
     }
     OK(fixture_reload(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
-    EQUAL(rank->jobs.count, COUNT + 1);
-    EQUAL(rank->iterations.count, 1);
+    FIELDS(rank, (jobs.count, COUNT + 1), (iterations.count, 1));
     for (uint32_t i = 0; i < COUNT; i++) {
         const fd_trace_job *job = &rank->jobs.list[i + 1];
         SAME(fd_trace_text(trace, job->kind), expected[i].kind);
-        EQUAL(job->micro_batch, expected[i].micro_batch);
-        EQUAL(job->stage, expected[i].stage);
-        EQUAL(job->chunk, expected[i].chunk);
+        FIELDS(job, (micro_batch, expected[i].micro_batch),
+               (stage, expected[i].stage), (chunk, expected[i].chunk));
     }
     EQUAL(rank->jobs.list[6].peer, 2); /* SA of stage 0, plus 1 */
 }

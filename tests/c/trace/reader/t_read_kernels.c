@@ -50,18 +50,14 @@ ABSORBS(kernels_are_nodes)
     CHECK(fixture_sound(trace));
     const fd_gpu_figure *gemm = figure_of(trace, "gemm");
     CHECK(gemm != NULL);
-    EQUAL(gemm->calls, 2);
-    EQUAL(gemm->total, 42);
-    EQUAL(gemm->self, 42);
-    EQUAL(gemm->device, 1);
-    EQUAL(gemm->stream, 8);
+    FIELDS(gemm, (calls, 2), (total, 42), (self, 42), (device, 1),
+           (stream, 8));
     const fd_trace_context *context = &trace->contexts.list[gemm->context];
     EQUAL(trace->nodes.list[context->node].kind, FD_NODE_KERNEL);
     EQUAL(context->parent, fixture_find(trace, "aten::mm"));
     const fd_gpu_figure *tanh = figure_of(trace, "tanh");
     CHECK(tanh != NULL);
-    EQUAL(tanh->calls, 2);
-    EQUAL(tanh->total, 11);
+    FIELDS(tanh, (calls, 2), (total, 11));
     EQUAL(tanh->stream, 0); /* several */
     const fd_gpu_figure *nccl = figure_of(trace, "nccl");
     CHECK(nccl != NULL);
@@ -84,8 +80,6 @@ ABSORBS(kernels_are_events)
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->gpu_events.count, 1);
     const fd_trace_gpu_event *event = &rank->gpu_events.list[0];
-    EQUAL(event->duration, 30);
-    EQUAL(event->context, fixture_find(trace, "gemm"));
-    EQUAL(event->launcher, fixture_find(trace, "aten::mm"));
-    EQUAL(event->stream, 7);
+    FIELDS(event, (duration, 30), (context, fixture_find(trace, "gemm")),
+           (launcher, fixture_find(trace, "aten::mm")), (stream, 7));
 }

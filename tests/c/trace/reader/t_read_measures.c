@@ -36,42 +36,18 @@ ABSORBS(sums_of_a_path)
     FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     fd_tree *other = fixture_thread(&f, "main");
-    OK(other != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(other != NULL);
     measure(&f, f.main);
     measure(&f, other);
     OK(read(&f, &trace));
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->measures.count, 2);
     const fd_trace_measure *list = rank->measures.list;
-    EQUAL(list[0].context, fixture_find(trace, "aten::mm"));
-    EQUAL(list[0].kind, FD_MEASURE_SHAPES);
-    EQUAL(list[0].count, 2);
-    EQUAL(list[0].sum, 200);
-    EQUAL(list[0].max, 100);
-    EQUAL(list[0].other, 14);
+    FIELDS(&list[0], (context, fixture_find(trace, "aten::mm")),
+           (kind, FD_MEASURE_SHAPES), (count, 2), (sum, 200), (max, 100),
+           (other, 14));
     EQUAL(list[1].kind, FD_MEASURE_COMM);
     SAME(fd_trace_text(trace, list[1].detail), "f32[2,3]");
-}
-
-/* They survive a dump and hidden names; shapes stay. */
-TEST(in_a_dump)
-{
-    FIXTURE(f, NULL, 1);
-    CLEAN(fixture_trace_free) fd_trace *trace = NULL;
-    CLEAN(fixture_trace_free) fd_trace *loaded = NULL;
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    fd_error error = {""};
-    bool same = false;
-    measure(&f, f.main);
-    OK(read(&f, &trace));
-    OK(fixture_dump(trace, &text));
-    OK(fixture_load(&loaded, text.bytes, text.size, &error));
-    OK(fixture_same(trace, loaded, &same));
-    CHECK(same);
-    EQUAL(loaded->ranks.list[0].measures.count, 2);
-    const fd_trace_measure *list = loaded->ranks.list[0].measures.list;
-    SAME(fd_trace_text(loaded, list[1].detail), "f32[2,3]");
-    EQUAL(list[0].sum, 100);
 }
 
 /* Two collectives of one path stay apart, also in a dump; one that is being
@@ -100,7 +76,7 @@ ABSORBS(latest_collectives)
         begins[i] = check_clock_now() - origin;
         fd_latest_begin(f.main, &call);
     }
-    OK(f.main->measures.latest != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(f.main->measures.latest != NULL);
     f.main->measures.latest->list[0]->max = origin + 7000;
     fixture_leave(f.main);
     OK(read(&f, &trace));
@@ -110,12 +86,9 @@ ABSORBS(latest_collectives)
     EQUAL(rank->measures.count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         const fd_trace_measure *at = &rank->measures.list[i];
-        EQUAL(at->kind, FD_MEASURE_LATEST);
-        EQUAL(at->flags, FD_MEASURE_ASYNC);
-        EQUAL(at->count, i + 1);
-        EQUAL(at->sum, begins[i]);
-        EQUAL(at->max, i == 0 ? 7000 : 0);
-        EQUAL(at->other, 24);
+        FIELDS(at, (kind, FD_MEASURE_LATEST), (flags, FD_MEASURE_ASYNC),
+               (count, i + 1), (sum, begins[i]), (max, i == 0 ? 7000 : 0),
+               (other, 24));
         SAME(fd_trace_text(loaded, at->detail), "none 0:2");
     }
 }
@@ -127,7 +100,7 @@ ABSORBS(failed_allocations)
     FIXTURE(f, NULL, 1);
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     fd_tree *other = fixture_thread(&f, "main");
-    OK(other != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(other != NULL);
     uint32_t node = fixture_node(&f, FD_NODE_OP, "aten::empty");
     uint32_t id = fd_tree_id(f.main, fixture_enter_node(f.main, node));
     fd_measure_key key = {.context = id,
@@ -139,7 +112,7 @@ ABSORBS(failed_allocations)
     key.kind = FD_MEASURE_REFUSED;
     fd_measure *late = fd_measures_at(f.main, key);
     fd_measure *early = fd_measures_at(other, key);
-    OK(held != NULL && late != NULL && early != NULL ? FD_OK : FD_ENOMEM);
+    ALLOCATED(held != NULL && late != NULL && early != NULL);
     fd_measure_add(held, 100, 0);
     held->now = 60;
     *early = (fd_measure){.context = id,
@@ -159,12 +132,8 @@ ABSORBS(failed_allocations)
     const fd_trace_rank *rank = &trace->ranks.list[0];
     EQUAL(rank->measures.count, 3);
     const fd_trace_measure *list = rank->measures.list;
-    EQUAL(list[1].kind, FD_MEASURE_REFUSED);
-    EQUAL(list[1].context, fixture_find(trace, "aten::empty"));
-    EQUAL(list[1].count, 2);
-    EQUAL(list[1].sum, 500);
-    EQUAL(list[1].max, 70);
-    EQUAL(list[2].kind, FD_MEASURE_HELD);
-    EQUAL(list[2].sum, 60);
-    EQUAL(list[2].max, 4);
+    FIELDS(&list[1], (kind, FD_MEASURE_REFUSED),
+           (context, fixture_find(trace, "aten::empty")), (count, 2),
+           (sum, 500), (max, 70));
+    FIELDS(&list[2], (kind, FD_MEASURE_HELD), (sum, 60), (max, 4));
 }

@@ -59,8 +59,7 @@ ABSORBS(contexts_of_open_calls)
           fixture_find(trace, "outer"));
     EQUAL(fixture_find(trace, "ended"), 0);
     CHECK(fixture_find(whole, "ended") != 0);
-    EQUAL(rank->recorded, other->recorded);
-    EQUAL(rank->notes.count, 0);
+    FIELDS(rank, (recorded, other->recorded), (notes.count, 0));
 }
 
 ABSORBS(collectives_have_totals)
@@ -83,9 +82,8 @@ ABSORBS(totals_are_those_of_all_parts)
     OK(record(&f));
     OK(read_part(&trace, FD_PART_TOTALS));
     OK(read_part(&whole, FD_PART_FIGURES));
-    EQUAL(trace->contexts.count, whole->contexts.count);
-    EQUAL(trace->ranks.list[0].figures.count,
-          whole->ranks.list[0].figures.count);
+    FIELDS(trace, (contexts.count, whole->contexts.count),
+           (ranks.list[0].figures.count, whole->ranks.list[0].figures.count));
     for (uint32_t i = 0; i < whole->ranks.list[0].figures.count; i++) {
         fd_figure a = trace->ranks.list[0].figures.list[i];
         fd_figure b = whole->ranks.list[0].figures.list[i];

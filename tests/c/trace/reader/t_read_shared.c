@@ -46,6 +46,5 @@ ABSORBS(damaged_nodes)
     const fd_trace_node *node =
         &trace->nodes
              .list[trace->contexts.list[fixture_find(trace, "strip")].node];
-    EQUAL(node->file, 0);
-    EQUAL(node->package, 0);
+    FIELDS(node, (file, 0), (package, 0));
 }

@@ -7,32 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-TEST(facts_of_a_recording)
-{
-    TRAINED_TRACE(trace, 1, "abc");
-    const fd_trace_rank *rank = &trace->ranks.list[0];
-    CHECK(rank->rank == 1 && rank->world == 2 && rank->pid == 4711);
-    EQUAL(rank->state, FD_STATE_STOPPED);
-    EQUAL(rank->steps, 2);
-    EQUAL(rank->steps_source, FD_STEPS_EXPLICIT);
-    EQUAL(rank->recorded, 950);
-    SAME(rank->id, "02ababababababababababababababab");
-    SAME(rank->boot_id, "cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd");
-    EQUAL(rank->meta.count, 2);
-    SAME(fd_trace_text(trace, rank->meta.list[0].key), "argv");
-    SAME(fd_trace_text(trace, rank->meta.list[1].json), "\"abc\"");
-    EQUAL(rank->notes.count, 0);
-    EQUAL(rank->latest.count, 2);
-    EQUAL(rank->latest.list[0].begin, 0);
-    EQUAL(rank->latest.list[0].end, 475);
-    EQUAL(rank->latest.list[1].end, 950);
-    EQUAL(rank->latest.list[0].phases[FD_PHASE_FORWARD], 240);
-    EQUAL(rank->latest.list[0].phases[FD_PHASE_OPTIMIZER], 35);
-    EQUAL(rank->latest.list[0].phases[FD_PHASE_OTHER], 200);
-    EQUAL(rank->tops.list[0].self, 200);
-    EQUAL(rank->tops.list[0].context, fixture_find(trace, "train"));
-}
-
 /* Later facts replace earlier ones; the ring starts at its oldest step. */
 ABSORBS(ring_and_facts_settle)
 {
@@ -51,39 +25,6 @@ ABSORBS(ring_and_facts_settle)
     for (uint32_t i = 0; i < rank->latest.count; i++) {
         EQUAL(rank->latest.list[i].number, i + 3);
     }
-}
-
-TEST(states)
-{
-    FIXTURE(f, "state.fd", 4);
-    CLEAN(fixture_trace_free) fd_trace *live = NULL;
-    CLEAN(fixture_trace_free) fd_trace *killed = NULL;
-    CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
-    OK(fixture_train(&f, 0));
-    OK(fd_reader_read(&live, "state.fd", false, NULL));
-    EQUAL(live->ranks.list[0].state, FD_STATE_RUNNING);
-    OK(fixture_read("state.fd", &bytes));
-    OK(fixture_write("killed.fd", bytes.bytes, bytes.size));
-    OK(fd_reader_read(&killed, "killed.fd", false, NULL));
-    EQUAL(killed->ranks.list[0].state, FD_STATE_KILLED);
-    EQUAL(killed->ranks.list[0].recorded, 950);
-    EQUAL(killed->ranks.list[0].open.count, 1);
-    EQUAL(killed->ranks.list[0].notes.count, 0);
-}
-
-/* A name in quotes: the error says which file. */
-TEST(unreadable)
-{
-    fd_trace *trace = NULL;
-    fd_error error;
-    STATUS(fd_reader_read(&trace, "none.fd", false, &error), FD_EIO);
-    CHECK(trace == NULL);
-    OK(fixture_write("text.fd", "hello", 5));
-    STATUS(fd_reader_read(&trace, "text.fd", false, &error), FD_EFORMAT);
-    SAME(error.text, "text.fd: not a fastdispatch recording");
-    STATUS(fd_reader_read_memory(&trace, "fastdisp", 8, false, &error),
-           FD_EFORMAT);
-    HAS(error.text, "this recording: cut off");
 }
 
 static fd_status
