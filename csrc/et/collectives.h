@@ -9,8 +9,4 @@
  * file (FD_ET_WRITTEN) are not changed. */
 void fd_et_find_comms(fd_et *et);
 
-/* Return the rank of a trace, from its collectives and process groups, or -1
- * if it is unknown. */
-int64_t fd_et_find_rank(const fd_et *et);
-
 #endif

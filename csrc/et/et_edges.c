@@ -197,14 +197,3 @@ fd_et_find_edges(fd_et *et, uint32_t kinds)
     filter_edges(et, kinds);
     fd_et_sort_edges(et);
 }
-
-void
-fd_et_count_edges(const fd_et *et, uint64_t counts[FD_ET_KINDS])
-{
-    for (int kind = 0; kind < FD_ET_KINDS; kind++) {
-        counts[kind] = 0;
-        for (uint32_t i = 0; i < et->edges.count; i++) {
-            counts[kind] += (et->edges.list[i].kinds >> kind) & 1;
-        }
-    }
-}

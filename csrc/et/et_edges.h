@@ -17,9 +17,6 @@
  * them. Edges of FD_ET_WRITTEN nodes are in the file and only filtered. */
 void fd_et_find_edges(fd_et *et, uint32_t kinds);
 
-/* Count the edges of each kind. */
-void fd_et_count_edges(const fd_et *et, uint64_t counts[FD_ET_KINDS]);
-
 /* Store the nodes in `order`, depth-first: the roots by id, each followed by
  * the nodes that it encloses. `order` has one entry per node. */
 void fd_et_walk(fd_et *et, uint32_t *order);

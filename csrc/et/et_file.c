@@ -15,14 +15,9 @@
 /* Number of bytes that is sufficient to detect the format of a file. */
 enum { HEAD = 1 << 16 };
 
-const char *
-fd_et_format_name(fd_et_format format)
-{
-    static const char *const names[] = {"PyTorch execution trace",
-                                        "Chakra execution trace",
-                                        "Kineto trace", "unknown"};
-    return names[format];
-}
+const char *const fd_et_format_names[] = {"PyTorch execution trace",
+                                          "Chakra execution trace",
+                                          "Kineto trace", "unknown", NULL};
 
 /* Return the format of the first key that only one format has, or
  * FD_ET_UNKNOWN if no such key was found yet. */
@@ -93,24 +88,24 @@ close_input(void *in)
     fd_bytes_in_close(in);
 }
 
-fd_et_format
-fd_et_read(fd_et *et, const char *path)
+static void
+read_file(fd_et *et, const char *path)
 {
     fd_bytes_in *in = fd_arena_owned(&et->arena, sizeof *in, close_input);
     fd_arena_check(&et->arena, fd_bytes_in_open(in, path, et->arena.error));
-    fd_et_format format = sniff_format(in);
+    et->format = sniff_format(in);
     fd_arena_check(&et->arena, in->status);
-    if (format == FD_ET_UNKNOWN) {
+    if (et->format == FD_ET_UNKNOWN) {
         refuse_file(et, path,
                     in->at == in->end
                         ? "empty"
                         : "not an execution trace: neither PyTorch's JSON nor "
                           "Chakra's .et");
     }
-    if (format == FD_ET_CHAKRA) {
+    if (et->format == FD_ET_CHAKRA) {
         fd_et_read_chakra(et, in);
     }
-    if (format == FD_ET_PYTORCH) {
+    if (et->format == FD_ET_PYTORCH) {
         fd_et_read_pytorch(et, in, path);
     }
     fd_arena_drop(in);
@@ -118,18 +113,18 @@ fd_et_read(fd_et *et, const char *path)
         refuse_file(et, path, "no node can be read: ");
     }
     fd_et_finish(et);
-    return format;
+    fd_et_find_groups(et);
 }
 
-void
-fd_et_derive(fd_et *et, uint32_t kinds)
+fd_status
+fd_et_open(fd_et *et, const char *path, fd_error *error)
 {
-    fd_et_find_groups(et);
-    fd_et_find_comms(et);
-    fd_et_check_dtypes(et);
-    fd_et_fill_times(et);
-    fd_et_find_edges(et, kinds);
-    fd_et_arrange(et);
+    *et = (fd_et){.rank = -1};
+    if (fd_arena_caught(&et->arena, error)) {
+        return et->arena.status;
+    }
+    read_file(et, path);
+    return fd_arena_left(&et->arena);
 }
 
 fd_status
@@ -138,25 +133,11 @@ fd_et_complete(fd_et *et, uint32_t kinds)
     if (fd_arena_caught(&et->arena, NULL)) {
         return et->arena.status;
     }
-    fd_et_derive(et, kinds);
-    return fd_arena_left(&et->arena);
-}
-
-fd_status
-fd_et_load(fd_et *et, const char *path, uint32_t kinds, fd_et_format *format,
-           fd_error *error)
-{
-    *et = (fd_et){.rank = -1};
-    if (fd_arena_caught(&et->arena, error)) {
-        return et->arena.status;
-    }
-    *format = fd_et_read(et, path);
-    if (*format == FD_ET_KINETO) {
-        refuse_file(et, path,
-                    "a Kineto trace, not an execution trace: join it with the "
-                    "execution trace of its rank by fastdispatch et link");
-    }
-    fd_et_derive(et, kinds);
+    fd_et_find_comms(et);
+    fd_et_check_dtypes(et);
+    fd_et_fill_times(et);
+    fd_et_find_edges(et, kinds);
+    fd_et_arrange(et);
     return fd_arena_left(&et->arena);
 }
 

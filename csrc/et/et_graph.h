@@ -54,6 +54,14 @@ typedef enum fd_et_flag {
     FD_ET_LINKED = 64   /* its times are from a Kineto trace */
 } fd_et_flag;
 
+/* The formats of inputs. */
+typedef enum fd_et_format {
+    FD_ET_PYTORCH, /* JSON, linked or not; a recording */
+    FD_ET_CHAKRA,  /* .et */
+    FD_ET_KINETO,  /* a Kineto trace, which has no nodes */
+    FD_ET_UNKNOWN
+} fd_et_format;
+
 /* Inputs or outputs of a node: ids of texts, each a JSON list. */
 typedef struct fd_et_io {
     uint32_t values;
@@ -165,6 +173,7 @@ typedef struct fd_et {
     fd_text_pool texts;
     fd_map index_of; /* id + 1 -> index + 1, set by fd_et_finish */
     fd_et_faults faults;
+    uint32_t format; /* an fd_et_format */
     uint32_t schema; /* texts of the file header */
     uint32_t time;
     uint32_t host;

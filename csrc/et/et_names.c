@@ -2,39 +2,7 @@
 
 #include "base/collective_names.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static const char *const type_names[FD_ET_TYPES] = {
-    "INVALID", "METADATA",  "MEM_LOAD",  "MEM_STORE",
-    "COMP",    "COMM_SEND", "COMM_RECV", "COMM_COLL"};
-
-static const char *const kind_names[FD_ET_KINDS] = {
-    "order", "launch", "stream", "event", "sync", "group", "data", "given"};
-
-static const char *const coll_names[FD_ET_COLLS] = {
-    "ALL_REDUCE", "REDUCE",         "ALL_GATHER",
-    "GATHER",     "SCATTER",        "BROADCAST",
-    "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK",
-    "BARRIER"};
-
-const char *
-fd_et_type_name(int type)
-{
-    return type >= 0 && type < FD_ET_TYPES ? type_names[type] : "INVALID";
-}
-
-const char *
-fd_et_kind_name(int kind)
-{
-    return kind_names[kind];
-}
-
-const char *
-fd_et_coll_name(int32_t type)
-{
-    return type >= 0 && type < FD_ET_COLLS ? coll_names[type] : "";
-}
 
 uint8_t
 fd_et_root(const char *name)
@@ -192,24 +160,4 @@ fd_et_tensor_bytes(fd_span values, uint64_t *bytes)
         }
     }
     return any;
-}
-
-bool
-fd_et_lists_all(const char *list)
-{
-    return list[strcspn(list, "0123456789")] == '\0';
-}
-
-bool
-fd_et_lists_rank(const char *list, int64_t rank)
-{
-    while (!fd_et_lists_all(list)) {
-        char *end;
-        list += strcspn(list, "0123456789");
-        if (strtoll(list, &end, 10) == rank) {
-            return true;
-        }
-        list = end;
-    }
-    return false;
 }

@@ -30,11 +30,6 @@ typedef enum fd_et_comm_level {
     FD_ET_COMM_KERNEL  /* on the GPU */
 } fd_et_comm_level;
 
-const char *fd_et_type_name(int type);
-const char *fd_et_kind_name(int kind);
-/* Return the name of a collective, or "" if it has no name. */
-const char *fd_et_coll_name(int32_t type);
-
 /* Return FD_ET_THREAD, FD_ET_PROCESS, or 0 if the name is not that of a
  * root. */
 uint8_t fd_et_root(const char *name);
@@ -45,11 +40,6 @@ fd_et_comm_level fd_et_comm_level_of(const char *name, bool gpu);
  * unknown kind), FD_ET_SEND, FD_ET_RECV, or FD_ET_COMP without
  * communication. */
 fd_et_type fd_et_comm_type(const char *name, int32_t *coll);
-
-/* Return whether the ranks of a process group, a JSON list, contain a rank; or
- * whether they are all ranks, an empty list. */
-bool fd_et_lists_rank(const char *list, int64_t rank);
-bool fd_et_lists_all(const char *list);
 
 /* Sum the bytes of the tensors in a list of values of PyTorch; return false if
  * it has no tensors. */

@@ -1,11 +1,12 @@
 #include "et/et_order.h"
 
-#include "et/et_names.h"
-
 #include <stdio.h>
 #include <string.h>
 
 enum { NONE = UINT32_MAX };
+
+static const char *const kind_names[FD_ET_KINDS] = {
+    "order", "launch", "stream", "event", "sync", "group", "data", "given"};
 
 /* Ready nodes, the lowest index on top. */
 typedef struct heap {
@@ -136,7 +137,7 @@ count_cycle(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
         if ((kinds & 1U << i) != 0) {
             size_t size = strlen(list);
             snprintf(list + size, sizeof list - size, "%s%s",
-                     size > 0 ? ", " : "", fd_et_kind_name(i));
+                     size > 0 ? ", " : "", kind_names[i]);
         }
     }
     if (et->faults.cycles++ > 0) {

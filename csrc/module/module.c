@@ -13,7 +13,6 @@
 #include "gpu/gpu_runtime.h"
 #include "gpu/kernel_collector.h"
 #include "module/errors.h"
-#include "module/et/et_binding.h"
 #include "module/events/timeline_binding.h"
 #include "module/pipeline/engine_binding.h"
 #include "module/pipeline/optimize_binding.h"
@@ -214,30 +213,6 @@ static PyMethodDef functions[] = {
                       "timeline_events($module, path, take, *,\n"
                       "                progress=None)\n--\n\n"
                       "Events of a trace."),
-    FD_KEYWORD_METHOD(
-        "et_convert", fd_et_convert_py,
-        "et_convert($module, path, output, *, edges=255, rank=-1)\n--\n\n"
-        "An execution trace in another form."),
-    FD_KEYWORD_METHOD("et_link", fd_et_link_py,
-                      "et_link($module, path, kineto, output, *, edges=255,\n"
-                      "        rank=-1, force=False)\n--\n\n"
-                      "An execution trace and the Kineto trace of its rank."),
-    {"et_identity", fd_et_identity_py, METH_O,
-     PyDoc_STR("et_identity($module, path, /)\n--\n\n"
-               "The process and rank of a trace.")},
-    FD_KEYWORD_METHOD("et_info", fd_et_info_py,
-                      "et_info($module, path, *, edges=255, rank=-1)\n--\n\n"
-                      "Summarize an execution trace."),
-    FD_KEYWORD_METHOD("et_tables", fd_et_tables_py,
-                      "et_tables($module, path, *, edges=255, rank=-1)\n--\n\n"
-                      "An execution trace as tables."),
-    FD_KEYWORD_METHOD(
-        "et_export", fd_et_export_py,
-        "et_export($module, path, pytorch, chakra, *, edges=255)\n--\n\n"
-        "Execution traces from a recording."),
-    {"et_layer_calls", fd_et_layer_calls_py, METH_O,
-     PyDoc_STR("et_layer_calls($module, path, /)\n--\n\n"
-               "Calls of operators and modules in a recording, as JSON.")},
     {NULL, NULL, 0, NULL},
 };
 
@@ -248,11 +223,15 @@ add_types(PyObject *module)
     const struct {
         PyType_Spec *spec;
         PyTypeObject **keep;
-    } types[] = {
-        {&fd_session_spec, NULL},      {&fd_trace_spec, &state->trace},
-        {&fd_dispatch_spec, NULL},     {&fd_label_spec, NULL},
-        {&fd_job_spec, NULL},          {&fd_clock_server_spec, NULL},
-        {&fd_clock_client_spec, NULL}, {&fd_folder_spec, &state->folder}};
+    } types[] = {{&fd_session_spec, NULL},
+                 {&fd_trace_spec, &state->trace},
+                 {&fd_dispatch_spec, NULL},
+                 {&fd_label_spec, NULL},
+                 {&fd_job_spec, NULL},
+                 {&fd_clock_server_spec, NULL},
+                 {&fd_clock_client_spec, NULL},
+                 {&fd_folder_spec, &state->folder},
+                 {&fd_et_spec, NULL}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(
             module, types[i].spec, NULL);

@@ -32,6 +32,7 @@ extern PyType_Spec fd_job_spec;
 extern PyType_Spec fd_clock_server_spec;
 extern PyType_Spec fd_clock_client_spec;
 extern PyType_Spec fd_folder_spec;
+extern PyType_Spec fd_et_spec;
 
 /* Initialize the specification of a type, which cannot be changed. */
 #define FD_TYPE(type_name, object, type_slots) \

@@ -198,50 +198,37 @@ def timeline_events(
     texts. Returns ``events``, their number; ``lost``, ``lost_bytes`` and ``trouble``: damaged regions. Raises
     :class:`Error` for other files."""
 
-def et_convert(path: _Path, output: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
-    """Convert an execution trace (PyTorch's JSON or Chakra's .et) to the format of the suffix of ``output``: .et,
-    .json, each with .gz. ``edges`` is a mask of kinds: 1 order, 2 launch, 4 stream, 8 event, 16 sync, 32
-    group, 64 data, 128 given; ``rank`` is used if the file has none. Returns the same as :func:`et_info`. Raises
-    :class:`Error` for other files and suffixes."""
+@final
+class ExecutionTrace:
+    """An execution trace of one rank (csrc/module/et/execution_trace_type.c): the nodes of a file in PyTorch's or
+    Chakra's format, or of a ``recording`` of ``CallGraph(et=True)``. A Kineto trace has no nodes. With ``layers``,
+    forwards of modules are nodes too (scope 100, rf_id the address of the instance), and inputs and outputs have all
+    facts (``et/readers/operand_json.h``). Methods raise :class:`Error`; after that, the trace is empty."""
 
-def et_link(
-    path: _Path,
-    kineto: _Path,
-    output: _Path,
-    *,
-    edges: int = 255,
-    rank: int = -1,
-    force: bool = False,
-) -> dict[str, Any]:
-    """Write PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank, in
-    the format of the suffix of ``output``. Returns the same as :func:`et_info`, and ``link``: numbers of operators that
-    were linked, and that were not, by reason. Raises :class:`Error`, also for traces of different ranks, processes or
-    times unless ``force`` is true."""
+    def __new__(cls, path: _Path, *, recording: bool = False, layers: bool = False) -> Self: ...
+    def columns(self, table: str, /) -> dict[str, Any]:
+        """The columns of a table, of equal length. A text is a number for :meth:`text`, -1 is unknown.
 
-def et_identity(path: _Path, /) -> dict[str, Any]:
-    """Return the facts that an execution trace or a Kineto trace contains: pid (0: unknown), rank (None: unknown) and
-    members, the ranks in all its process groups (empty: unknown). Raises :class:`Error`."""
+        head, faults, link, kineto: one row; faults and link are described in
+        ``docs/reference/schemas/et-info.schema.json`` and in ``et/tools/et_link.h``. cut: dropped edges by kind.
+        groups: process groups. nodes: id, parent_id, parent and comm (index + 1 in nodes and comms; 0: none), texts,
+        type (Chakra's number), flags (1 GPU, 2 with times, 4 root of a thread, 8 of the process, 16 times of its
+        children), stream, thread, start_ns, dur_ns, and a range of attrs. comms: group, type (Chakra's number of the
+        collective), src, dst, bytes. edges: from, to (indices), kinds (a mask: 1 order, 2 launch, 4 stream, 8 event,
+        16 sync, 32 group, 64 data, 128 given). Raises :class:`ArgumentError` for other tables."""
 
-def et_info(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
-    """Return the contents of an execution trace (``docs/reference/schemas/et-info.schema.json``). Raises
-    :class:`Error`."""
+    def text(self, number: int, /) -> str:
+        """The text with a number; empty for unknown ones."""
 
-def et_tables(path: _Path, *, edges: int = 255, rank: int = -1) -> dict[str, Any]:
-    """Return the same as :func:`et_info`, and ``tables``, with columns of equal length. nodes: id, parent and comm
-    (index + 1 in nodes and comms; 0: none), name, type (Chakra's number), flags (1 GPU, 2 with times), tid, stream,
-    start_ns, dur_ns. comms: group, type (Chakra's number of the collective), src, dst, bytes; -1: unknown. edges: from,
-    to (indices), kinds (a mask). order: indices of nodes, parents first. texts: names by their numbers. Raises
-    :class:`Error`."""
+    def read_kineto(self, path: _Path, /) -> None:
+        """Read the Kineto trace of the same rank."""
 
-def et_export(path: _Path, pytorch: _Path, chakra: _Path, *, edges: int = 255) -> dict[str, Any]:
-    """Write the operators of a recording of ``CallGraph(et=True)`` in the formats of PyTorch (.json) and Chakra (.et),
-    each also with .gz. Returns the same as :func:`et_info`. Raises :class:`Error`."""
+    def complete(self, edges: int, rank: int, /) -> None:
+        """Link the Kineto trace, if one was read; find communication, times, and the edges of these kinds. ``rank`` is
+        used if the files state none."""
 
-def et_layer_calls(path: _Path, /) -> str:
-    """Return calls of operators and of forwards of modules in a recording of ``CallGraph(et=True)`` as JSON: rows of
-    id, parent's id, name, schema, scope (100: a module), number of the record (of a module its address), autograd's
-    number, thread, forward thread, duration (ns; -1: unfinished), inputs, outputs
-    (``et/readers/operand_json.h``). Raises :class:`Error`."""
+    def save(self, path: _Path, /) -> None:
+        """Write the trace in the format of the suffix: .et, .json, each also with .gz."""
 
 @final
 class Folder:

@@ -9,7 +9,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch import cli
-from fastdispatch._core import et_info, et_link
+from fastdispatch.read.execution_trace import et_info, et_link
 from tests import processes, standin
 from tests.chakra.tools import HERE, TOOLS, Node, converted, decode, linked, tool
 from tests.oracle.observed import assert_same_call, calls_of, nodes_of

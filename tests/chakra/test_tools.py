@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fastdispatch._core import et_convert, et_info, et_link
+from fastdispatch.read.execution_trace import et_convert, et_info, et_link
 from tests.chakra.pairs import write_pair
 from tests.chakra.tools import TOOLS, Node, converted, decode, linked, tool
 

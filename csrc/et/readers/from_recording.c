@@ -418,6 +418,7 @@ make_graph(making *m)
     put_calls(m);
     fd_et_finish(m->et);
     fd_et_find_self(m->et);
+    fd_et_find_groups(m->et);
 }
 
 static void

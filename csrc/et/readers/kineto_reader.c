@@ -261,8 +261,8 @@ close_reader(void *reader)
     fd_timeline_reader_close(reader);
 }
 
-void
-fd_kineto_read(fd_kineto *k, fd_et *et, const char *path)
+static void
+read_file(fd_kineto *k, fd_et *et, const char *path)
 {
     fd_arena *arena = &et->arena;
     fd_timeline_reader *reader =
@@ -289,6 +289,16 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path)
                                      path));
     }
     fd_arena_drop(reader);
+}
+
+fd_status
+fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
+{
+    if (fd_arena_caught(&et->arena, error)) {
+        return et->arena.status;
+    }
+    read_file(k, et, path);
+    return fd_arena_left(&et->arena);
 }
 
 fd_map *

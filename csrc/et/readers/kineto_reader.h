@@ -78,7 +78,8 @@ typedef struct fd_kineto {
 
 /* Read `path`; texts, rank, world, host and groups go into `et`, whose arena
  * has the lists. */
-void fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path);
+fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
+                         fd_error *error);
 
 /* Map the nonzero keys of rows, 64-bit numbers at this offset, to index + 1;
  * the last row of a key counts. */

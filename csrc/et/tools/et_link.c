@@ -262,9 +262,12 @@ number_by_time(linking *l)
     et->faults.renumbered = 0;
 }
 
-void
+fd_status
 fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
 {
+    if (fd_arena_caught(&et->arena, NULL)) {
+        return et->arena.status;
+    }
     fd_arena *scratch = fd_arena_part(&et->arena);
     linking l = {.et = et,
                  .k = k,
@@ -283,4 +286,5 @@ fd_et_link_kineto(fd_et *et, fd_kineto *k, fd_et_link *link)
     fd_et_find_waits(et, k);
     number_by_time(&l);
     fd_arena_drop(scratch);
+    return fd_arena_left(&et->arena);
 }

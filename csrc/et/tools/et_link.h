@@ -20,14 +20,13 @@ typedef struct fd_et_link {
     uint64_t by_external; /* kernels without a launch, linked by "External
                            * id" */
     uint64_t alone;       /* kernels with neither a launch nor an operator */
-    bool compared;        /* both files state their rank or process */
     char example[200];    /* message about the first renamed operator, or "" */
 } fd_et_link;
 
 /* Link the traces. `et` must be finished. Afterwards its nodes are sorted by
  * time, with ids from 1 on and edges of events and synchronisation. Call
- * fd_et_complete next. */
-void fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
+ * fd_et_complete next. FD_ENOMEM: clear `et`. */
+fd_status fd_et_link_kineto(fd_et *et, fd_kineto *kineto, fd_et_link *link);
 
 /* Add the edges of waits for kernels: of threads that synchronise, and of
  * streams for an event. Kernels must have indexes. An edge to a thread ends at

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from fastdispatch.graphs.et_graphml import COLLECTIVES, SEND
+from fastdispatch.read.execution_trace import COLLECTIVES, SEND
 
 #: Maximum number of reported mismatches.
 MOST = 1000
@@ -50,7 +50,7 @@ class RankCalls:
 
 
 def rank_calls(found: dict[str, Any]) -> RankCalls:
-    """Return the communication of a trace: of what :func:`fastdispatch._core.et_tables` returns."""
+    """Return the communication of a trace: of what ``et_tables()`` returns."""
     rank = -1 if found["rank"] is None else found["rank"]
     nodes, comms, texts = (found["tables"][name] for name in ("nodes", "comms", "texts"))
     calls = []

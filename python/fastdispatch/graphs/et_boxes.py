@@ -1,28 +1,28 @@
 """An execution trace collapsed to a graph that is small enough to draw."""
 
+from collections.abc import Sequence
 from typing import Any
+
+from fastdispatch.read.execution_trace import GPU, KINDS, TIMED, TYPES
 
 #: Maximum number of boxes.
 MOST = 120
-
-TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
-KINDS = ("order", "launch", "stream", "event", "sync", "group", "data", "given")
-GPU, TIMED = 1, 2
 
 #: A box: its first node, number of nodes, time of nodes with times, whether it is on a GPU.
 _Box = list[int]
 
 
 def collapsed(tables: dict[str, Any], most: int = MOST) -> dict[str, Any]:
-    """Return at most ``most`` boxes of the nodes of :func:`fastdispatch._core.et_tables`, and the lines between them.
+    """Return at most ``most`` boxes of the nodes of ``et_tables()``, and the lines between them.
 
     A box is a node ("each"), the calls of one name below one box ("parent"), all calls of one name ("name"), or the
     names with most time, and one box for the others ("size"): the first of these ``mode`` that has few boxes."""
+    order = _walk(tables["nodes"]["parent"])
     for mode in ("each", "parent", "name"):
-        boxes, box_of = _boxes(tables, mode, most)
+        boxes, box_of = _boxes(tables, order, mode, most)
         if len(boxes) <= most:
             return _graph(tables, mode, boxes, box_of, 0)
-    boxes, box_of = _boxes(tables, "name", len(tables["order"]))
+    boxes, box_of = _boxes(tables, order, "name", len(order))
     heavy = sorted(range(len(boxes)), key=lambda at: (-boxes[at][2], -boxes[at][1], at))
     kept = sorted(heavy[: most - 1])
     place = dict(zip(kept, range(most - 1), strict=True))
@@ -41,12 +41,24 @@ def _add(box: _Box, nodes: dict[str, Any], node: int) -> None:
     box[3] |= flags & GPU
 
 
-def _boxes(tables: dict[str, Any], mode: str, most: int) -> tuple[list[_Box], list[int]]:
+def _walk(parents: Sequence[int]) -> list[int]:
+    """Return the nodes depth-first: each is followed by those that it encloses, which ascend."""
+    children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
+    for node in reversed(range(len(parents))):
+        children[parents[node]].append(node)
+    order, open = list[int](), children[0]
+    while open:
+        order.append(open.pop())
+        open += children[order[-1] + 1]
+    return order
+
+
+def _boxes(tables: dict[str, Any], order: list[int], mode: str, most: int) -> tuple[list[_Box], list[int]]:
     """Return the boxes in the order of calls, and the box of each node. More than ``most``: not all of them."""
     nodes, boxes = tables["nodes"], list[_Box]()
-    box_of = [0] * len(tables["order"])
+    box_of = [0] * len(order)
     seen: dict[tuple[int, int], int] = {}
-    for node in tables["order"]:  # parents precede children
+    for node in order:  # parents precede children
         parent = nodes["parent"][node] if mode == "parent" else 0
         above = box_of[parent - 1] + 1 if parent else 0
         key = (0, node) if mode == "each" else (above, nodes["name"][node])

@@ -3,16 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fastdispatch.graphs.et_boxes import GPU, KINDS, TIMED, TYPES
-
-#: Names of collectives by Chakra's numbers.
-COLLECTIVES = (
-    *("ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST"),
-    *("ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"),
-)
-#: The first type of nodes that communicate, and the names of messages.
-SEND = TYPES.index("COMM_SEND")
-MESSAGES = {SEND: "SEND", SEND + 1: "RECV"}
+from fastdispatch.read.execution_trace import GPU, KINDS, MESSAGES, SEND, TIMED, TYPES, collective_name
 
 #: The attributes: id, what has it, name, type.
 _KEYS = (
@@ -37,7 +28,7 @@ _ESCAPES: dict[int, str] = {
 
 
 def et_graphml(tables: dict[str, Any]) -> bytes:
-    """Return all nodes of :func:`fastdispatch._core.et_tables`, and all dependencies with their kinds."""
+    """Return all nodes of ``et_tables()``, and all dependencies with their kinds."""
     return "".join(_parts(tables)).encode()
 
 
@@ -80,8 +71,3 @@ def _attributes(tables: dict[str, Any], node: int) -> Iterator[tuple[str, object
             yield "bytes", comm["bytes"]
         if comm["group"]:
             yield "group", texts[comm["group"]].translate(_ESCAPES)
-
-
-def collective_name(number: int) -> str:
-    """Return the name of a collective, "" if it is unknown."""
-    return COLLECTIVES[number] if 0 <= number < len(COLLECTIVES) else ""

@@ -41,8 +41,8 @@ edge [arrowsize=0.6, fontsize=9, fontname="Helvetica,Arial,sans-serif"]
 
 
 def et_picture(tables: dict[str, Any]) -> bytes:
-    """Return the picture of the tables of :func:`fastdispatch._core.et_tables`."""
-    return "".join(_parts(collapsed(tables), len(tables["order"]))).encode()
+    """Return the picture of the tables of ``et_tables()``."""
+    return "".join(_parts(collapsed(tables), len(tables["nodes"]["id"]))).encode()
 
 
 def _parts(graph: dict[str, Any], nodes: int) -> Iterator[str]:

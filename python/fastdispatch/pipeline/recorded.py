@@ -17,13 +17,14 @@ from fastdispatch import _core
 from fastdispatch.pipeline.aten_text import CallText, is_tensor
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.watched import Makers, Owned, Watched, graph_of
+from fastdispatch.read.execution_trace import PROCESS, THREAD, TIMED, texts_of
 from fastdispatch.read.trace import load
 
 _FORWARD, _BACKWARD, _MODULE = 0, 1, 100
 
 
 class _Call(NamedTuple):
-    """One row of ``_core.et_layer_calls``."""
+    """A call of an operator, or the forward of a module."""
 
     id: int
     parent: int
@@ -92,7 +93,7 @@ def graph_of_model(path: str | os.PathLike[str], address: int | None, steps: int
 
 
 def _graph(path: str | os.PathLike[str], address: int | None, steps: int | None, warmup: int) -> Graph:
-    recording = _Recording([_Call(*row) for row in json.loads(_core.et_layer_calls(path))])
+    recording = _Recording(layer_calls(path))
     trace = load(path)
     model, roots = recording.model(trace.meta, os.fspath(path), address)
     runs = [_Run(recording, model, root) for root in roots]
@@ -102,6 +103,31 @@ def _graph(path: str | os.PathLike[str], address: int | None, steps: int | None,
         whole = _before_it_was_full(whole)
     first = min(warmup, len(whole) - 1)
     return graph_of(whole[first], whole[first:][:steps], {"backward_elsewhere_ms": elsewhere})
+
+
+def layer_calls(path: str | os.PathLike[str]) -> list[_Call]:
+    """Return the calls in a recording of ``CallGraph(et=True)`` without the roots of threads, sorted by id."""
+    trace = _core.ExecutionTrace(path, recording=True, layers=True)
+    nodes = trace.columns("nodes")
+    texts = texts_of(trace, [*nodes["name"], *nodes["schema"]])
+    return [
+        _Call(
+            nodes["id"][at],
+            nodes["parent_id"][at],
+            texts[nodes["name"][at]],
+            texts[nodes["schema"][at]],
+            nodes["scope"][at],
+            nodes["rf_id"][at],
+            nodes["seq"][at],
+            nodes["tid"][at],
+            nodes["fw_tid"][at],
+            nodes["dur_ns"][at] if flags & TIMED else -1,
+            json.loads(trace.text(nodes["inputs"][at])),
+            json.loads(trace.text(nodes["outputs"][at])),
+        )
+        for at, flags in enumerate(nodes["flags"])
+        if not flags & (PROCESS | THREAD)
+    ]
 
 
 def _before_it_was_full(whole: list[list[Watched]]) -> list[list[Watched]]:

@@ -6,17 +6,15 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fd_et et;
-    fd_et_format format;
     must(fixture_write("damaged.et", data, size) == FD_OK);
-    fd_status status =
-        fd_et_load(&et, "damaged.et", FD_ET_ALL_KINDS, &format, NULL);
+    fd_status status = traces_read(&et, "damaged.et", FD_ET_ALL_KINDS, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
     if (status == FD_OK) {
         fuzz_use_et(&et);
     }
     fd_et_clear(&et);
     fuzz_shrink(data, size);
-    status = fd_et_load(&et, "damaged.et", FD_ET_ALL_KINDS, &format, NULL);
+    status = traces_read(&et, "damaged.et", FD_ET_ALL_KINDS, NULL);
     fd_budget_shrink(0);
     must(status == FD_OK || status == FD_EFORMAT);
     fd_et_clear(&et);

@@ -2,33 +2,27 @@
 #include "traces.h"
 
 #include "et/et_file.h"
-#include "et/tools/link_files.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fd_et et;
-    fd_et_format format;
     fd_et_link link;
-    fd_kineto kineto;
     must(fixture_write("damaged", data, size) == FD_OK);
-    fd_status status =
-        fd_et_load(&et, "damaged", FD_ET_ALL_KINDS, &format, NULL);
+    fd_status status = traces_read(&et, "damaged", FD_ET_ALL_KINDS, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
     if (status == FD_OK) {
         fuzz_use_et(&et);
     }
     fd_et_clear(&et);
-    status = fd_et_link_files(&et, "damaged", "damaged",
-                              (fd_et_link_options){FD_ET_ALL_KINDS, true},
-                              &link, &kineto, NULL);
+    status = traces_link(&et, "damaged", "damaged", &link, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK) {
         fuzz_use_et(&et);
     }
     fd_et_clear(&et);
     fuzz_shrink(data, size);
-    status = fd_et_load(&et, "damaged", FD_ET_ALL_KINDS, &format, NULL);
+    status = traces_read(&et, "damaged", FD_ET_ALL_KINDS, NULL);
     fd_budget_shrink(0);
     must(status == FD_OK || status == FD_EFORMAT);
     fd_et_clear(&et);

@@ -1,18 +1,14 @@
 #include "fuzz.h"
 #include "traces.h"
 
-#include "et/tools/link_files.h"
-
 /* With an execution trace, of whose operators it may have the times. */
 static void
 use_linked(bool uses)
 {
     fd_et et;
     fd_et_link link;
-    fd_kineto kineto;
-    fd_status status = fd_et_link_files(
-        &et, "whole.json", "damaged.json",
-        (fd_et_link_options){FD_ET_ALL_KINDS, true}, &link, &kineto, NULL);
+    fd_status status =
+        traces_link(&et, "whole.json", "damaged.json", &link, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK && uses) {
         fuzz_use_et(&et);

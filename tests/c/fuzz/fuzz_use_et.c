@@ -1,7 +1,6 @@
 #include "fuzz.h"
 
 #include "et/et_file.h"
-#include "et/et_summary.h"
 
 /* The invariants of a trace. */
 static void
@@ -26,10 +25,8 @@ write_and_read(const fd_et *et)
     static const char *const names[] = {"a.et", "a.json"};
     for (int i = 0; i < 2; i++) {
         fd_et again;
-        fd_et_format format;
         must(fd_et_save(et, names[i], NULL) == FD_OK);
-        must(fd_et_load(&again, names[i], FD_ET_ALL_KINDS, &format, NULL)
-             == FD_OK);
+        must(traces_read(&again, names[i], FD_ET_ALL_KINDS, NULL) == FD_OK);
         sound(&again);
         must(again.faults.lost == 0 && again.nodes.count == et->nodes.count);
         must(i == 1 || again.edges.count == et->edges.count);
@@ -40,8 +37,6 @@ write_and_read(const fd_et *et)
 void
 fuzz_use_et(const fd_et *et)
 {
-    fd_et_summary summary;
     sound(et);
-    must(fd_et_summarize(et, &summary) == FD_OK);
     write_and_read(et);
 }

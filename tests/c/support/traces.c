@@ -97,15 +97,32 @@ traces_small(fd_buffer *to)
 }
 
 fd_status
+traces_read(fd_et *et, const char *path, uint32_t kinds, fd_error *error)
+{
+    fd_status status = fd_et_open(et, path, error);
+    return fd_then(status, fd_et_complete(et, kinds));
+}
+
+fd_status
+traces_link(fd_et *et, const char *path, const char *kineto, fd_et_link *link,
+            fd_error *error)
+{
+    fd_kineto read;
+    fd_status status = fd_et_open(et, path, error);
+    fd_then(status, et->format == FD_ET_PYTORCH ? FD_OK : FD_EINVAL);
+    fd_then(status, fd_kineto_read(&read, et, kineto, error));
+    fd_then(status, fd_et_link_kineto(et, &read, link));
+    return fd_then(status, fd_et_complete(et, FD_ET_ALL_KINDS));
+}
+
+fd_status
 traces_load(fd_et *et, const char *name, const fd_buffer *text, uint32_t kinds,
             fd_error *error)
 {
-    fd_et_format format;
     *et = (fd_et){.rank = -1};
     fd_status status = text->status;
     fd_then(status, fixture_write(name, text->bytes, text->size));
-    return status == FD_OK ? fd_et_load(et, name, kinds, &format, error)
-                           : status;
+    return fd_then(status, traces_read(et, name, kinds, error));
 }
 
 fd_status

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch._core import et_info
 from fastdispatch.page import html_data
+from fastdispatch.read.execution_trace import et_info
 from fastdispatch.report.report_facts import facts
 from fastdispatch.text.kernel_names import short_kernel_name
 from tests import commands, processes, standin

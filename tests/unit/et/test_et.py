@@ -80,6 +80,38 @@ def test_tables(trace: Path) -> None:
     assert "order" in output
 
 
+@pytest.mark.parametrize(
+    ("name", "operators"),
+    [
+        ("aten::mm", 1),
+        ("c10d::allreduce_", 1),
+        ("gloo:all_reduce", 0),
+        ("MmBackward0", 0),
+        ("::f", 0),
+        ("torch::autograd::AccumulateGrad", 0),
+        ("autograd::engine::evaluate_function: MmBackward0", 0),
+        ("std::function<void>", 0),
+    ],
+)
+def test_operators_by_name(name: str, operators: int, tmp_path: Path) -> None:
+    """Without schemas."""
+    assert info(write(tmp_path / "x.json", document(node(3, 2, name))))[0]["operators"] == operators
+
+
+def test_times_and_streams(tmp_path: Path) -> None:
+    kernel = {"cat": "kernel", "ts": 8}
+    nodes = (
+        node(3, 2, "ProfilerStep#1", ts=3, inclusive_dur=9),
+        node(4, 3, "k", **kernel, stream=7, inclusive_dur=9),
+        node(5, 3, "k", **kernel, stream=8, inclusive_dur=2),
+        node(6, 3, "k", **kernel, stream=8, fd_device=1),
+    )
+    (row,) = info(write(tmp_path / "x.json", document(*nodes)))
+    wanted = {"steps": 1, "timed": 4, "guessed": 2, "streams": 3, "threads": 1, "begin_ns": 3000, "end_ns": 17000}
+    assert {key: row[key] for key in wanted} == wanted
+    assert (row["cpu"], row["gpu"], row["types"]) == (3, 3, {"METADATA": 1, "COMP": 5})
+
+
 def test_many_ranks(trace: Path, tmp_path: Path) -> None:
     for rank in (2, 10):
         write(tmp_path / f"et_{rank}.json", json.loads(trace.read_text()))

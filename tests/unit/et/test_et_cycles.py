@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fastdispatch._core import et_convert, et_info, et_link, et_tables
 from fastdispatch.cli.et.et_files import ALL, KINDS, parse_edges
+from fastdispatch.read.execution_trace import et_convert, et_info, et_link, et_tables
 from tests import commands
 from tests.chakra.pairs import node, write_pair
 

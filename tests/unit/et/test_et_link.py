@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fastdispatch import cli
-from fastdispatch._core import et_info, et_link
 from fastdispatch.cli.et.et_files import rank_of
+from fastdispatch.read.execution_trace import et_info, et_link
 from tests import commands
 from tests.chakra.pairs import node, write_pair
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fastdispatch._core import et_convert, et_info, et_link
 from fastdispatch.cli.et.et_files import is_kineto, is_trace
+from fastdispatch.read.execution_trace import et_convert, et_info, et_link
 from tests import commands
 from tests.chakra.pairs import node, write_pair
 

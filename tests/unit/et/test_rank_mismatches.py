@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fastdispatch._core import et_tables
 from fastdispatch.compare.et_ranks import Communication, RankCalls, compare_ranks
 from fastdispatch.graphs.et_boxes import collapsed
-from fastdispatch.graphs.et_graphml import COLLECTIVES, SEND
+from fastdispatch.read.execution_trace import COLLECTIVES, SEND, et_tables
 from tests.unit.et.test_et import document, node, write
 
 #: Letters of calls: the group, bytes, type and collective.

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fastdispatch._core import et_tables
 from fastdispatch.cli.et.et_files import list_traces, warnings
 from fastdispatch.cli.paths import Input
 from fastdispatch.compare.et_ranks import compare_ranks, rank_calls
+from fastdispatch.read.execution_trace import et_tables
 from fastdispatch.text.formats import counted, grouped
 
 SCHEMA = "fastdispatch-et-check/1"

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from fastdispatch._core import Error, et_convert, et_tables
+from fastdispatch._core import Error
 from fastdispatch.cli.et.et_files import (
     DOT,
     ENDINGS,
@@ -29,6 +29,7 @@ from fastdispatch.files.output import new_folder
 from fastdispatch.graphs.et_graphml import et_graphml
 from fastdispatch.graphs.et_picture import et_picture
 from fastdispatch.page.graphviz import drawn
+from fastdispatch.read.execution_trace import et_convert, et_tables
 from fastdispatch.text.formats import grouped
 
 OUTPUTS = ENDINGS + GRAPHS + DOT + PICTURES

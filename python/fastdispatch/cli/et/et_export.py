@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fastdispatch._core import et_export
 from fastdispatch.cli.et.et_files import add_edges, add_layout, each, rank_of, warnings, write_groups
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, OutputFolder, add_output
 from fastdispatch.files.output import new_folder
 from fastdispatch.read import live
+from fastdispatch.read.execution_trace import et_export
 from fastdispatch.text.formats import grouped
 
 

@@ -13,11 +13,10 @@ from fastdispatch._core import Error
 from fastdispatch.cli.timeline.timeline_merge import natural
 from fastdispatch.files.output import write
 from fastdispatch.files.regular import open_regular
-from fastdispatch.graphs.et_boxes import KINDS
 from fastdispatch.page.graphviz import FORMS
+from fastdispatch.read.execution_trace import ALL, KINDS
 from fastdispatch.text.formats import counted, grouped
 
-ALL = (1 << len(KINDS)) - 1
 ENDINGS = (".et", ".et.gz", ".json", ".json.gz")
 #: Formats for output only; Graphviz writes the last.
 GRAPHS = (".graphml", ".graphml.gz")

@@ -7,10 +7,10 @@ import json
 import sys
 from typing import Any
 
-from fastdispatch._core import et_info
 from fastdispatch.cli.et.et_files import each, list_traces, warnings
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input
+from fastdispatch.read.execution_trace import et_info
 from fastdispatch.text.formats import printable
 
 SCHEMA = "fastdispatch-et-info/1"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fastdispatch._core import Error, et_identity, et_link
+from fastdispatch._core import Error
 from fastdispatch.cli.et.et_convert import name_outputs, output_folder
 from fastdispatch.cli.et.et_files import (
     add_edges,
@@ -22,6 +22,7 @@ from fastdispatch.cli.et.et_files import (
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.cli.timeline.timeline_merge import natural
+from fastdispatch.read.execution_trace import Identity, et_identity, et_link
 from fastdispatch.text.formats import grouped
 
 NOTHING = 1  # was linked
@@ -115,16 +116,16 @@ def pair(files: list[tuple[str, int]], kineto: Path) -> tuple[list[str], dict[st
     return chosen, notes
 
 
-def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[str, Any]]) -> tuple[str, str]:
+def match(path: str, own: Identity, traces: list[str], known: list[Identity]) -> tuple[str, str]:
     """Return the Kineto trace of an execution trace, and a note if only the names decide."""
     rank = rank_of(Path(path).name)
     fits = {}
     for trace, other in zip(traces, known, strict=True):
-        facts = [(own["pid"], other["pid"])] if own["pid"] and other["pid"] else []
-        facts += [(own["rank"], other["rank"])] if None not in (own["rank"], other["rank"]) else []
-        outside = own["rank"] is None and own["members"] and other["rank"] not in (None, *own["members"])
+        facts: list[tuple[Any, Any]] = [(own.pid, other.pid)] if own.pid and other.pid else []
+        facts += [(own.rank, other.rank)] if None not in (own.rank, other.rank) else []
+        outside = own.rank is None and own.members and other.rank not in (None, *own.members)
         if all(one == two for one, two in facts) and not outside:
-            its = rank_of(Path(trace).name) if other["rank"] is None else other["rank"]
+            its = rank_of(Path(trace).name) if other.rank is None else other.rank
             fits[trace] = (len(facts), rank >= 0 and its == rank)
     best = [trace for trace, score in fits.items() if score == max(fits.values())]
     if len(best) == 1:
@@ -138,12 +139,12 @@ def match(path: str, own: dict[str, Any], traces: list[str], known: list[dict[st
     raise Error(f"{path}: {' and '.join(best)} may each be the Kineto trace of {what}: give the one to link")
 
 
-def describe(own: dict[str, Any], rank: int) -> str:
-    number = own["rank"] if own["rank"] is not None else rank
+def describe(own: Identity, rank: int) -> str:
+    number = own.rank if own.rank is not None else rank
     words = [f"rank {number}"] if number >= 0 else []
-    if not words and own["members"]:
-        words = [f"one of the ranks {', '.join(map(str, own['members'][:8]))}"]
-    words += [f"process {own['pid']}"] if own["pid"] else []
+    if not words and own.members:
+        words = [f"one of the ranks {', '.join(map(str, own.members[:8]))}"]
+    words += [f"process {own.pid}"] if own.pid else []
     return ", ".join(words) or "an unknown rank and process"
 
 

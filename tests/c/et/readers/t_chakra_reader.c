@@ -12,7 +12,6 @@ round_trip(const char *name)
 {
     LOADED(et);
     CLEAN(fd_et_clear) fd_et again = {.rank = -1};
-    fd_et_format format;
     et.nodes.list[4].flags |= FD_ET_GPU | FD_ET_TIMED;
     et.nodes.list[4].start_ns = 1234567;
     et.nodes.list[4].dur_ns = 2345;
@@ -22,8 +21,8 @@ round_trip(const char *name)
     et.rank = 3;
     et.world = 4;
     OK(fd_et_save(&et, name, NULL));
-    OK(fd_et_load(&again, name, FD_ET_ALL_KINDS, &format, NULL));
-    EQUAL(format, FD_ET_CHAKRA);
+    OK(traces_read(&again, name, FD_ET_ALL_KINDS, NULL));
+    EQUAL(again.format, FD_ET_CHAKRA);
     EQUAL(again.rank, 3);
     EQUAL(again.world, 4);
     EQUAL(again.pid, 7);
@@ -69,7 +68,6 @@ foreign(void)
     CLEAN(fd_buffer_clear) fd_buffer attr = {.bytes = NULL};
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     CLEAN(fd_et_clear) fd_et again = {.rank = -1};
-    fd_et_format format;
     double half = 0.5;
     fd_buffer_bytes(&file, "\0", 1); /* an empty head */
     fd_proto_number(&node, FD_CHAKRA_ID, 4);
@@ -90,7 +88,7 @@ foreign(void)
     OK(node.status);
     OK(attr.status);
     OK(fixture_write("a.et", file.bytes, file.size));
-    OK(fd_et_load(&et, "a.et", FD_ET_ALL_KINDS, &format, NULL));
+    OK(traces_read(&et, "a.et", FD_ET_ALL_KINDS, NULL));
     EQUAL(et.nodes.count, 2);
     EQUAL(et.faults.renumbered, 2); /* 4 waits for 5 */
     EQUAL(et.faults.dangling, 1);
@@ -98,7 +96,7 @@ foreign(void)
     EQUAL(traces_edge(&et, 1, 2), 1U << FD_ET_GIVEN);
     EQUAL(et.nodes.list[1].self_ns, 6000);
     OK(fd_et_save(&et, "b.et", NULL));
-    OK(fd_et_load(&again, "b.et", FD_ET_ALL_KINDS, &format, NULL));
+    OK(traces_read(&again, "b.et", FD_ET_ALL_KINDS, NULL));
     EQUAL(again.attrs.count, 1);
     CHECK(memcmp(&again.attrs.list[0].number, &half, sizeof half) == 0);
 }
@@ -112,10 +110,8 @@ cut_short(void)
     OK(fixture_read("a.et", &file));
     for (size_t size = 200; size < file.size; size += 91) {
         CLEAN(fd_et_clear) fd_et part = {.rank = -1};
-        fd_et_format format;
         OK(fixture_write("b.et", file.bytes, size));
-        fd_status status =
-            fd_et_load(&part, "b.et", FD_ET_ALL_KINDS, &format, NULL);
+        fd_status status = traces_read(&part, "b.et", FD_ET_ALL_KINDS, NULL);
         if (part.nodes.count == 0) { /* no node is left: that is an error */
             STATUS(status, FD_EFORMAT);
             continue;

@@ -178,5 +178,61 @@ unsuitable_recordings(void)
     CHECK(fd_et_from_recording(&none, "nowhere.fd", false, &error) != FD_OK);
 }
 
-RUN(ABSORBS(nodes_of_a_recording), ABSORBS(kernels_of_a_recording),
-    ABSORBS(unsuitable_recordings))
+static void
+text(fixture *f, const char *name)
+{
+    uint64_t words[2] = {FD_OPERAND_TEXT | (uint64_t)strlen(name) << 32, 0};
+    memcpy(&words[1], name, strlen(name)); /* at most 8 */
+    OK(fd_vector_push(&f->main->ops.words, words[0]));
+    OK(fd_vector_push(&f->main->ops.words, words[1]));
+}
+
+static void
+begin_named(fixture *f, const char *name, uint32_t flags, uint64_t id)
+{
+    fixture_work(10);
+    fd_op_call what = {
+        .start = check_clock_now(),
+        .id = id,
+        .sequence = -1,
+        .torch_thread = (flags & FD_OP_CALL_MODULE) == 0,
+        .flags = flags,
+    };
+    text(f, name);
+    fd_op_calls_begin(f->main, &what, name, 1);
+}
+
+/* A range in a layer in a model, as nodes with and without layers. */
+static void
+layers_of_a_recording(void)
+{
+    FIXTURE(f, "a.fd", 4);
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
+    CLEAN(fd_et_clear) fd_et whole = {.rank = -1};
+    begin_named(&f, "Model", FD_OP_CALL_MODULE, 77);
+    begin_named(&f, "Layer", FD_OP_CALL_MODULE, 78);
+    begin_named(&f, "range", 7 << FD_OP_CALL_SCOPE_SHIFT, 1);
+    end(&f, "range");
+    text(&f, "result");
+    end(&f, "Layer");
+    end(&f, "Model");
+    fixture_stop(&f);
+    OK(fd_et_from_recording(&et, "a.fd", false, NULL));
+    EQUAL(et.nodes.count, 3);
+    SAME(fd_et_text(&et, et.nodes.list[2].name), "range");
+    EQUAL(et.nodes.list[2].parent_id, 2);
+    OK(fd_et_from_recording(&whole, "a.fd", true, NULL));
+    const fd_et_node *layer = find(&whole, 4);
+    CHECK(layer != NULL && find(&whole, 5) != NULL);
+    SAME(fd_et_text(&whole, layer->name), "Layer");
+    EQUAL(layer->parent_id, 3);
+    EQUAL(layer->scope, FD_ET_SCOPE_MODULE);
+    EQUAL(layer->rf_id, 78);
+    EQUAL(layer->dur_ns, 30);
+    SAME(fd_et_text(&whole, layer->out.values), "[\"result\"]");
+    EQUAL(find(&whole, 5)->parent_id, 4);
+    EQUAL(find(&whole, 5)->scope, 7);
+}
+
+RUN(ABSORBS(layers_of_a_recording), ABSORBS(nodes_of_a_recording),
+    ABSORBS(kernels_of_a_recording), ABSORBS(unsuitable_recordings))

@@ -3,19 +3,19 @@
 
 #include "et/readers/kineto_reader.h"
 
-static void
-read_text(fd_kineto *k, fd_et *et, const char *text)
+static fd_status
+read_text(fd_kineto *k, fd_et *et, const char *text, fd_error *error)
 {
-    fd_arena_check(&et->arena, fixture_write_text("k.json", text));
-    fd_kineto_read(k, et, "k.json");
+    fd_status status = fixture_write_text("k.json", text);
+    return fd_then(status, fd_kineto_read(k, et, "k.json", error));
 }
 
 static void
 all_kinds(void)
 {
-    EMPTY_TRACE(et);
+    CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     fd_kineto k;
-    read_text(
+    OK(read_text(
         &k, &et,
         "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 4, \"pg_config\":"
         " [{\"pg_name\": \"0\", \"pg_size\": 4}]}, \"host_name\": \"h\", "
@@ -30,7 +30,8 @@ all_kinds(void)
         "\"Stream Wait Event\",\"ts\":2,\"args\":{\"stream\":7,"
         "\"wait_on_stream\":20,\"wait_on_cuda_event_record_corr_id\":3}},"
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":\"bad\"},"
-        "{\"ph\":\"i\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":1}]}");
+        "{\"ph\":\"i\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":1}]}",
+        NULL));
     EQUAL(et.rank, 3);
     EQUAL(et.world, 4);
     EQUAL(et.groups.count, 1);
@@ -58,13 +59,8 @@ none(void)
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     fd_kineto k;
     fd_error error;
-    if (fd_arena_caught(&et.arena, &error)) {
-        STATUS(et.arena.status, FD_EFORMAT);
-        SAME(error.text, "k.json: no Kineto trace: it has no traceEvents");
-        return;
-    }
-    read_text(&k, &et, "{\"schema\": 1}");
-    CHECK(false);
+    STATUS(read_text(&k, &et, "{\"schema\": 1}", &error), FD_EFORMAT);
+    SAME(error.text, "k.json: no Kineto trace: it has no traceEvents");
 }
 
 RUN(TEST(all_kinds), TEST(none))

@@ -65,9 +65,6 @@ none(void)
     } cases[] = {
         {"", "x.json: empty"},
         {"{}", "x.json: not an execution trace: it has no \"nodes\""},
-        {"{\"traceEvents\": []}",
-         "x.json: a Kineto trace, not an execution trace: join it with the "
-         "execution trace of its rank by fastdispatch et link"},
         {"[1]", "x.json: not an execution trace: neither PyTorch's JSON nor "
                 "Chakra's .et"},
     };

@@ -1,6 +1,5 @@
 #include "traces.h"
 
-#include "et/tools/link_files.h"
 #include "fixtures.h"
 
 #define OP(rf, name, ts, dur) \
@@ -21,7 +20,6 @@ static fd_status
 link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
 {
     fd_buffer text = {.bytes = NULL};
-    fd_kineto read;
     traces_small(&text);
     *et = (fd_et){.rank = -1};
     fd_status status = text.status;
@@ -33,9 +31,7 @@ link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
     }
     fd_buffer_clear(&text);
     if (status == FD_OK) {
-        fd_et_link_options options = {.kinds = FD_ET_ALL_KINDS};
-        status = fd_et_link_files(et, "et.json", "k.json", options, link,
-                                  &read, error);
+        status = traces_link(et, "et.json", "k.json", link, error);
     }
     return status;
 }

@@ -9,7 +9,6 @@ round_trip(void)
 {
     LOADED(et);
     CLEAN(fd_et_clear) fd_et again = {.rank = -1};
-    fd_et_format format;
     fd_et_node *node = &et.nodes.list[5];
     ENTER(&et.arena);
     node->name = fd_et_add_word(&et, "a \"b\"\n");
@@ -25,8 +24,8 @@ round_trip(void)
     fd_et_add_edge(&et, 5, 9, FD_ET_GIVEN);
     fd_et_sort_edges(&et);
     OK(fd_et_save(&et, "b.json.gz", NULL));
-    OK(fd_et_load(&again, "b.json.gz", FD_ET_ALL_KINDS, &format, NULL));
-    EQUAL(format, FD_ET_PYTORCH);
+    OK(traces_read(&again, "b.json.gz", FD_ET_ALL_KINDS, NULL));
+    EQUAL(again.format, FD_ET_PYTORCH);
     EQUAL(again.nodes.count, et.nodes.count);
     EQUAL(again.faults.lost + again.faults.repaired + again.faults.wrong, 0);
     const fd_et_node *read = &again.nodes.list[5];

@@ -1,0 +1,380 @@
+/* fastdispatch._core.ExecutionTrace: an execution trace as tables. */
+#include "et/et_file.h"
+#include "et/readers/from_recording.h"
+#include "et/tools/et_link.h"
+#include "module/errors.h"
+#include "module/field_tables.h"
+#include "module/state.h"
+
+typedef struct et_object {
+    PyObject_HEAD fd_et et;
+    fd_kineto kineto;
+    fd_et_link link;
+    bool unlinked; /* a Kineto trace was read and not linked yet */
+    bool busy;     /* a thread works on the trace without the GIL */
+} et_object;
+
+#define ET(name, type, field) FD_COLUMN(fd_et, name, type, field)
+#define FAULT(name, type, field) FD_COLUMN(fd_et_faults, name, type, field)
+#define GROUP(name, type, field) FD_COLUMN(fd_et_group, name, type, field)
+#define NODE(name, type, field) FD_COLUMN(fd_et_node, name, type, field)
+#define ATTR(name, type, field) FD_COLUMN(fd_et_attr, name, type, field)
+#define COMM(name, type, field) FD_COLUMN(fd_et_comm, name, type, field)
+#define EDGE(name, type, field) FD_COLUMN(fd_et_edge, name, type, field)
+#define LINK(name, type, field) FD_COLUMN(fd_et_link, name, type, field)
+#define KINETO(name, type, field) FD_COLUMN(fd_kineto, name, type, field)
+
+static const fd_column head_columns[] = {
+    FD_COLUMN_OF_NAMES(fd_et, "format", U32, format, fd_et_format_names),
+    ET("rank", I64_OR_NONE, rank),
+    ET("world", U32, world),
+    ET("schema", TEXT, schema),
+    ET("finished", BOOL, finished),
+    ET("pid", U64, pid),
+    ET("time", TEXT, time),
+    ET("start_ts", I64, start_ts),
+    ET("finish_ts", I64, finish_ts),
+};
+static const fd_column fault_columns[] = {
+    FAULT("lost", U64, lost),
+    FAULT("lost_bytes", U64, lost_bytes),
+    FAULT("trouble", CHARS, trouble),
+    FAULT("repaired", U64, repaired),
+    FAULT("invalid", U64, invalid),
+    FAULT("wrong", U64, wrong),
+    FAULT("duplicates", U64, duplicates),
+    FAULT("orphans", U64, orphans),
+    FAULT("dangling", U64, dangling),
+    FAULT("cycles", U64, cycles),
+    FAULT("cycle", CHARS, cycle),
+    FAULT("renumbered", U64, renumbered),
+    FAULT("collectives_unknown", U64, untyped),
+    FAULT("dtypes_unknown", U64, dtypes),
+    FAULT("dtype", CHARS, dtype),
+};
+static const fd_column cut_columns[] = {
+    {.name = "edges", .type = FD_COLUMN_U64, .bytes = sizeof(uint64_t)},
+};
+static const fd_column group_columns[] = {
+    GROUP("name", TEXT, name),
+    GROUP("description", TEXT, about),
+    GROUP("ranks", TEXT, ranks),
+    GROUP("size", U32, size),
+};
+static const fd_column node_columns[] = {
+    NODE("id", U64, id),
+    NODE("parent_id", U64, parent_id),
+    NODE("parent", U32, parent),
+    NODE("name", U32, name),
+    NODE("schema", U32, schema),
+    NODE("type", U8, type),
+    NODE("flags", U8, flags),
+    NODE("scope", U8, scope),
+    NODE("device", U8, device),
+    NODE("stream", I32, stream),
+    NODE("tid", U32, tid),
+    NODE("fw_tid", U32, fw_tid),
+    NODE("thread", U64, thread),
+    NODE("rf_id", U64, rf_id),
+    NODE("seq", I64, seq),
+    NODE("start_ns", I64, start_ns),
+    NODE("dur_ns", I64, dur_ns),
+    NODE("inputs", U32, in.values),
+    NODE("input_types", U32, in.types),
+    NODE("outputs", U32, out.values),
+    NODE("attrs", U32, attrs),
+    NODE("attr_count", U32, attr_count),
+    NODE("comm", U32, comm),
+};
+static const fd_column attr_columns[] = {
+    ATTR("name", U32, name),
+    ATTR("text", U32, text),
+};
+static const fd_column comm_columns[] = {
+    COMM("group", U32, group), COMM("type", I32, type),
+    COMM("src", I32, src),     COMM("dst", I32, dst),
+    COMM("bytes", I64, bytes),
+};
+static const fd_column edge_columns[] = {
+    EDGE("from", U32, from),
+    EDGE("to", U32, to),
+    EDGE("kinds", U32, kinds),
+};
+static const fd_column link_columns[] = {
+    LINK("linked", U64, linked),
+    LINK("only_et", U64, only_et),
+    LINK("only_kineto", U64, only_kineto),
+    LINK("by_order", U64, by_order),
+    LINK("unnumbered", U64, unnumbered),
+    LINK("renamed", U64, renamed),
+    LINK("again", U64, again),
+    LINK("kernels", U64, kernels),
+    LINK("by_external", U64, by_external),
+    LINK("alone", U64, alone),
+    LINK("example", CHARS, example),
+};
+static const fd_column kineto_columns[] = {
+    KINETO("pid", U64, pid),           KINETO("rank", I64_OR_NONE, rank),
+    KINETO("base_ns", I64, base_ns),   KINETO("begin_ns", I64, begin_ns),
+    KINETO("end_ns", I64, end_ns),     KINETO("operators", U32, ops.count),
+    KINETO("events", U64, events),     KINETO("timeless", U64, timeless),
+    KINETO("lost", U64, lost),         KINETO("lost_bytes", U64, lost_bytes),
+    KINETO("trouble", CHARS, trouble),
+};
+
+/* Tables of numbers become arrays, those with texts lists. */
+static const struct {
+    fd_table table;
+    bool numbers;
+} tables[] = {
+    {FD_TABLE("head", head_columns, fd_et, false), false},
+    {FD_TABLE("faults", fault_columns, fd_et_faults, false), false},
+    {FD_TABLE("cut", cut_columns, uint64_t, false), true},
+    {FD_TABLE("groups", group_columns, fd_et_group, false), false},
+    {FD_TABLE("nodes", node_columns, fd_et_node, false), true},
+    {FD_TABLE("attrs", attr_columns, fd_et_attr, false), true},
+    {FD_TABLE("comms", comm_columns, fd_et_comm, false), true},
+    {FD_TABLE("edges", edge_columns, fd_et_edge, false), true},
+    {FD_TABLE("link", link_columns, fd_et_link, false), false},
+    {FD_TABLE("kineto", kineto_columns, fd_kineto, false), false},
+};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static PyObject *
+table_columns(const et_object *self, int number)
+{
+    const fd_et *et = &self->et;
+    const struct {
+        const void *list;
+        uint32_t count;
+    } rows[TABLES] = {
+        {et, 1},
+        {&et->faults, 1},
+        {et->faults.cut, FD_ET_KINDS},
+        {et->groups.list, et->groups.count},
+        {et->nodes.list, et->nodes.count},
+        {et->attrs.list, et->attrs.count},
+        {et->comms.list, et->comms.count},
+        {et->edges.list, et->edges.count},
+        {&self->link, 1},
+        {&self->kineto, 1},
+    };
+    const fd_table *table = &tables[number].table;
+    const void *list = rows[number].list;
+    return tables[number].numbers
+             ? fd_arrays(table, list, rows[number].count)
+             : fd_columns(table, list, rows[number].count, &et->texts);
+}
+
+/* Return the object, or NULL with an exception while a thread works on it. */
+static et_object *
+idle_trace(PyObject *object)
+{
+    et_object *self = (et_object *)object;
+    if (self->busy) {
+        PyErr_SetString(fd_value_error(),
+                        "another thread works on the execution trace");
+        return NULL;
+    }
+    return self;
+}
+
+static PyObject *
+et_columns(PyObject *object, PyObject *name)
+{
+    const et_object *self = idle_trace(object);
+    if (self == NULL) {
+        return NULL;
+    }
+    for (int i = 0; PyUnicode_Check(name) && i < TABLES; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, tables[i].table.name)
+            == 0) {
+            return table_columns(self, i);
+        }
+    }
+    return PyErr_Format(fd_value_error(), "no such table: %S", name);
+}
+
+static PyObject *
+et_text(PyObject *object, PyObject *number)
+{
+    const et_object *self = idle_trace(object);
+    unsigned long id = self == NULL ? 0 : PyLong_AsUnsignedLong(number);
+    return PyErr_Occurred() != NULL
+             ? NULL
+             : fd_text_object(&self->et.texts, (uint32_t)id);
+}
+
+/* Free what a failed step left. */
+static fd_status
+checked_step(et_object *self, fd_status status)
+{
+    if (status != FD_OK) {
+        fd_et_clear(&self->et);
+        self->kineto = (fd_kineto){.rank = -1};
+    }
+    return status;
+}
+
+/* A step without the GIL, with a path or another option. */
+typedef struct step {
+    const char *path;
+    unsigned edges;
+    bool recording;
+    bool layers;
+    long long rank;
+} step;
+
+typedef fd_status take_step(et_object *self, const step *options,
+                            fd_error *error);
+
+static fd_status
+open_file(et_object *self, const step *options, fd_error *error)
+{
+    return checked_step(self,
+                        options->recording
+                            ? fd_et_from_recording(&self->et, options->path,
+                                                   options->layers, error)
+                            : fd_et_open(&self->et, options->path, error));
+}
+
+static fd_status
+read_kineto(et_object *self, const step *options, fd_error *error)
+{
+    self->unlinked = true;
+    return checked_step(
+        self, fd_kineto_read(&self->kineto, &self->et, options->path, error));
+}
+
+static fd_status
+complete_trace(et_object *self, const step *options, fd_error *error)
+{
+    (void)error;
+    fd_status status = FD_OK;
+    if (self->unlinked) {
+        status = fd_et_link_kineto(&self->et, &self->kineto, &self->link);
+        self->unlinked = false;
+    }
+    fd_then(status, fd_et_complete(&self->et, options->edges));
+    self->et.rank = self->et.rank < 0 ? options->rank : self->et.rank;
+    return checked_step(self, status);
+}
+
+static fd_status
+save_file(et_object *self, const step *options, fd_error *error)
+{
+    return fd_et_save(&self->et, options->path, error);
+}
+
+/* Take a step and return None. `path`, owned by the caller, may be NULL. */
+static PyObject *
+run_step(PyObject *object, take_step *take, PyObject *path, step options)
+{
+    et_object *self = idle_trace(object);
+    fd_error error = {""};
+    fd_status status;
+    if (self == NULL) {
+        return NULL;
+    }
+    options.path = path == NULL ? NULL : PyBytes_AS_STRING(path);
+    self->busy = true;
+    Py_BEGIN_ALLOW_THREADS
+        status = take(self, &options, &error);
+    Py_END_ALLOW_THREADS
+    self->busy = false;
+    return fd_none_or_raise(fd_module_of(object), status, &error);
+}
+
+static PyObject *
+et_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"path", "recording", "layers", NULL};
+    PyObject *path = NULL;
+    int recording = 0;
+    int layers = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$pp:ExecutionTrace",
+                                     names, PyUnicode_FSConverter, &path,
+                                     &recording, &layers)) {
+        return NULL;
+    }
+    PyObject *self = type->tp_alloc(type, 0);
+    step options = {.recording = recording != 0, .layers = layers != 0};
+    PyObject *done =
+        self == NULL ? NULL : run_step(self, open_file, path, options);
+    Py_DECREF(path);
+    if (done == NULL) {
+        Py_CLEAR(self);
+    }
+    Py_XDECREF(done);
+    return self;
+}
+
+static void
+et_dealloc(PyObject *self)
+{
+    fd_et_clear(&((et_object *)self)->et);
+    fd_object_free(self);
+}
+
+/* Take a step with a path. */
+static PyObject *
+run_with_path(PyObject *self, take_step *take, PyObject *path)
+{
+    PyObject *encoded;
+    if (!PyUnicode_FSConverter(path, &encoded)) {
+        return NULL;
+    }
+    PyObject *done = run_step(self, take, encoded, (step){.path = NULL});
+    Py_DECREF(encoded);
+    return done;
+}
+
+static PyObject *
+et_read_kineto(PyObject *self, PyObject *path)
+{
+    return run_with_path(self, read_kineto, path);
+}
+
+static PyObject *
+et_save(PyObject *self, PyObject *path)
+{
+    return run_with_path(self, save_file, path);
+}
+
+static PyObject *
+et_complete(PyObject *self, PyObject *args)
+{
+    step options = {.path = NULL};
+    return PyArg_ParseTuple(args, "IL:complete", &options.edges, &options.rank)
+             ? run_step(self, complete_trace, NULL, options)
+             : NULL;
+}
+
+static PyMethodDef methods[] = {
+    {"columns", et_columns, METH_O,
+     PyDoc_STR("columns($self, table, /)\n--\n\nThe columns of a table.")},
+    {"text", et_text, METH_O,
+     PyDoc_STR("text($self, number, /)\n--\n\nA text by its number.")},
+    {"read_kineto", et_read_kineto, METH_O,
+     PyDoc_STR("read_kineto($self, path, /)\n--\n\n"
+               "Read the Kineto trace of the same rank.")},
+    {"complete", et_complete, METH_VARARGS,
+     PyDoc_STR("complete($self, edges, rank, /)\n--\n\n"
+               "Link the Kineto trace; find communication and edges.")},
+    {"save", et_save, METH_O,
+     PyDoc_STR("save($self, path, /)\n--\n\n"
+               "Write the trace in the format of the suffix.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc,
+     "ExecutionTrace(path, *, recording=False, layers=False)\n--\n\n"
+     "An execution trace as tables."},
+    {Py_tp_new, et_new},
+    {Py_tp_dealloc, et_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+PyType_Spec fd_et_spec = FD_TYPE("ExecutionTrace", et_object, slots);
