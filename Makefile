@@ -67,7 +67,7 @@ test-aarch64: $(VENV)/.install ## AArch64 under qemu: the C layers, then a wheel
 	@sh docs/examples/system-packages.sh $(PYTHON) debootstrap qemu-aarch64-static:qemu-user-static
 	$(BIN)/python -m tests.matrix $(VENV)/matrix --write --only trixie-arm64-python3.13-torch
 
-test-versions: $(VENV)/bin/python ## All tests that need no PyTorch, except lint, on Python 3.12 to 3.15 where they are installed
+test-versions: $(VENV)/bin/python ## Tests that need no PyTorch, except lint, on Python 3.12 to 3.15 where they are installed
 	$(PYTHON) tests/versions.py $(VENV)/versions 3.12 3.13 3.14 3.15
 
 wheel: $(VENV)/bin/python ## A wheel of $(PYTHON) that needs no library except glibc, in dist/

@@ -44,3 +44,8 @@ def complaint(*words: object) -> str:
     errors = error(*words)
     assert errors.count("\n") == 1, errors
     return errors
+
+
+def merge_timelines(*words: object, status: int = 0) -> list[str]:
+    """The lines that ``timeline merge`` prints to standard error."""
+    return error("timeline", "merge", *words, status=status).splitlines()

@@ -158,11 +158,3 @@ def refused(*arguments: object, folder: Path | None = None, **changes: str) -> s
     done = fastdispatch(*arguments, folder=folder, **changes)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     return done.stderr
-
-
-def merge_timelines(*arguments: object, status: int = 0) -> list[str]:
-    """Run `timeline merge` and return the lines on stderr."""
-    done = fastdispatch("timeline", "merge", *arguments)
-    assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr.splitlines()

@@ -9,7 +9,7 @@ import pytest
 
 from fastdispatch.read.execution_trace import et_convert, et_info, et_link
 from tests.chakra.pairs import write_pair
-from tests.chakra.tools import TOOLS, Node, converted, decode, linked, tool
+from tests.chakra.tools import TOOLS, Node, converted, decode, linked
 
 OPERATORS = 400
 
@@ -90,16 +90,6 @@ def test_the_public_linker_agrees_on_pairs(files: Files, tmp_path: Path) -> None
     # Theirs converts with us, ours with them: the same dependencies and more.
     et_convert(output, tmp_path / "a.et")
     assert et_info(tmp_path / "a.et")["edges"]["launch"] == OPERATORS
-
-
-def test_jsonizer_and_visualizer_take_our_file(files: Files, tmp_path: Path) -> None:
-    nodes = et_info(files.chakra)["nodes"]
-    output = tmp_path / "a.json"
-    tool("chakra_jsonizer", "--input_filename", files.chakra, "--output_filename", output, folder=tmp_path)
-    assert sum(line.startswith('  "id"') for line in output.read_text().splitlines()) == nodes
-    picture = tmp_path / "a.graphml"
-    tool("chakra_visualizer", "--input_filename", files.chakra, "--output_filename", picture, folder=tmp_path)
-    assert picture.read_text().count("<node ") == nodes
 
 
 @pytest.mark.parametrize("schema", ["1.0.1-chakra.0.0.4", "1.0.4-chakra.0.0.4"])

@@ -63,12 +63,12 @@ BUDGET: dict[str, int] = {
     "tests/c/streams": 300,
     "tests/c/support": 2400,
     "tests/c/trace": 3300,
-    "tests/chakra": 600,
+    "tests/chakra": 550,
     "tests/consumers": 400,
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 1250,
-    "tests/integration": 17800,
+    "tests/integration": 17400,
     "tests/isolated": 4650,
     "tests/lint": 900,
     "tests/matrix": 500,
@@ -76,7 +76,7 @@ BUDGET: dict[str, int] = {
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 1850,
-    "tests/unit": 17250,
+    "tests/unit": 17100,
     "tests/wheels": 200,
 }
 

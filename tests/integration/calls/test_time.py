@@ -174,7 +174,7 @@ def test_stopping_from_another_thread_while_calls_are_open() -> None:
 
 @pytest.mark.torch
 def test_forked_children_leave_the_recording_unchanged(tmp_path: Path) -> None:
-    processes.run("forking.py", tmp_path)
+    processes.run_warm("forking.py", tmp_path)
     trace = fastdispatch.load(tmp_path)
     assert "only_in_workers" not in trace.nodes["name"]
     assert "aten::cumsum" not in trace.nodes["name"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests import processes
+from tests import commands, processes
 from tests.oracle.chakra_nodes import Node, read
 
 pytest.importorskip("torch")
@@ -20,10 +20,9 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
     processes.run_ranks("et_ranks.py", RANKS, folder)
     for name in ("run", "comms"):
-        done = processes.successful(
-            "et", "export", folder / name, "-o", folder / "traces" / name, "--layout", "astra-sim"
-        )
-        assert "cycles" not in done.stderr and "new ids" not in done.stderr
+        words = ("et", "export", folder / name, "-o", folder / "traces" / name, "--layout", "astra-sim")
+        errors = commands.error(*words, status=0)
+        assert "cycles" not in errors and "new ids" not in errors
     return folder / "traces"
 
 
@@ -79,9 +78,8 @@ def test_each_communication_field_by_field(rank: int, traces: Path) -> None:
 
 def test_the_ranks_match(traces: Path) -> None:
     """In two groups, of which one numbers its ranks anew."""
-    done = processes.fastdispatch("et", "check", traces / "comms", "--json")
-    found = json.loads(done.stdout)
-    assert (done.returncode, found["collectives"], found["messages"]) == (0, len(COLLECTIVES) + 1, 2)
+    found = commands.document("et", "check", traces / "comms")
+    assert (found["collectives"], found["messages"]) == (len(COLLECTIVES) + 1, 2)
     groups = json.loads((traces / "comms" / "comm_groups.json").read_text())
     assert groups == {"0": [0, 1, 2], "1": [1, 2]}
     assert sorted(path.name for path in (traces / "comms").glob("*.et")) == [

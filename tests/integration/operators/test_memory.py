@@ -163,13 +163,6 @@ def source(line: int) -> str:
     return Path(__file__).read_text().splitlines()[line - 1]
 
 
-def test_results_are_the_same(tmp_path: Path) -> None:
-    plain = train()
-    results: list[Any] = []
-    recorded(lambda: results.extend(train()), tmp_path)
-    assert all(torch.equal(left, right) for left, right in zip(plain, results, strict=True))
-
-
 def test_the_profiler_of_the_program_sees_the_same(tmp_path: Path) -> None:
     train()
     alone = profiled(train, tmp_path)

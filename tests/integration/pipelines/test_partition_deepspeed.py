@@ -23,7 +23,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def both(plain: Path) -> dict[str, Any]:
-    output = processes.run("deepspeed_cuts.py", 2000, plain).stdout
+    output = processes.run_warm("deepspeed_cuts.py", 2000, plain, imports=("torch", "deepspeed"))
     return json.loads(output.splitlines()[-1])
 
 
@@ -71,7 +71,7 @@ def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Pa
     assert (row["rank"], row["steps"]) == (0, 3)
     assert all(row[phase] > 0 for phase in ("forward", "backward", "optimizer"))
     assert sum(row[phase] for phase in ("forward", "backward", "optimizer", "data", "other")) <= row["step"]
-    printed = processes.fastdispatch("pipeline", "report", plain).stdout
+    printed = commands.out("pipeline", "report", plain)
     assert "Phases of a step" in printed and "there are no stages" in printed
 
 

@@ -14,7 +14,7 @@ import pytest
 import fastdispatch
 from fastdispatch import pipeline
 from fastdispatch.pipeline.report import CAUSES, rows_of
-from tests import processes, schemas
+from tests import commands, processes, schemas
 from tests.consumers.perfetto import assert_clean, open_trace, query
 
 STAGES, BATCHES = 3, 4
@@ -42,9 +42,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def command(*arguments: object, status: int = 0) -> str:
-    done = processes.fastdispatch("pipeline", "report", *arguments)
-    assert done.returncode == status, done.stderr
-    return done.stdout if status == 0 else done.stderr
+    words = ("pipeline", "report", *arguments)
+    return commands.error(*words, status=status) if status else commands.out(*words)
 
 
 def test_the_slow_stage_is_named(runs: dict[str, Path]) -> None:
@@ -102,7 +101,7 @@ FLOWS = """
 def test_merged_timelines_have_an_arrow_for_each_transfer(runs: dict[str, Path], tmp_path: Path, form: str) -> None:
     made = pipeline.report(runs["stage"], iterations=(0, 3))
     path = tmp_path / f"merged.{form}"
-    processes.successful("timeline", "merge", runs["stage"], "-o", path)
+    commands.out("timeline", "merge", runs["stage"], "-o", path)
     with open_trace(path) as processor:
         assert_clean(processor)
         flows = query(processor, FLOWS)
@@ -114,7 +113,7 @@ def test_merged_timelines_have_an_arrow_for_each_transfer(runs: dict[str, Path],
 
 def test_no_arrow_without_both_ends(runs: dict[str, Path], tmp_path: Path) -> None:
     path = tmp_path / "merged.json"
-    processes.successful("timeline", "merge", runs["stage"], "--ranks", "1-2", "-o", path)
+    commands.out("timeline", "merge", runs["stage"], "--ranks", "1-2", "-o", path)
     events = json.loads(path.read_text())["traceEvents"]
     starts = [event["bind_id"] for event in events if event.get("flow_out")]
     assert len(set(starts)) == len(starts) == 3 * 2 * BATCHES

@@ -90,9 +90,8 @@ def write(folder: Path, events: dict[int, list[Event]], members: Callable[[int],
 
 def merge(folder: Path, *arguments: object, status: int = 0) -> dict[str, Any]:
     out = folder.with_suffix(".merged")
-    done = processes.fastdispatch("timeline", "merge", folder, "-o", out, *arguments)
-    assert done.returncode == status, done.stderr
-    return json.loads(out.read_text(), parse_float=Decimal) if status == 0 else {"line": done.stderr}
+    line = commands.error("timeline", "merge", folder, "-o", out, *arguments, status=status)
+    return json.loads(out.read_text(), parse_float=Decimal) if status == 0 else {"line": line}
 
 
 def errors(trace: dict[str, Any]) -> list[float]:
@@ -329,6 +328,6 @@ def merge_traces(run: Path, out: Path) -> dict[str, Any]:
     wrong["baseTimeNanoseconds"] += 3_000_000_000
     paths[2] = out.with_name("trace_2.json")
     paths[2].write_text(json.dumps(wrong))
-    processes.successful("timeline", "merge", *paths, "-o", out, "--align", "collective")
+    commands.out("timeline", "merge", *paths, "-o", out, "--align", "collective")
     trace: dict[str, Any] = json.loads(out.read_text())
     return trace

@@ -102,6 +102,14 @@ def test_unreadable_inputs_are_skipped_and_listed(run: Path, group_size: int) ->
     assert f"ranks 1-{world - 2} of {world} are missing" in commands.out("report", target)
 
 
+def test_a_rank_in_two_files_of_a_group(run: Path) -> None:
+    bad = run / f"rank0000{BAD}.fd"
+    shutil.copy(run / "rank00000.fd", bad)
+    skipped, missing = commands.error("merge", run, "-o", run.parent / "run.parquet", status=1).splitlines()
+    assert skipped.startswith(f"fastdispatch: skipped: {bad}: rank 0 is in {run / 'rank00000.fd'} already")
+    assert missing == f"fastdispatch: rank {BAD} of {RANKS} is missing"
+
+
 def test_a_repaired_input_is_added(run: Path, source: Path, group_size: int) -> None:
     bad, target = run / f"rank0000{BAD}.fd", run.parent / "run.parquet"
     bad.write_bytes(b"")
@@ -178,15 +186,21 @@ def test_a_damaged_manifest_destroys_nothing(run: Path) -> None:
 
 
 class Breaking(io.BytesIO):
-    """A file of a store whose connection breaks after the first piece."""
+    """A file of a store whose connection breaks at once, or after the first piece."""
+
+    pieces = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if self.tell():
+        if self.tell() or not self.pieces:
             raise OSError("connection reset by peer")
         return super().read(4096)
 
 
-def test_a_store_that_breaks_within_a_file(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pieces", [0, 1])
+def test_a_store_that_breaks_within_a_file(
+    pieces: int, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Breaking, "pieces", pieces)
     store = fsspec.filesystem("memory")
     store.pipe({f"/breaking/{path.name}": path.read_bytes() for path in run.glob("*.fd")})
     opened = type(store).open

@@ -68,45 +68,39 @@ def grow(ranks: Ranks) -> bool:
     return True
 
 
-def command(*arguments: object) -> str:
-    result = processes.successful(*arguments)
-    return result.stdout
-
-
 def test_top_shows_running_functions(ranks: Ranks) -> None:
-    printed = command("top", ranks.run, "--once", "--interval", "0.5").splitlines()
+    printed = commands.out("top", ranks.run, "--once", "--interval", "0.5").splitlines()
     assert printed[0].startswith("2 ranks, step") and "steps/s" in printed[0]
     assert any("agree reads values of tensors (aten::item)" in line for line in printed[1:4]), printed[:4]
-    document = json.loads(command("top", ranks.run, "--once", "--interval", "0.5", "--json"))
+    document = commands.document("top", ranks.run, "--once", "--interval", "0.5")
     rows = {row["key"]: row for row in document["rows"]}
     forward = next(key for key in rows if key.endswith("live_ranks.py:[]:train_step"))
     assert rows["c10d::allreduce_"]["calls"] > 0 and rows[forward]["total"] > rows[forward]["self"]
     assert 0 < rows[forward]["self"] < rows[forward]["total"] < 1.05
-    since_start = json.loads(command("top", ranks.run, "--once", "--total", "--json"))
+    since_start = commands.document("top", ranks.run, "--once", "--total")
     assert {row["key"] for row in since_start["rows"]} >= set(rows)
     made = ranks.end()
     assert steps(ranks) == made
 
 
 def test_off_and_on_at_steps(ranks: Ranks) -> None:
-    result = processes.fastdispatch("pause", ranks.run)
-    assert (result.returncode, result.stderr) == (0, "fastdispatch: 2 recordings paused from the next step\n")
+    line = commands.error("pause", ranks.run, status=0)
+    assert line == "fastdispatch: 2 recordings paused from the next step\n"
     wait_for(lambda: all(rank["state"] == "paused" for rank in fastdispatch.load(ranks.run).ranks))
     rest = live.sample(str(ranks.run)).figures
     time.sleep(0.2)
     assert live.sample(str(ranks.run)).figures == rest
-    assert "paused" in command("stacks", ranks.run)
+    assert "paused" in commands.out("stacks", ranks.run)
     wait_for(lambda: any("live_ranks.py:[]:train_step" in each.calls for each in live.stacks(str(ranks.run))))
-    assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 paused, step")
-    command("resume", ranks.run / "rank00001.fd")
+    assert commands.out("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 paused, step")
+    commands.out("resume", ranks.run / "rank00001.fd")
     wait_for(lambda: fastdispatch.load(ranks.run).ranks[1]["state"] == "running")
     assert fastdispatch.load(ranks.run).ranks[0]["state"] == "paused"
-    command("resume", ranks.run)
+    commands.out("resume", ranks.run)
     assert grow(ranks)
     made = ranks.end()
     assert all(0 < recorded <= whole for recorded, whole in zip(steps(ranks), made, strict=True))
-    ended = processes.fastdispatch("pause", ranks.run)
-    assert ended.returncode == 2 and "no running recording: 2 finished" in ended.stderr
+    assert "no running recording: 2 finished" in commands.error("pause", ranks.run)
     assert not list(ranks.run.glob("*.off"))
 
 
@@ -120,13 +114,13 @@ def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
         return len(found) == 2 and "all_reduce" in inside[0] and "load_batch" in inside[1] and found[0].age > 3e8
 
     wait_for(stalled)
-    lines = command("stacks", ranks.run).splitlines()
+    lines = commands.out("stacks", ranks.run).splitlines()
     heads = [line for line in lines if not line.startswith(" ")]
     assert [head.split(":")[0] for head in heads[:-1]] == ["rank 0 (1 of 2)", "rank 1 (1 of 2)"]
     assert heads[-1].startswith("collectives (")
     assert "calls on rank 1, " in lines[-1] and lines[-1].endswith(" calls on rank 0")
     assert any("live_ranks.py:[]:agree" in line for line in lines)
-    document = json.loads(command("stacks", ranks.run, "--json", "--all"))
+    document = commands.document("stacks", ranks.run, "--all")
     (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]
     ages = [call["ns"] for call in of_zero["stacks"][0]["stack"]]
     assert ages == sorted(ages, reverse=True)
@@ -138,7 +132,7 @@ def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
 def test_a_stopped_rank_continues(ranks: Ranks) -> None:
     os.kill(ranks.processes[1].pid, signal.SIGSTOP)
     wait_for(lambda: min(each.age for each in live.stacks(str(ranks.run)) if each.thread == "main") > 3e8)
-    assert command("stacks", ranks.run)
+    assert commands.out("stacks", ranks.run)
     os.kill(ranks.processes[1].pid, signal.SIGCONT)
     assert grow(ranks)
     made = ranks.end()
@@ -149,8 +143,8 @@ def test_where_a_killed_rank_was(ranks: Ranks) -> None:
     for process in ranks.processes:
         process.kill()
         process.wait(30)
-    assert ", killed: step" in command("stacks", ranks.run)
-    assert command("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 ended, step")
+    assert ", killed: step" in commands.out("stacks", ranks.run)
+    assert commands.out("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 ended, step")
 
 
 def screen_of(terminal: int, until: bytes) -> bytes:
@@ -206,8 +200,10 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
                     "timeline", "merge", graph.path, "--steps", "last:2", "-o", tmp_path / "running.json"
                 )
     assert while_running.returncode == 0, while_running.stderr
-    command("timeline", "merge", tmp_path / "run" / "rank00000.fd", "--steps", "last:3", "-o", tmp_path / "last.json")
-    command("timeline", "merge", tmp_path / "run", "--steps", "last:2", "-o", tmp_path / "merged.json")
+    commands.out(
+        "timeline", "merge", tmp_path / "run" / "rank00000.fd", "--steps", "last:3", "-o", tmp_path / "last.json"
+    )
+    commands.out("timeline", "merge", tmp_path / "run", "--steps", "last:2", "-o", tmp_path / "merged.json")
 
     def steps_in(path: Path) -> list[str]:
         events = json.loads(path.read_text())["traceEvents"]

@@ -46,14 +46,6 @@ def test_hosts_with_other_prefixes_merge_into_one_graph(tmp_path: Path) -> None:
         both.table("function", 7)
 
 
-def test_folders_of_machines(tmp_path: Path) -> None:
-    for rank in range(2):
-        record_in(tmp_path / f"project{rank}", tmp_path / "out" / f"machine{rank}", rank)
-    trace = fastdispatch.load(tmp_path / "out")
-    assert [rank["rank"] for rank in trace.ranks] == [0, 1]
-    assert not trace.ranks[0]["notes"]
-
-
 def test_pandas_accepts_the_tables(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path, ops="off"):
         programs.classes()

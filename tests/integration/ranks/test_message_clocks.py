@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests import processes
+from tests import commands, processes
 
 pytestmark = pytest.mark.torch
 #: The clock of rank 1 is ahead, in ns: the ranks ran on one machine.
@@ -30,7 +30,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def aligned(out: Path, *paths: Path) -> list[dict[str, Any]]:
-    processes.successful("timeline", "merge", *paths, "-o", out, "--align", "p2p")
+    commands.out("timeline", "merge", *paths, "-o", out, "--align", "p2p")
     rows: list[dict[str, Any]] = json.loads(out.read_text())["ranks"]
     return rows
 

@@ -157,7 +157,7 @@ def test_a_slow_rank_is_distinguished_from_waiting_ranks(tmp_path: Path) -> None
     (diff,) = document["diffs"]
     slower = [row["key"] for row in diff["rows"] if "slower" in row["changes"]]
     assert slower[0].endswith("slow_rank.py:[]:load_batch")
-    printed = processes.fastdispatch("diff", run, "--ranks", "outliers").stdout
+    printed = commands.out("diff", run, "--ranks", "outliers")
     assert re.match(r"rank 1 on \S+ is slow: ", printed)
 
 

@@ -18,7 +18,6 @@ def step():
 for _ in range(20):
     step()
 """
-ROOT = Path(__file__).parents[3]
 
 #: Statements about a recording that are false if their fact was not read.
 CLAIMS = (

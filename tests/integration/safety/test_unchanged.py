@@ -14,24 +14,34 @@ from tests.training import make_step
 BACK_ENDS = ("record", "dispatch")
 
 
-def train(steps: int, around: Callable[[Callable[[], float]], float]) -> tuple[list[float], list[torch.Tensor]]:
-    """Losses and gradients of each step."""
+def train(steps: int) -> list[object]:
+    """Losses and gradients of each step, and the weights after the last one."""
     model, step = make_step(dropout=0.1)
-    losses, gradients = [], []
+    image = torch.nn.Conv2d(2, 3, 3)  # an operator that the model does not have
+    found: list[object] = []
     for _ in range(steps):
-        losses.append(around(step))
-        gradients += [parameter.grad.clone() for parameter in model.parameters()]
-    return losses, gradients
+        found.append(step())
+        image(torch.rand(2, 2, 6, 6)).square().mean().backward()
+        found += [parameter.grad.clone() for each in (model, image) for parameter in each.parameters()]
+    return found + [value.clone() for value in model.state_dict().values()]
 
 
-@pytest.mark.parametrize("timeline", (False, True), ids=("plain", "timeline"))
-@pytest.mark.parametrize("ops", BACK_ENDS)
-def test_losses_and_gradients_are_bit_identical(ops: str, timeline: bool) -> None:
-    plain = train(20, lambda step: step())
-    with fastdispatch.CallGraph(None, ops=ops, timeline=timeline):
-        recorded = train(20, lambda step: step())
-    assert recorded[0] == plain[0]
-    assert all(torch.equal(a, b) for a, b in zip(recorded[1], plain[1], strict=True))
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"ops": ops, "timeline": timeline} for ops in BACK_ENDS for timeline in (False, True)),
+        *({"measure": what} for what in ("flops", "memory", "shapes")),
+        {"et": True},
+    ],
+    ids=str,
+)
+def test_results_are_bit_identical(options: dict[str, object]) -> None:
+    plain = train(20)
+    with fastdispatch.CallGraph(None, **options):
+        recorded = train(20)
+    assert len(plain) > 200
+    for one, other in zip(recorded, plain, strict=True):
+        assert torch.equal(one, other) if isinstance(one, torch.Tensor) else one == other
 
 
 class CountingBackend:

@@ -2,24 +2,16 @@
 
 import gzip
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.message import DecodeError
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 
 from tests.consumers.browser import catapult_warnings, needs_chromium, show
-from tests.consumers.perfetto import TraceError, assert_clean, decode, open_trace, query
+from tests.consumers.perfetto import assert_clean, open_trace
 
 Event = dict[str, Any]
-SLICES = "select name, ts, dur, depth from slice order by ts"
-COUNTER = "select ts, value from counter order by ts"
-FLOWS = """
-    select source.name as source, target.name as target from flow
-    join slice source on source.id = slice_out join slice target on target.id = slice_in
-"""
 
 
 def event(phase: str, name: str, ts: float, **more: Any) -> Event:
@@ -45,23 +37,6 @@ def write(path: Path, events: list[Event]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["sound.json", "sound.json.gz"])
-def test_sound_json_has_the_figures_that_were_written(tmp_path: Path, name: str) -> None:
-    with open_trace(write(tmp_path / name, SOUND)) as processor:
-        assert_clean(processor)
-        assert query(processor, SLICES) == [
-            {"name": "step", "ts": 10_000, "dur": 100_000, "depth": 0},
-            {"name": "forward", "ts": 20_000, "dur": 30_125, "depth": 1},
-            {"name": "backward", "ts": 60_000, "dur": 40_000, "depth": 1},
-        ]
-        assert query(processor, COUNTER) == [{"ts": 10_000, "value": 1024.0}, {"ts": 50_000, "value": 4096.5}]
-        assert query(processor, FLOWS) == [{"source": "forward", "target": "backward"}]
-        assert query(processor, "select name from slice where 0") == []
-        with pytest.raises(Exception, match="no such table: nonesuch"):
-            query(processor, "select * from nonesuch")
-        assert query(processor, "select 1 as one") == [{"one": 1}]
-
-
 @pytest.mark.parametrize(
     ("events", "complaint"),
     [
@@ -80,22 +55,6 @@ def test_losses_of_json_are_found(tmp_path: Path, events: list[Event], complaint
         pytest.raises(AssertionError, match=complaint),
     ):
         assert_clean(processor)
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"), [("no trace at all\n", "Unknown trace type"), ('{"traceEvents":[{"ph":"X",', "incomplete")]
-)
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
-    path = tmp_path / "refused.json"
-    path.write_text(text)
-    with pytest.raises(TraceError, match=complaint), open_trace(path):
-        pass
-
-
-def test_an_engine_that_does_not_start_gives_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.consumers.perfetto.ui_version", lambda: tmp_path)
-    with pytest.raises(TraceError, match=r"did not start(.|\n)*engine_bundle\.js"), open_trace(tmp_path / "any.json"):
-        pass
 
 
 def native(*, cleared: bool = True, interned: bool = True) -> Trace:
@@ -125,20 +84,6 @@ def write_native(path: Path, trace: Trace) -> Path:
     return path
 
 
-def test_sound_native_traces_pass(tmp_path: Path) -> None:
-    path = write_native(tmp_path / "sound.pftrace", native())
-    assert len(decode(path).packet) == 5
-    with open_trace(path) as processor:
-        assert_clean(processor)
-        assert query(processor, SLICES) == [
-            {"name": "step", "ts": 100, "dur": 80, "depth": 0},
-            {"name": "forward", "ts": 120, "dur": 30, "depth": 1},
-        ]
-    path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(DecodeError):  # cut short
-        decode(path)
-
-
 def test_a_native_trace_whose_state_was_never_cleared_is_found(tmp_path: Path) -> None:
     path = write_native(tmp_path / "broken.pftrace", native(cleared=False))
     with open_trace(path) as processor, pytest.raises(AssertionError, match="info: tokenizer_skipped_packets = 5"):
@@ -151,15 +96,6 @@ def test_a_native_trace_without_its_names_is_found(tmp_path: Path) -> None:
         assert_clean(processor)
     assert "2 slices without a name: None at 100 ns on track 0 'training'" in str(caught.value)
     assert "interned_data_tokenizer_errors" in str(caught.value)
-
-
-@needs_chromium
-def test_the_perfetto_ui_shows_a_trace(tmp_path: Path) -> None:
-    picture = tmp_path / "sound.png"
-    titles = show(write(tmp_path / "sound.json", SOUND), picture)
-    assert titles == ["rank 0 1", "training 1", "memory bytes"]
-    header = picture.read_bytes()[:24]
-    assert header.startswith(b"\x89PNG") and struct.unpack(">II", header[16:]) == (1400, 900)
 
 
 @needs_chromium

@@ -147,19 +147,6 @@ def test_faults(name: str) -> None:
 HOUR = 3600 * 10**6
 
 
-@pytest.mark.parametrize("shift", [-HOUR, HOUR, -10 * 10**6, 10**6 * 1000])
-@pytest.mark.parametrize("count", [1, 3])
-def test_events_of_another_time(shift: int, count: int, tmp_path: Path) -> None:
-    events = events_of("kernel_at_time_0.json")[:-1]
-    sound = stats(write(tmp_path / "sound.json", events))
-    strays = [events[-1] | {"ts": events[0]["ts"] + shift + 100 * number} for number in range(count)]
-    path = write(tmp_path / "strays.json", [*strays, *events])
-    made = stats(path)
-    assert (made["files"][0]["strays"], faults(path)["far"]) == (count, count)
-    for key in ("gpus", "streams", "steps", "names"):
-        assert made[key] == sound[key], key
-
-
 @pytest.mark.parametrize("begin", [-HOUR, 0, 500, 10**6])
 @pytest.mark.parametrize(("cat", "hours"), [("kernel", 1), ("gpu_memcpy", 1), ("cpu_op", 1), ("kernel", 10**5)])
 def test_slices_that_last_far_beyond_all_others(begin: int, cat: str, hours: int, tmp_path: Path) -> None:
@@ -189,9 +176,9 @@ def test_long_waits_are_counted(cat: str, name: str, seconds: int, tmp_path: Pat
 @pytest.mark.parametrize(
     "words", ["timeline stats", "timeline check", "timeline merge -o m.json", "et check", "report"]
 )
-def test_a_small_file_that_unpacks_to_gigabytes(head: str, words: str, tmp_path: Path) -> None:
+def test_a_small_file_that_unpacks_to_much(head: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "small.json.gz"
-    path.write_bytes(gzip.compress(head.encode()) + gzip.compress(b" " * (1 << 20)) * 4000)
+    path.write_bytes(gzip.compress(head.encode()) + gzip.compress(b" " * (1 << 20)) * 400)
     errors = commands.error(*words.replace("m.json", str(tmp_path / "m.json")).split(), path)
     refused = ("unpacks to more than 500 times its size", "a Kineto trace", "neither a recording")
     assert errors.count("\n") == 1 and any(line in errors for line in refused)
@@ -279,13 +266,6 @@ def test_progress_of_a_file_that_is_read_three_times() -> None:
     assert seen and all(done <= total for done, total in seen)
 
 
-def test_a_long_pause_of_the_program(tmp_path: Path) -> None:
-    events = events_of("kernel_at_time_0.json")[:-1]
-    later = [event | {"ts": event["ts"] + HOUR} for event in events]
-    path = write(tmp_path / "two.json", [*events, *later])
-    assert stats(path)["files"][0]["strays"] == 0 and "far" not in faults(path)
-
-
 def remove(events: list[Event], name: str) -> list[Event]:
     return [event for event in events if event.get("cat") != name]
 
@@ -319,7 +299,9 @@ def test_a_graph_on_two_streams_is_one_launch(tmp_path: Path) -> None:
     assert (row["delay"]["count"], row["delay"]["max"], row["call"]["total"]) == (3, 10_000, 130_000)
 
 
-@pytest.mark.parametrize("members", [{"rank": "3"}, {"rank": 3.0}, {"distributedInfo": {"rank": 3}, "rank": "none"}])
+@pytest.mark.parametrize(
+    "members", [{"rank": 3}, {"rank": "3"}, {"rank": 3.0}, {"distributedInfo": {"rank": 3}, "rank": "none"}]
+)
 @pytest.mark.parametrize("first", [True, False])
 def test_a_rank_before_and_after_the_events(members: dict[str, Any], first: bool, tmp_path: Path) -> None:
     events = {"traceEvents": events_of("base_time_as_exponent_r0.json")}
@@ -383,31 +365,6 @@ def test_work_of_unknown_devices(tmp_path: Path) -> None:
     path = variant("cuda_graph_launches.json", tmp_path / "a.json", change)
     assert "work of the category mtia_ccp_events is not read" in text(path)
     assert "is not read" not in text(TRACES / "cuda_graph_launches.json")
-
-
-def test_files_of_the_trials(tmp_path: Path) -> None:
-    names = ["rank_as_text_alpha.json", "rank_as_text_beta.json"]
-    commands.out("timeline", "merge", *(TRACES / name for name in names), "-o", tmp_path / "m.json")
-    rows = json.loads((tmp_path / "m.json").read_text())["ranks"]
-    assert [(Path(row["file"]).name, row["rank"]) for row in rows] == [(names[1], 0), (names[0], 1)]
-    bases = [TRACES / f"base_time_as_exponent_r{rank}.json" for rank in range(2)]
-    assert [row["start"] for row in stats(*bases)["steps"][:2]] == [1_000_000, 1_001_000_000]
-
-
-@pytest.mark.parametrize("copies", [1, 3])
-def test_copies_without_a_number_have_no_launch(copies: int, tmp_path: Path) -> None:
-    """Programs write 0 for an unknown number, and also as the first one."""
-    events: list[Event] = [
-        {"ph": "X", "pid": 1, "tid": 1, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 0, "dur": 5}
-        | {"args": {"correlation": 0}}
-    ]
-    events += [
-        {"ph": "X", "pid": 2, "tid": 7, "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 10 + 20 * place, "dur": 10}
-        | {"args": {"correlation": 0, "device": 0, "stream": 7}}
-        for place in range(copies)
-    ]
-    made = stats(write(tmp_path / "a.json", events))
-    assert (made["streams"][0]["launched"], len(made["launches"])) == ((1, 1) if copies == 1 else (0, 0))
 
 
 @pytest.mark.parametrize(
@@ -505,35 +462,6 @@ def test_steps_without_a_profiler_step(name: str, tmp_path: Path) -> None:
     )
 
 
-def test_short_annotations(tmp_path: Path) -> None:
-    events = [event | {"dur": 300, "name": "data"} for event in events_of("last_step_of_length_0.json")[::10]]
-    assert stats(write(tmp_path / "a.json", events))["steps"] == []
-
-
-@pytest.mark.parametrize("place", range(3))
-def test_steps_of_length_0(place: int, tmp_path: Path) -> None:
-    """In the middle they last until the next one."""
-    events = events_of("last_step_of_length_0.json")
-    steps = [event for event in events if event["name"].startswith("ProfilerStep#")]
-    for number, event in enumerate(steps):
-        event["dur"] = 0 if number >= place else 990
-    made = stats(write(tmp_path / "a.json", events))
-    lengths = [1_000_000 if number >= place else 990_000 for number in range(2)]
-    assert [row["duration"] for row in made["steps"]] == [*lengths, 890_000]
-    assert made["ranks"][0]["open_steps"] == 3 - place
-
-
-def test_two_steps_of_one_optimizer_name(tmp_path: Path) -> None:
-    """Two optimizers of one class step one after the other."""
-    events = remove(events_of("last_step_of_length_0.json"), "user_annotation")
-    for number in range(6):
-        ts = events[0]["ts"] + number // 2 * 1000 + 940 + number % 2 * 30
-        name = {"name": "Optimizer.step#AdamW.step", "cat": "user_annotation"}
-        events.append(events[0] | name | {"ts": ts, "dur": 20})
-    made = stats(write(tmp_path / "a.json", events))
-    assert [row["duration"] for row in made["steps"]] == [990_000, 1_000_000, 1_000_000]
-
-
 @pytest.mark.parametrize("covers", [100, 8_900])
 def test_steps_on_a_gpu_without_launches(covers: int, tmp_path: Path) -> None:
     """Annotations that contain one of nine kernels are not steps."""
@@ -572,18 +500,6 @@ def test_figures_are_not_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> Non
     assert max(map(len, narrow.splitlines())) <= 84
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_steps_of_two_ranks_in_one_file(named: bool, tmp_path: Path) -> None:
-    events = events_of("last_step_of_length_0.json")
-    names = [
-        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"rank {pid}" if named else "python"}}
-        for pid in (1, 2)
-    ]
-    path = write(tmp_path / "a.json", [*names, *events, *(event | {"pid": 2} for event in events)])
-    assert ("2 processes have steps" in text(path)) == (not named)
-    assert len(stats(path)["ranks"]) == 1 + named
-
-
 @pytest.mark.parametrize("key", ["sycl queue", "l0 queue", "queue", "stream", ""])
 @pytest.mark.parametrize("form", [int, str, hex, float])
 def test_numbers_of_queues(key: str, form: Callable[[int], object], tmp_path: Path) -> None:
@@ -615,13 +531,6 @@ def test_escapes_of_printable_characters(tmp_path: Path) -> None:
     assert faults(tmp_path / "b.json") == faults(tmp_path / "a.json")
     merged = [json.loads((tmp_path / f"m{name}").read_text())["traceEvents"] for name in ("a.json", "b.json")]
     assert merged[0] == merged[1]
-
-
-@pytest.mark.parametrize("rank", [3, "3", 3.0])
-def test_rank_of_the_metadata(rank: object, tmp_path: Path) -> None:
-    """``profiler.add_metadata("rank", ...)`` writes a member of the file."""
-    path = write(tmp_path / "a.json", events_of("last_step_of_length_0.json"), rank=rank)
-    assert stats(path)["ranks"][0]["rank"] == 3
 
 
 ET = (TRACES / "execution_trace_missing_comma.json").read_text()

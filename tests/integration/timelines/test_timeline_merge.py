@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from fastdispatch.cli import main
 from tests import processes
-from tests.processes import merge_timelines
+from tests.commands import merge_timelines
 
 Event = dict[str, Any]
 Trace = dict[str, Any]
@@ -388,19 +387,6 @@ def test_cut_anywhere(tmp_path: Path) -> None:
     assert set(range(1, 24)) <= set(kept)
 
 
-MERGE = """
-import sys
-from fastdispatch._core import Error
-from fastdispatch.read.timeline_inputs import merge_files
-inputs = [(path, rank) for rank, path in enumerate(sys.argv[2:])]
-try:
-    merge_files(inputs, sys.argv[1], "wall")
-except Error as error:
-    assert "\\n" not in str(error)
-    sys.exit(1)
-"""
-
-
 def test_paths_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     good = write(tmp_path / "r0.json", [event()])
     cases = [
@@ -435,7 +421,10 @@ def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
     line = json.dumps(event(name="n" * 500)) + ",\n"
     with (tmp_path / "r0.json").open("w") as file:
         file.write('{"traceEvents":[\n' + line * 140_000 + line.rstrip(",\n") + '],"baseTimeNanoseconds":1}')
-    program = f"{MERGE}\nprint(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+    program = """import sys
+from fastdispatch.read.timeline_inputs import merge_files
+merge_files([(sys.argv[2], 0)], sys.argv[1], "wall")
+print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])"""
     done = processes.python_program("-c", program, tmp_path / "out.json", tmp_path / "r0.json")
     assert int(done.stdout) < 64 * 1024
 
@@ -518,24 +507,14 @@ def test_four_ranks_of_a_real_training(profiles: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["all.json", "all.json.gz"])
-def test_an_earlier_merge_in_the_folder_is_skipped(tmp_path: Path, name: str) -> None:
+def test_an_earlier_merge_and_a_part_of_it_in_the_folder_are_skipped(tmp_path: Path, name: str) -> None:
     for rank in range(2):
         write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
     assert merge_timelines(tmp_path, "-o", tmp_path / name) == []
-    (line,) = merge_timelines(tmp_path, "-o", tmp_path / "again.json")
-    assert line == f"fastdispatch: {tmp_path / name}: skipped: made by an earlier merge of several files"
+    assert merge_timelines(tmp_path / name, "-o", tmp_path / f"part-{name}", "--time", "0s:1s") == []
+    assert load(tmp_path / f"part-{name}")["mergedFiles"] == 2
+    assert merge_timelines(tmp_path, "-o", tmp_path / "again.json") == [
+        f"fastdispatch: {tmp_path / made}: skipped: made by an earlier merge of several files"
+        for made in (name, f"part-{name}")
+    ]
     assert len(load(tmp_path / "again.json")["ranks"]) == 2
-
-
-def test_a_part_of_a_merge_in_the_folder_is_skipped(tmp_path: Path) -> None:
-    for rank in range(2):
-        write(tmp_path / f"rank{rank}.json", {"traceEvents": [event(name=f"n{rank}")]})
-    arguments: tuple[object, ...]
-    for arguments in (
-        ("merge", tmp_path, "-o", tmp_path / "all.json"),
-        ("merge", tmp_path / "all.json", "-o", tmp_path / "part.json", "--time", "0s:1s"),
-        ("merge", tmp_path, "-o", tmp_path / "again.json"),
-    ):
-        assert main([str(argument) for argument in ("timeline", *arguments)]) == 0
-    assert json.loads((tmp_path / "part.json").read_text())["mergedFiles"] == 2
-    assert len(json.loads((tmp_path / "again.json").read_text())["ranks"]) == 2

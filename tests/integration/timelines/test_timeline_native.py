@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fastdispatch.read.timeline_inputs import merge_files
+from tests.commands import merge_timelines
 from tests.consumers.perfetto import assert_clean, decode, open_trace, own_times, query
-from tests.processes import merge_timelines
 
 SLICES = """
     select s.name as name, s.ts as ts, s.dur as dur, s.depth as depth, thread.name as thread, process.name as process,
@@ -167,3 +167,24 @@ def test_slices_that_overlap_get_a_lane(tmp_path: Path) -> None:
         rows = query(processor, "select name, ts, dur from slice order by ts")
         assert rows == [{"name": f"n{at}", "ts": at * 1000, "dur": 3000} for at in range(100)]
         assert query(processor, "select count(distinct track_id) as tracks from slice") == [{"tracks": 3}]
+
+
+@pytest.mark.parametrize("options", [(), ("--sorted",)])
+def test_a_merge_counts_the_slices_that_viewers_drop(tmp_path: Path, options: tuple[str, ...]) -> None:
+    work = {"ph": "X", "name": "work", "cat": "kernel", "pid": 1, "tid": 1, "ts": 10, "dur": 5}
+    kernels = [work | {"tid": 7 + at % 2, "ts": 10 + at * 2} for at in range(100)]
+    path = tmp_path / "r0.json"
+    path.write_text(json.dumps([work, *kernels, work | {"ts": 20}]))
+    (line,) = merge_timelines(path, "-o", tmp_path / "out.json", *options)
+    with open_trace(tmp_path / "out.json") as processor:
+        sql = "select value from stats where name = 'slice_drop_overlapping_complete_event'"
+        ((dropped,),) = [tuple(row.values()) for row in query(processor, sql)]
+        assert query(processor, "select count(*) as n from slice") == [{"n": 102 - dropped}]
+    assert dropped == 50
+    assert line == (
+        f"fastdispatch: {path}: {dropped} slices with a partial overlap within a thread: "
+        "Perfetto drops such slices from Chrome JSON, not from .pftrace"
+    )
+    merge_timelines(path, "-o", tmp_path / "out.pftrace")
+    with open_trace(tmp_path / "out.pftrace") as processor:
+        assert query(processor, "select count(*) as n from slice") == [{"n": 102}]

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 
 import fastdispatch
-from tests import processes
+from tests import commands, processes
 from tests.consumers.browser import catapult_warnings, needs_chromium, show
 from tests.consumers.perfetto import assert_clean, decode, open_trace, query
 from tests.training import make_step
@@ -171,7 +171,7 @@ def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(
     """Exported, and of both forms of a merge: below its call, in its step and in its epoch."""
     path = native if form == native.name else tmp_path / form
     if path != native:
-        processes.merge_timelines(run, "-o", path)
+        commands.merge_timelines(run, "-o", path)
     with open_trace(path) as processor:
         assert_clean(processor)
         rows = query(processor, SLICES)
@@ -198,7 +198,7 @@ def test_a_collective_runs_at_one_time_on_all_ranks_and_in_its_step(
 
 def test_a_merge_of_profiles_loses_nothing_in_the_reader(profiles: Path, tmp_path: Path) -> None:
     """Of torch.profiler on four ranks: every slice of every rank, each thread on its own track."""
-    processes.successful("timeline", "merge", profiles, "-o", tmp_path / "merged.json")
+    commands.out("timeline", "merge", profiles, "-o", tmp_path / "merged.json")
     inputs = [json.loads(path.read_text())["traceEvents"] for path in sorted(profiles.glob("*.json"))]
     with open_trace(tmp_path / "merged.json") as processor:
         assert_clean(processor)

@@ -14,7 +14,7 @@ import pytest
 
 import fastdispatch
 from tests import processes
-from tests.processes import merge_timelines
+from tests.commands import merge_timelines
 
 Event = dict[str, Any]
 Trace = dict[str, Any]
@@ -250,14 +250,6 @@ def test_paddle_defect_1_steps_have_their_numbers(tmp_path: Path) -> None:
     assert {each["args"]["step"] for each in plain if "args" in each} == {5, 6, 7}
 
 
-def test_paddle_defect_2_devices_that_do_not_begin_at_0(tmp_path: Path) -> None:
-    write_logs(tmp_path, {f"workerlog.{device}": log(stage=device) for device in range(4)})
-    plain, numbered = pictures(tmp_path, "--log_dir", tmp_path, "--devices", "2,3")
-    assert set(jobs(plain)) == {"GPU2", "GPU3", "Step"}
-    assert set(jobs(numbered)) == {2333, 2334, 2335}
-    assert [each["args"]["name"] for each in numbered if each["ph"] == "M"] == ["STEP", "GPU:2", "GPU:3"]
-
-
 def test_paddle_defect_3_a_single_machine(tmp_path: Path) -> None:
     write_logs(tmp_path, {"machine0/workerlog.0": log()})
     plain, numbered = pictures(tmp_path, tmp_path, "--multi_machine")
@@ -293,25 +285,6 @@ def test_paddle_defect_6_missing_logs(tmp_path: Path) -> None:
     (tmp_path / "r0.json").write_text('[{"ph": "X", "name": "a", "pid": 0, "ts": 1, "dur": 1}]')
     lines = merge_timelines(tmp_path / "r0.json", "--devices", "0", "-o", tmp_path / "out.json", status=2)
     assert len(lines) == 1 and "--devices selects logs" in lines[0]
-
-
-def test_paddle_defect_7_arguments(tmp_path: Path) -> None:
-    write_logs(tmp_path, {"workerlog.0": log()})
-    plain, _ = pictures(tmp_path, tmp_path)
-    assert plain[2]["args"] == {"job": 1, "micro_batch": 1, "step": 0}
-
-
-def test_paddle_defect_8_prints_on_the_same_line(tmp_path: Path) -> None:
-    lines = log(steps=range(2)).splitlines(keepends=True)
-    lines[1] = f"loss: 3.25{lines[1].rstrip()}42 tokens\r\n"  # digits of another print
-    lines[3] = lines[3].replace("type = ", "type\n = ")
-    lines[4] = lines[4].replace("job_start_time = ", "job_start_time = -")
-    write_logs(tmp_path, {"workerlog.0": "".join(lines)})
-    (line,) = merge_timelines("--paddle", tmp_path)
-    assert line.endswith("workerlog.0: 2 invalid jobs, the first in line 4; 8 events kept")
-    plain = json.loads((tmp_path / "pipeline_profile.json").read_text(), parse_float=Decimal)["traceEvents"]
-    assert jobs(plain)["GPU0"][0] == ("forward", EPOCH_US + Decimal("0.456"), EPOCH_US + Decimal("9000.456"))
-    assert len(jobs(plain)["GPU0"]) == 8
 
 
 def test_paddle_defect_9_a_worker_that_lost_a_step(tmp_path: Path) -> None:

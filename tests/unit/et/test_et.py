@@ -11,8 +11,6 @@ import pytest
 from fastdispatch import cli
 from tests import commands, schemas
 
-ROOT = Path(__file__).parents[3]
-
 
 def node(number: int, parent: int, name: str, schema: str = "", **more: Any) -> dict[str, Any]:
     lists: dict[str, list[Any]] = {"values": [], "shapes": [], "types": [], "strides": []}

@@ -15,7 +15,7 @@ from tests.soak.mutants import GRAPHS, LINKS, RECORDED, TIMELINES, TRACES
 CORPUS = Path(__file__).parents[2] / "c" / "corpus"
 
 #: Files per corpus, spread evenly over those of libFuzzer.
-MOST = 12
+MOST = 6
 
 KINDS = {
     "reader": (".fd", RECORDED),
@@ -58,7 +58,7 @@ def test_every_command(kind: str, inputs: Path, tmp_path: Path) -> None:
         assert path.read_bytes() == content, name
 
 
-@pytest.mark.parametrize("number", range(120))
+@pytest.mark.parametrize("number", range(20))
 def test_mutated_files(number: int, inputs: Path) -> None:
     """The first files of ``make soak``."""
     name, _, wrong = mutants.check(inputs, "0", number)

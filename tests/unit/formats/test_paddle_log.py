@@ -191,10 +191,10 @@ def test_a_log_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(opened) == 2  # the first bytes decide whether it is a log
 
 
-def test_a_log_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
+def test_a_log_that_unpacks_to_much(tmp_path: Path) -> None:
     """It is read up to a size, and what is there is kept."""
     path = tmp_path / "workerlog.0"
-    path.write_bytes(gzip.compress(LOG.encode()) + gzip.compress(bytes(1 << 20)) * 4000)
+    path.write_bytes(gzip.compress(LOG.encode()) + gzip.compress(bytes(1 << 20)) * 400)
     trace, lost, trouble = converted(path)
     assert (trace["paddle"]["jobs"], lost) == (6, 2)
     assert trouble == "the gzip data unpacks to more than 500 times its size"

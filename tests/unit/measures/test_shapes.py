@@ -114,19 +114,6 @@ def test_counts_are_those_of_a_dispatch_mode(tmp_path: Path) -> None:
     assert found == counts.seen
 
 
-def test_results_are_the_same(tmp_path: Path) -> None:
-    models = []
-    for measured in (False, True):
-        torch.manual_seed(1)
-        model = Model()
-        if measured:
-            recorded(lambda model=model: train(model, [2, 3, 4]), tmp_path)
-        else:
-            train(model, [2, 3, 4])
-        models.append([parameter.detach().clone() for parameter in model.parameters()])
-    assert all(torch.equal(a, b) for a, b in zip(*models, strict=True))
-
-
 def test_shapes_of_a_path_are_bounded_and_the_rest_counted(tmp_path: Path) -> None:
     def work() -> None:
         for _again in range(3):
@@ -235,23 +222,6 @@ def test_recompilations_for_sizes_are_listed(tmp_path: Path) -> None:
     found = report(recorded(work, tmp_path)).recompilations
     assert sum(each.count for each in found) == 2
     assert all("size mismatch" in each.guard for each in found)
-
-
-@pytest.mark.parametrize(
-    ("words", "printed"),
-    [
-        ([], "has no shapes: record with --measure shapes"),
-        (["--flops"], "--shapes and --flops cannot be combined: give only one"),
-        (["--by", "module"], "--by and --shapes cannot be combined"),
-        (["--sort", "self"], "--sort self: with --shapes one of total, calls"),
-        (["--rank", "7"], "rank 7 is not in this trace"),
-    ],
-)
-def test_refused(words: list[str], printed: str, tmp_path: Path) -> None:
-    measured = {"measure": "shapes"} if words else {}
-    with fastdispatch.CallGraph(tmp_path, **measured):
-        torch.ones(2).neg()
-    assert printed in commands.complaint("report", tmp_path, "--shapes", *words)
 
 
 def test_json(tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ from fastdispatch import Error
 from fastdispatch.pipeline import megatron_layout, partition, split_points
 from tests import commands, schemas
 
-ROOT = Path(__file__).parents[3]
-
 ALEXNET = [23296, 0, 0, 307392, 0, 0, 663936, 0, 884992, 0, 590080, 0, 0, 0, 0, 0, 37752832, 0, 0, 16781312, 0, 40970]
 GPT = [0, 38597376, 0] + 12 * [7087872] + [0, 1536, 38597376]
 BERT = [52559872] + 24 * [12596224] + [0, 52559872]

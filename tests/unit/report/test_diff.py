@@ -14,7 +14,7 @@ from fastdispatch.compare.diff_verdict import DiffVerdict
 from fastdispatch.compare.gate import Budget, matches, noise
 from fastdispatch.compare.ranks import RankTimes, judge
 from fastdispatch.read.steps import PHASES
-from tests import commands, processes, schemas
+from tests import commands, schemas
 from tests.unit.report.call_trees import STEP_COLUMNS, Call, Dump
 
 MS = 1_000_000
@@ -143,13 +143,12 @@ forbid = ["* -> gc:gen0", "* -> gc*"]
 
 
 def test_the_printed_form(paths: tuple[Path, Path]) -> None:
-    result = processes.fastdispatch("diff", *paths)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[0] == (
+    printed = commands.out("diff", *paths).splitlines()
+    assert printed[0] == (
         "whole run 300 ms -> 321 ms, +21 ms: +41 ms below Block.forward (model.py:1) (aten::item is new),"
         " -20 ms elsewhere"
     )
-    assert result.stdout.splitlines()[4:] == [
+    assert printed[4:] == [
         " + 80% self  model.py:[Block]:forward   50 ms -> 90 ms, spread 0 ns",
         " - 3 calls   train.py:[]:step -> train.py:[]:log  (gone)   - 20 ms",
         " - gone      train.py:[]:log   3 calls, 20 ms total, 20 ms self",
@@ -161,7 +160,7 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
 def test_json_by_its_schema(paths: tuple[Path, Path]) -> None:
     for options in ([], ["--all"], ["--by", "package"], ["--by", "module"]):
         schemas.valid(json.loads(commands.out("diff", *paths, "--json", *options)), "diff")
-    everything = json.loads(processes.fastdispatch("diff", *paths, "--json", "--all").stdout)
+    everything = commands.document("diff", *paths, "--all")
     assert len(everything["rows"]) == 6
 
 
@@ -189,16 +188,13 @@ step = 5
 
 def test_a_passed_gate(paths: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "budget.toml").write_text(KEPT)
-    result = processes.fastdispatch("diff", *paths, "--gate", tmp_path / "budget.toml")
-    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "gate: passed")
+    assert commands.out("diff", *paths, "--gate", tmp_path / "budget.toml").splitlines()[-1] == "gate: passed"
 
 
 def test_a_gate_names_exceeded_limits(paths: tuple[Path, Path], tmp_path: Path) -> None:
     budget = tmp_path / "budget.toml"
     budget.write_text(BROKEN)
-    result = processes.fastdispatch("diff", *paths, "--gate", budget)
-    assert result.returncode == 1
-    assert result.stdout.splitlines()[-6:] == [
+    assert commands.out("diff", *paths, "--gate", budget, status=1).splitlines()[-6:] == [
         f" ! +7.0% per step, 5 % allowed   {budget}:6",
         f" ! 6 calls of aten::mm, 7 expected   {budget}:8",
         f" ! +80% time  model.py:[Block]:forward, 20 % allowed   {budget}:10",
@@ -206,7 +202,7 @@ def test_a_gate_names_exceeded_limits(paths: tuple[Path, Path], tmp_path: Path) 
         f" ! 6 calls  model.py:[Block]:forward -> aten::item   {budget}:3",
         "gate: 5 limits exceeded",
     ]
-    document = json.loads(processes.fastdispatch("diff", *paths, "--gate", budget, "--json").stdout)
+    document = commands.document("diff", *paths, "--gate", budget, status=1)
     schemas.valid(document, "diff")
     assert [one["line"] for one in document["gate"]["broken"]] == [6, 8, 10, 5, 3]
 
@@ -214,19 +210,17 @@ def test_a_gate_names_exceeded_limits(paths: tuple[Path, Path], tmp_path: Path) 
 def test_markdown_is_the_summary_of_a_job(paths: tuple[Path, Path], tmp_path: Path) -> None:
     budget = tmp_path / "budget.toml"
     budget.write_text(BROKEN)
-    result = processes.fastdispatch("diff", *paths, "--gate", budget, "--markdown")
-    assert result.returncode == 1
-    lines = result.stdout.splitlines()
+    lines = commands.out("diff", *paths, "--gate", budget, "--markdown", status=1).splitlines()
     assert lines[0] == "### fastdispatch: 5 limits exceeded"
     assert f"| `{budget}:8` | `6 calls of aten::mm, 7 expected` |" in lines
-    shown = processes.fastdispatch("diff", *paths).stdout.splitlines()
+    shown = commands.out("diff", *paths).splitlines()
     assert lines[-len(shown) - 3 :] == [shown[0], "", "```text", *shown[1:], "```"]
     budget.write_text(KEPT)
-    kept = processes.fastdispatch("diff", *paths, "--gate", budget, "--markdown").stdout.splitlines()
+    kept = commands.out("diff", *paths, "--gate", budget, "--markdown").splitlines()
     assert kept[0] == "### fastdispatch: gate passed"
     assert not any(line.startswith(f"| `{budget}") for line in kept)
     assert "Noise of the step unknown: fewer than 4 measured steps on one side." in kept
-    without = processes.fastdispatch("diff", *paths, "--markdown").stdout.splitlines()
+    without = commands.out("diff", *paths, "--markdown").splitlines()
     assert without[0] == "### fastdispatch: comparison"
     assert "noise" not in "".join(without).lower()
 
@@ -270,21 +264,6 @@ def test_invalid_budgets(paths: tuple[Path, Path], tmp_path: Path, text: str, ch
     assert changes in commands.complaint("diff", *paths, "--gate", tmp_path / "budget.toml")
 
 
-def test_bad_requests_are_one_line(paths: tuple[Path, Path], tmp_path: Path) -> None:
-    for arguments, changes in (
-        ([paths[0]], "give two recordings, or one recording and --ranks"),
-        ([*paths, "--ranks", "0,1"], "give two recordings"),
-        ([paths[0], "--ranks", "0"], "expected two numbers, e.g. 0,5"),
-        ([paths[0], "--ranks", "0,1"], "rank 1 is not in this trace"),
-        ([*paths, "--gate", tmp_path / "none"], "cannot read"),
-        ([*paths, "--html", tmp_path / "p.html", "--by", "module"], "--html and --by module cannot be combined"),
-        ([paths[0], "--ranks", "0,0", "--markdown"], "--markdown compares two recordings, not ranks"),
-        ([paths[0], "--ranks", "outliers", "--html", tmp_path / "p.html"], "--html requires two ranks"),
-        ([paths[0], tmp_path / "none.json"], "none.json"),
-    ):
-        assert changes in commands.complaint("diff", *arguments)
-
-
 def test_brackets_of_keys_are_literal() -> None:
     assert matches("*:[GPT]:*", "model.py:[GPT]:forward") and not matches("*:[GPT]:*", "model.py:[G]:forward")
     assert matches("aten::m?", "aten::mm") and not matches("aten::m?", "aten::m")
@@ -294,12 +273,11 @@ def test_two_ranks_of_one_run(tmp_path: Path) -> None:
     path = Dump([("train.py:[]:step", 3, 100)], [("train.py:[]:step", 3, 200)], [("train.py:[]:step", 3, 101)]).write(
         tmp_path / "run.json"
     )
-    result = processes.fastdispatch("diff", path, "--ranks", "0,1")
-    assert " + 100% self  train.py:[]:step   100 ms -> 200 ms, spread 0 ns" in result.stdout.splitlines()
     page = tmp_path / "page.html"
-    assert processes.fastdispatch("diff", path, "--ranks", "0,1", "--html", page).returncode == 0
+    printed = commands.out("diff", path, "--ranks", "0,1", "--html", page).splitlines()
+    assert " + 100% self  train.py:[]:step   100 ms -> 200 ms, spread 0 ns" in printed
     assert "run.json rank 0 \u2192 run.json rank 1" in page.read_text()
-    outliers = json.loads(processes.fastdispatch("diff", path, "--ranks", "outliers", "--json").stdout)
+    outliers = commands.document("diff", path, "--ranks", "outliers")
     assert (outliers["slow"], outliers["typical"], len(outliers["diffs"])) == ([1], 2, 1)
     schemas.valid(outliers["diffs"][0], "diff")
 

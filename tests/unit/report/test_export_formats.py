@@ -192,22 +192,15 @@ def test_numbers_that_sqlite_has_no_integers_for(dump: Path, tmp_path: Path) -> 
     assert int(reported.split(": ")[2].split()[0]) >= 2
 
 
-def test_bad_input_is_one_line(dump: Path, tmp_path: Path) -> None:
+def test_formats_and_weights_that_do_not_exist(dump: Path) -> None:
     below = dump / "below-a-file"
-    for arguments, printed in (
-        (["sqlite", dump, "-o", tmp_path / "no" / "x"], "cannot write"),
-        (["folded", dump, "--weight", "gpu", "-o", tmp_path / "x"], "has no GPU figures: record with --gpu"),
-        (["folded", dump, "--rank", 9, "-o", tmp_path / "x"], "rank 9 is not in this trace"),
-        (["callgraph", dump, "--rank", 0, "-o", below], f"fastdispatch: {below}: cannot "),
-        (["nothing", dump, "-o", tmp_path], ""),
-    ):
-        assert printed in commands.complaint("export", *arguments)
+    line = commands.complaint("export", "callgraph", dump, "--rank", 0, "-o", below)
+    assert line.startswith(f"fastdispatch: {below}: cannot ")
     trace = fastdispatch.load(dump)
     with pytest.raises(ValueError, match="format=nothing is unknown"):
         trace.export("nothing")  # type: ignore[arg-type]
     with pytest.raises(fastdispatch.Error, match="weight=heavy: a picture has weight=time or calls or gpu"):
         trace.export("dot", weight="heavy")  # type: ignore[arg-type]
-    assert "--weight gpu: " in commands.complaint("svg", dump, "--weight", "gpu", "-o", tmp_path / "x.dot")
 
 
 def test_equal_content_is_equal_bytes(dump: Path) -> None:

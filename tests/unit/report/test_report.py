@@ -402,7 +402,7 @@ def test_a_process_killed_while_it_runs_has_no_times_of_0(tmp_path: Path) -> Non
     """Nothing is known of the duration of a call that began after the last sign of life."""
     with processes.killed("endless.py", tmp_path, "calls"):
         pass
-    text = processes.fastdispatch("stacks", tmp_path).stdout
+    text = commands.out("stacks", tmp_path)
     assert "killed: step 0, " in text and "endless.py:[]:work" in text
     assert " 0 ns" not in text
 
@@ -448,17 +448,6 @@ def test_losses_are_reported(tmp_path: Path) -> None:
 def test_every_counter_has_its_words(recording: Path) -> None:
     known = {*_DROPPED, *_MISSES, *_NO_LOSS}
     assert {*fastdispatch.load(recording).ranks[0]["counters"], "events_lost"} == known
-
-
-def test_damage_is_reported(tmp_path: Path, recording: Path) -> None:
-    content = (recording / "rank00000.fd").read_bytes()
-    cut = tmp_path / "cut.fd"
-    cut.write_bytes(content[: len(content) // 4096 // 2 * 4096])
-    notes = fastdispatch.load(cut).ranks[0]["notes"]
-    assert notes
-    first = printed(cut, width=None).splitlines()[0]
-    assert first.startswith("rank 0 is incomplete: ")
-    assert all(note in first for note in notes)
 
 
 def rank_of_two(folder: Path, rank: int) -> None:
@@ -585,13 +574,6 @@ def test_json_has_every_row(recording: Path) -> None:
     rows = commands.document("report", recording, "--steps", "all")["rows"]
     table = fastdispatch.load(recording).table("function")
     assert {row["where"]: row["total"] for row in rows} == dict(zip(table["where"], table["total"], strict=True))
-
-
-@pytest.mark.parametrize(
-    "arguments", (["--top", "0"], ["--min-percent", "101"], ["--rank", "x"], ["--tree", "--callers", "cheap"]), ids=str
-)
-def test_options_that_make_no_sense(arguments: list[str], recording: Path) -> None:
-    commands.complaint("report", recording, *arguments)
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 13), reason="only 3.13 enters constructors past a hook")

@@ -135,11 +135,6 @@ def test_merged_ranks(recording: Path, tmp_path: Path) -> None:
     assert "a dump has all steps and the settled ones" in error
 
 
-@pytest.mark.parametrize("words", [("--steps", "x"), ("--steps", "4:4"), ("--steps", "ten")], ids=str)
-def test_wrong_options(recording: Path, words: tuple[str, ...]) -> None:
-    commands.complaint("report", recording, *words)
-
-
 def test_times_that_vary() -> None:
     """The reason for a window of the second half is stated; one skipped step is singular."""
 

@@ -14,7 +14,7 @@ from fastdispatch.read.summary import in_role
 from fastdispatch.report.report_model import Report
 from fastdispatch.report.report_rows import Modules
 from fastdispatch.text.formats import grouped, seconds
-from tests import processes
+from tests import commands, processes
 from tests.training import make_step
 from tests.unit.report.test_report import line_of, made, printed
 from tests.unit.report.timed import MS, timed
@@ -144,13 +144,13 @@ def test_scripted_modules_are_opaque(tmp_path: Path) -> None:
 def test_a_training_that_was_killed(tmp_path: Path) -> None:
     with processes.killed("endless.py", tmp_path, "train"):
         pass
-    result = processes.successful("report", tmp_path)
+    text = commands.out("report", tmp_path)
     found = made(tmp_path).facts
     assert (found.ranks[0].state, found.ranks[0].steps_source) == ("killed", "optimizer")
     assert found.ranks[0].steps >= 2
-    assert f"{found.ranks[0].steps} steps (by Optimizer.step), killed" in result.stdout
+    assert f"{found.ranks[0].steps} steps (by Optimizer.step), killed" in text
     (train,) = [call for call in found.open if call.where.endswith("endless.py:[]:train")]
-    assert f"{seconds(train.age)}  {train.where}" in result.stdout
+    assert f"{seconds(train.age)}  {train.where}" in text
     assert found.backward.coverage > 0.9
 
 

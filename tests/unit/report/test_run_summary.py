@@ -102,18 +102,6 @@ def test_command(run: Path) -> None:
     assert f"fastdispatch/steps {STEPS}" in [" ".join(line.split()) for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--summary", "--tree"], "cannot be combined"),
-        (["--peak", "1"], "--peak requires --flops or --summary"),
-        (["--summary", "--peak", "0"], "'0'"),
-    ],
-)
-def test_wrong_options(options: list[str], message: str, run: Path) -> None:
-    assert message in commands.error("report", run, *options)
-
-
 def test_many_ranks(run: Path, tmp_path: Path) -> None:
     """More ranks than tables show: they are read as a sum of ranks, and all are counted."""
     many_ranks.write(run / "rank00000.fd", tmp_path / "many", 20)

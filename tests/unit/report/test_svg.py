@@ -143,17 +143,6 @@ def test_brackets_in_globs_are_literal(trace: fastdispatch.Trace) -> None:
     assert "model.py:[Block]:forward" in draw(trace, hide=["model.py:[B]lock:forward", "Block", "[Block]"]).boxes
 
 
-def test_small_functions_are_folded(trace: fastdispatch.Trace) -> None:
-    assert "train.py:[]:tiny" not in draw(trace).boxes
-    assert "train.py:[]:tiny" in draw(trace, min_percent=0).boxes
-    few = draw(trace, min_percent=50)
-    assert set(few.boxes) == {
-        "train.py:[]:main",
-        "deepspeed/engine.py:[Engine]:train_batch",
-    }
-    assert "under 50 %" in few.text
-
-
 def test_a_picture_stays_small(tmp_path: Path) -> None:
     calls = [(f"train.py:[]:f{i}", 1, 1 + i) for i in range(300)]
     picture = draw(fastdispatch.load(Dump([("train.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json")))
@@ -237,13 +226,6 @@ def test_a_compiled_region_is_drawn(tmp_path: Path) -> None:
     assert set(picture.boxes) == {"a.py:[]:main", "Torch-Compiled Region: 0/0"}
 
 
-def test_recursion_is_a_loop(tmp_path: Path) -> None:
-    walk = ("a.py:[]:walk", 3, 2, [("a.py:[]:walk", 4, 5)])
-    picture = draw(fastdispatch.load(Dump([("a.py:[]:main", 1, 1, [walk])]).write(tmp_path / "dump.json")))
-    assert picture.calls(picture.edges["a.py:[]:walk", "a.py:[]:walk"]) == 4
-    assert picture.time("total", picture.boxes["a.py:[]:walk"]) == 7_000_000
-
-
 UGLY = [
     'q"uote',
     "back\\slash\\",
@@ -295,21 +277,6 @@ def test_the_text_needs_no_graphviz(tmp_path: Path) -> None:
     missing = processes.refused("svg", path, "-o", tmp_path / "x.svg", PATH="")
     assert "Graphviz" in missing and "FILE.dot" in missing
     assert not (tmp_path / "x.svg").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--style", "modern"], "invalid choice: 'modern'"),
-        (["--min-percent", "200"], "'200': write a percentage from 0 to 100"),
-        (["--min-percent", "few"], "'few': write a percentage from 0 to 100"),
-        (["--ops=some"], "invalid choice: 'some'"),
-        (["--rank", "5"], "rank 5 is not in this trace, which has rank 0"),
-    ],
-)
-def test_mistakes_are_one_line(tmp_path: Path, options: list[str], message: str) -> None:
-    path = Dump(TRAINING).write(tmp_path / "dump.json")
-    assert message in commands.complaint("svg", path, "-o", tmp_path / "x.dot", *options)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 
 from fastdispatch.cli import main
 from fastdispatch.record.options import Options
-from tests import processes
+from tests import processes, warm
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "start" / "usage.md").read_text()
@@ -31,34 +31,25 @@ def programs_in(folder: Path) -> dict[str, str]:
     return processes.environment(PATH=f"{folder}{os.pathsep}{os.environ['PATH']}", PYTHONPATH=path)
 
 
-def test_every_block(tmp_path: Path) -> None:
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where the commands work."""
     (tmp_path / "bin").mkdir()
-    work = tmp_path / "work"
-    work.mkdir()
-    environment = programs_in(tmp_path / "bin")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+def test_every_block(work: Path) -> None:
+    environment = programs_in(work.parent / "bin")
     kinds = []
-    for kind, file, text in BLOCKS:
+    for number, (kind, file, text) in enumerate(BLOCKS):
         kinds.append("file" if file else kind)
-        if file:
-            (work / file).write_text(text)
-            continue
-        command = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}[kind]
-        path = (
-            environment["PYTHONPATH"]
-            if kind == "sh"
-            else os.pathsep.join([str(work), os.environ.get("PYTHONPATH", "")])
-        )
-        done = subprocess.run(
-            [*command, text],
-            cwd=work,
-            env=environment | {"PYTHONPATH": path},
-            text=True,
-            capture_output=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
-        assert "Warning" not in done.stderr, done.stderr
-        assert "not recording" not in done.stderr, done.stderr
+        if kind == "python":
+            (work / (file or f"block{number}.py")).write_text(text)
+        commands = [] if file else text.splitlines() if kind == "sh" else [f"python block{number}.py"]
+        for command in commands:
+            assert "Warning" not in execute(command, work, environment)
     assert {"file", "sh", "python"} == set(kinds)
     assert (work / "out-env").is_dir()
 
@@ -88,7 +79,11 @@ atexit._run_exitfuncs()
 os._exit(0)
 """
 
-READS = re.compile(r"fastdispatch (report|findings|export|svg|html|diff|timeline|et|top|stacks) [^|;&$*?]*$")
+READS = re.compile(
+    r"fastdispatch (report|findings|export|svg|html|diff|timeline|et|top|stacks|merge|anonymize"
+    r"|pipeline (optimize|plan|report)) [^|;&$>]*$"
+)
+RECORDS = re.compile(r"(python|fastdispatch (run|pipeline)) [^|;&$>]*$")
 
 
 def commands(section: str) -> list[str]:
@@ -101,30 +96,28 @@ def commands(section: str) -> list[str]:
     return found
 
 
-def execute(command: str, work: Path, environment: dict[str, str]) -> None:
-    """Run a command in ``work``: those that only read recordings in this process, which takes a tenth of the time."""
+def execute(command: str, work: Path, environment: dict[str, str]) -> str:
+    """Run a command in ``work`` and return its standard error: those that only read recordings in this process, single
+    processes in one that has imported PyTorch, which takes a tenth of the time."""
+    words = shlex.split(command, comments=True)
     if READS.match(command):
-        assert main(shlex.split(command)[1:]) == 0, command
-        return
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command],
-        cwd=work,
-        env=environment,
-        text=True,
-        capture_output=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    assert "not recording" not in done.stderr, done.stderr
+        assert main(words[1:]) == 0, command
+        return ""
+    if RECORDS.match(command) and "torchrun" not in words:
+        program = [str(processes.ISOLATED / "in_folder.py"), str(work), *words]
+        started = warm.start(processes.TORCH, program, environment)
+    else:
+        shell = ["bash", "-euo", "pipefail", "-c", command]
+        started = subprocess.Popen(shell, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    output, errors = started.communicate(timeout=600)
+    assert started.returncode == 0, f"{command}\n{output}\n{errors}"
+    assert "not recording" not in errors, errors
+    return errors
 
 
 @pytest.mark.parametrize("title", SECTIONS)
-def test_section(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "bin").mkdir()
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
-    environment = programs_in(tmp_path / "bin")
+def test_section(title: str, work: Path) -> None:
+    environment = programs_in(work.parent / "bin")
     files = re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", SECTIONS[title], re.M | re.S)
     for name, text in [(name, text) for _, name, text in BLOCKS if name == "train.py"] + files:
         (work / name).parent.mkdir(exist_ok=True)
