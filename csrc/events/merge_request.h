@@ -5,12 +5,13 @@
 
 #include "base/status.h"
 #include "clocks/clock_map.h"
+#include "events/recorded/call_flows.h"
 #include "events/writers/perfetto_counts.h"
 
 #include <stddef.h>
 
 /* An input of a merge, or of a set of slices. The caller sets the members up to
- * `kept_bytes`, all others are results. Pointers are borrowed. */
+ * `transfers`, all others are results. Pointers are borrowed. */
 typedef struct fd_timeline_input {
     const char *path;
     const char *content; /* the file to read: `path`, or its content as Chrome
@@ -20,16 +21,14 @@ typedef struct fd_timeline_input {
     uint32_t rank;
     uint32_t merged;     /* number of files of a merge; 0: not a merge */
     bool beside;         /* a neighbour in the list has the same rank */
-    bool recording;      /* the file is a recording */
     uint64_t damaged;    /* regions that the conversion lost */
     const char *damage;  /* message about the first one, or NULL */
     fd_rank_clock clock; /* from times of the input to times of the merge */
-    int64_t begin_ns;    /* the times of the file that are copied, for */
-    int64_t end_ns;      /* transfers between ranks */
     const char *kept;    /* a bit per event, whether to copy it, the lowest of
                           * each byte first; NULL: all */
     size_t kept_bytes;
-    bool has_ranks; /* a merge, whose rows of ranks are kept */
+    fd_transfers transfers; /* flows of a pipeline, of a recording */
+    bool has_ranks;         /* a merge, whose rows of ranks are kept */
     uint64_t events;
     uint64_t filtered;         /* events that are not copied */
     uint64_t arrows;           /* flows between this and the other input of

@@ -16,7 +16,6 @@
 #include "module/events/timeline_binding.h"
 #include "module/pipeline/engine_binding.h"
 #include "module/pipeline/optimize_binding.h"
-#include "module/pipeline/pipeline_jobs_binding.h"
 #include "module/pipeline/replay_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/state.h"
@@ -183,9 +182,6 @@ static PyMethodDef functions[] = {
                       "         fewer=False, true_cut=False, memory=0,\n"
                       "         room=0, optimizer=0, watch=None)\n--\n\n"
                       "Find the fastest pipeline."),
-    FD_KEYWORD_METHOD("pipeline_jobs", fd_pipeline_jobs_py,
-                      "pipeline_jobs($module, trace, known)\n--\n\n"
-                      "The recorded jobs of a pipeline."),
     FD_KEYWORD_METHOD(
         "replay", fd_replay_py,
         "replay($module, schedule, rows, first, times, *, globals,\n"
@@ -208,10 +204,11 @@ static PyMethodDef functions[] = {
                       "Slices of the traces of many ranks."),
     {"timeline_rows", fd_timeline_rows_py, METH_NOARGS,
      PyDoc_STR("timeline_rows($module, /)\n--\n\n"
-               "The layout of slices, processes and events.")},
+               "The layout of slices, processes, events and transfers.")},
     FD_KEYWORD_METHOD("timeline_events", fd_timeline_events_py,
                       "timeline_events($module, path, take, *,\n"
-                      "                progress=None)\n--\n\n"
+                      "                progress=None,\n"
+                      "                transfers=None)\n--\n\n"
                       "Events of a trace."),
     {NULL, NULL, 0, NULL},
 };

@@ -22,8 +22,8 @@ typedef struct fd_export_options {
                                     * 1970 */
     fd_export_durations durations;
     bool no_flows; /* timelines: omit flows */
-    /* borrowed; if ranks outside of the trace are included; NULL: find those
-     * in the trace */
+    /* timelines: borrowed; by index of the rank, the flows of a pipeline;
+     * NULL: they are not drawn */
     const struct fd_transfers *transfers;
 } fd_export_options;
 

@@ -263,6 +263,7 @@ typedef struct fd_trace_job {
                             * GPU interval; */
     uint64_t gpu_duration; /* both 0 without a GPU interval */
     bool open;             /* had not ended; its duration is its age */
+    bool drawn;            /* its slice is in the timeline that was read */
 } fd_trace_job;
 
 enum { FD_SCHEDULE_NAME = 64 };

@@ -128,16 +128,6 @@ def replay(
     (per job). ``ArgumentError`` for other lengths and numbers, :class:`Error` if the plan cannot be simulated.
     """
 
-def pipeline_jobs(trace: Trace, known: list[tuple[int, ...]]) -> dict[str, Any]:
-    """Return the recorded jobs of a pipeline (csrc/module/pipeline/pipeline_jobs_binding.c).
-
-    ``known``: of each rank of the trace, its pipeline, data and model coordinates, -1 if unknown, and its clock: at_ns,
-    offset_ns, drift_ppt and uncertainty_ns (-1: unknown). Returns ``jobs`` by rank, iteration and start, with corrected
-    times, and ``ranks``, both columns of numbers; rows of jobs that are ``alone``; and counts.
-    Flags of jobs: 1 posted, 2 fused with its neighbour, 4 open, 8 ended by an exception. ``ArgumentError`` for a list
-    of another length.
-    """
-
 def timeline_survey(path: _Path, *, first: bool = False, moments: bool = False) -> dict[str, Any]:
     """Return facts about a timeline: is_trace, program and format ("": unknown), node and coordinates (bytes, as inside
     a JSON string), merged (number of files of a merge), has_rank, world (0: unknown), unread (a member with an unknown
@@ -161,9 +151,9 @@ def timeline_merge(
     all events by time, with a temporary file. ``base_ns``: the real time of time 0, ns since 1970.
     ``inputs``: sorted by rank, each with ``path`` and, if known, ``content`` (the file with its content as Chrome
     JSON), ``label`` (of its processes), all bytes; ``rank``, ``program``, ``beside`` (a neighbour has the same rank),
-    ``recording``, ``merged``; ``clock``, a row as for :meth:`Trace.export`; ``damaged`` and ``damage``, the number of
-    lost regions and a message about the first; ``kept``, a bit per event, the lowest of each byte first; ``begin`` and
-    ``end`` of the times kept, in ns of the file. ``progress(done, total)`` receives bytes of input.
+    ``merged``; ``clock``, a row as for :meth:`Trace.export`; ``damaged`` and ``damage``, the number of
+    lost regions and a message about the first; ``kept``, a bit per event, the lowest of each byte first; and of a
+    recording ``transfers``, as for :func:`timeline_events`. ``progress(done, total)`` receives bytes of input.
     Returns one dict per input: events, arrows, filtered (not kept), overlaps, lost, lost_bytes, repaired, unpaired,
     timeless, trouble, and events that a native trace changes: aside, crossed, alone, skipped, early. Raises
     :class:`Error` with one line for a file that cannot be read or written, or inputs without any usable event.
@@ -188,15 +178,20 @@ def timeline_slices(
     :class:`Error` if a file cannot be read.
     """
 
-def timeline_rows() -> tuple[Any, Any, Any]:
-    """The layout of the rows of slices, of processes and of events, for ``numpy.dtype``."""
+def timeline_rows() -> tuple[Any, Any, Any, Any]:
+    """The layout of the rows of slices, of processes, of events and of ends of flows, for ``numpy.dtype``."""
 
 def timeline_events(
-    path: _Path, take: Callable[[bytes], object], *, progress: Callable[[int, int], object] | None = None
+    path: _Path,
+    take: Callable[[bytes], object],
+    *,
+    progress: Callable[[int, int], object] | None = None,
+    transfers: bytes | None = None,
 ) -> dict[str, Any]:
     """Read the events of a trace, in file order: ``take`` receives their rows in batches, with hashes in place of
-    texts. Returns ``events``, their number; ``lost``, ``lost_bytes`` and ``trouble``: damaged regions. Raises
-    :class:`Error` for other files."""
+    texts. ``transfers``: of a recording, the ends of flows of a pipeline, as rows with id, job (row of the rank's jobs,
+    increasing) and ends (0: the flow begins there). Returns ``events``, their number; ``lost``, ``lost_bytes`` and
+    ``trouble``: damaged regions. Raises :class:`Error` for other files."""
 
 @final
 class ExecutionTrace:
@@ -454,6 +449,11 @@ class Trace:
         ``open_lines`` (line of each open call, 0: unknown). ``ArgumentError`` for another name.
         """
 
+    def job_arrays(self, rank: SupportsIndex, /) -> dict[str, Any]:
+        """Return the jobs of the rank at an index: ``kind`` (a list of names), and as arrays step, flags, bytes, start,
+        duration, gpu_start and gpu_duration (ns), open, drawn (its slice is in the timeline that was read); and
+        iteration, micro_batch, stage, peer and buffer, plus 1 (0: unknown). ``ArgumentError`` for rank -1."""
+
     def replace(self, changes: Sequence[tuple[str, int, dict[str, list[Any]]]], /) -> None:
         """Replace columns of texts and flags: table and rank as in :meth:`columns`, and a value for each row. Facts,
         notes and iterations can get another number of rows. Afterwards the rows of other tables have another order.
@@ -522,11 +522,13 @@ class Trace:
         durations: str = "jobs",
         flows: bool = True,
         clocks: _Clocks | None = None,
+        transfers: list[bytes] | None = None,
     ) -> bytes:
         """Return a file for another program: ``chrome`` or ``perfetto``.
 
         ``clocks``: the base (real time of time 0, ns since 1970), and of each rank method, at_ns, offset_ns, drift_ppt,
         uncertainty_ns (-1: unknown), residual_ns (None: unknown) and violations; None: the ranks are of one host.
+        ``transfers``: of each rank, as for :func:`timeline_events`.
         ``ArgumentError`` for an invalid option, :class:`Error` if a required timeline is missing."""
 
 @disjoint_base

@@ -189,6 +189,7 @@ class TraceViews(Views):
         from fastdispatch.graphs.picture_options import PictureOptions
         from fastdispatch.read.clock_alignment import Aligner
         from fastdispatch.read.folded_stacks import folded_stacks
+        from fastdispatch.read.pipeline_flows import flows_of
         from fastdispatch.read.pprof import pprof
 
         trace = self._shown
@@ -203,8 +204,11 @@ class TraceViews(Views):
             return call_picture(trace, options)(leaves)
         aligner = Aligner(align, strict)
         several = format in ("chrome", "perfetto") and rank is None and len(trace.ranks) > 1
-        clocks = aligner.clocks_of(trace.core).rows() if several else None
-        return trace.core.export(format, rank=trace.index(rank), durations=durations, flows=flows, clocks=clocks)
+        clocks = aligner.clocks_of(trace.core) if several else None
+        index = trace.index(rank)
+        transfers = flows_of(trace.core, index, clocks) if flows else None
+        rows = clocks.rows() if clocks is not None else None
+        return trace.core.export(format, rank=index, durations=durations, flows=flows, clocks=rows, transfers=transfers)
 
 
 class GraphViews(Views):

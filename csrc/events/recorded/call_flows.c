@@ -1,6 +1,7 @@
 #include "events/recorded/call_flows.h"
 
 #include "base/alloc.h"
+#include "base/vector.h"
 
 fd_status
 fd_flows_make(fd_flows *flows, const fd_trace_rank *rank)
@@ -35,4 +36,19 @@ fd_flows_clear(fd_flows *flows)
     fd_free(flows->first);
     fd_free(flows->ends);
     *flows = (fd_flows){.first = NULL};
+}
+
+fd_arrow_end
+fd_transfers_at(const fd_transfers *transfers, const fd_trace_event *event)
+{
+    uint32_t low = 0;
+    uint32_t high = transfers->count;
+    if (event->kind != FD_EVENT_JOB || high == 0) {
+        return (fd_arrow_end){0};
+    }
+    FD_BISECT(low, high, transfers->list[middle].job < event->context);
+    const fd_transfer_end *end = &transfers->list[low];
+    return low < transfers->count && end->job == event->context
+             ? (fd_arrow_end){end->id, end->ends != 0}
+             : (fd_arrow_end){0};
 }

@@ -1,4 +1,5 @@
-/* Index of the flows of a rank by the slices at their ends.
+/* The flows of a rank by the slices at their ends. Python finds those of a
+ * pipeline (read/pipeline_flows.py); of the flows of calls there is an index:
  *
  *     event   0   1   2   3         first  [ 0 0 2 2 2 ]   the flows of event e
  *     flows   1 -> 3, 1 -> 0        flows  [ 3 0 ]         start at first[e]
@@ -7,6 +8,9 @@
 #define FD_CALL_FLOWS_H
 
 #include "trace/trace.h"
+
+/* Category of the slice where a flow of a pipeline ends. */
+#define FD_TRANSFER_CATEGORY "transfer"
 
 typedef struct fd_flows {
     uint32_t *first; /* owned; NULL: the rank has no flows, or they are not
@@ -20,6 +24,38 @@ typedef struct fd_arrow_end {
     uint64_t id;
     bool ends; /* false: the flow begins here */
 } fd_arrow_end;
+
+/* An end of a flow of a pipeline, at the slice of a job. */
+typedef struct fd_transfer_end {
+    uint64_t id;
+    uint32_t job;  /* row of the rank's jobs */
+    uint32_t ends; /* 0: the flow begins here */
+} fd_transfer_end;
+
+/* The flows of a pipeline in a rank. */
+typedef struct fd_transfers {
+    const fd_transfer_end *list; /* borrowed; by job. NULL: no flow of a
+                                  * pipeline is drawn */
+    uint32_t count;
+} fd_transfers;
+
+/* Return the end of a flow of a pipeline at an event, or id 0. */
+fd_arrow_end fd_transfers_at(const fd_transfers *transfers,
+                             const fd_trace_event *event);
+
+/* Return the time in a receive at which its flow ends: viewers require that
+ * flows go forward in time, and a receive often begins long before its send.
+ * Therefore a flow ends at a slice of length 0 at the last nanosecond of the
+ * receive.
+ *
+ *     rank 0         [ SA mb0 ]
+ *                    └─────────┐
+ *     rank 1   [ RA mb0        ▼] */
+static inline uint64_t
+fd_transfer_arrival(const fd_trace_event *event)
+{
+    return event->start + event->duration - (event->duration > 0);
+}
 
 /* Build the index. Flows are numbered from 0, sorted by the event where they
  * begin. */
@@ -43,8 +79,8 @@ fd_flows_to(const fd_flows *flows, uint32_t event)
 }
 
 /* Return an id that no other rank uses, for a flow of calls by its number, the
- * launch of a GPU interval, a call of CUDA, or the send of a job. A double represents it
- * exactly for up to a million ranks. */
+ * launch of a GPU interval, or a call of CUDA. A double represents it exactly for
+ * up to a million ranks. Python makes those of sends of a pipeline. */
 static inline uint64_t
 fd_flow_id(uint32_t rank, uint32_t number)
 {
@@ -61,12 +97,6 @@ static inline uint64_t
 fd_correlation_id(uint32_t rank, uint32_t correlation)
 {
     return (uint64_t)rank << 32 | 5u << 29 | (correlation & 0x1fffffff);
-}
-
-static inline uint64_t
-fd_transfer_id(uint32_t rank, uint32_t job)
-{
-    return (uint64_t)rank << 32 | 3u << 30 | job;
 }
 
 static inline bool

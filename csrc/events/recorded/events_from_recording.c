@@ -12,7 +12,7 @@ typedef struct recording {
     fd_trace *trace;               /* owned; loaded without its timeline at
                                     * first */
     fd_trace_events *events;       /* owned; reads `trace` */
-    const fd_transfers *transfers; /* borrowed; NULL: use those in the trace */
+    const fd_transfers *transfers; /* borrowed, or NULL */
     bool whole;                    /* the timeline is loaded */
     uint64_t made;                 /* number of events and members added */
 } recording;
@@ -167,10 +167,14 @@ fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
     return FD_OK;
 }
 
-void
+bool
 fd_timeline_recording_transfers(fd_timeline_maker *maker,
                                 const fd_transfers *transfers)
 {
     recording *r = maker->context;
+    if (maker->fill != fill_batch || transfers->list == NULL) {
+        return false;
+    }
     r->transfers = transfers;
+    return true;
 }

@@ -4,7 +4,7 @@
 #define FD_EVENTS_FROM_RECORDING_H
 
 #include "events/event_maker.h"
-#include "events/recorded/pipeline_flows.h"
+#include "events/recorded/call_flows.h"
 
 #define FD_RECORDING_FORMAT "recording"
 
@@ -14,9 +14,9 @@ bool fd_timeline_is_recording(const char *path, const char *head, size_t size);
 fd_status fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
                                      const char *path, fd_error *error);
 
-/* Use these transfers (borrowed) instead of those within the recording. Call
- * it before the first batch. */
-void fd_timeline_recording_transfers(fd_timeline_maker *maker,
+/* If the maker is of a recording, add these flows of a pipeline (borrowed),
+ * before the first batch, and return true if they are drawn. */
+bool fd_timeline_recording_transfers(fd_timeline_maker *maker,
                                      const fd_transfers *transfers);
 
 #endif

@@ -2,10 +2,10 @@
 
 #include "base/budget.h"
 #include "base/sums.h"
+#include "events/recorded/call_flows.h"
 #include "events/recorded/chrome_head.h"
 #include "events/recorded/chrome_tracks.h"
 #include "events/recorded/gpu_tracks.h"
-#include "events/recorded/pipeline_flows.h"
 #include "events/recorded/slice_names.h"
 #include "profile/call_slices.h"
 #include "trace/trace.h"
@@ -50,7 +50,7 @@ struct fd_trace_events {
     bool own_times;
     fd_clock_map clock;     /* from times of the rank to times of the file */
     fd_flows flows;         /* of the current rank */
-    fd_transfers transfers; /* of all ranks */
+    fd_transfers transfers; /* of the current rank */
     fd_chrome_counters counters; /* of the current rank */
     bool any_step;
     fd_event_batch *batch; /* borrowed during a call of fill */
@@ -307,6 +307,8 @@ rank_part(writer *w)
     if (status == FD_OK && !w->options.no_flows) {
         status = fd_flows_make(&w->flows, w->rank);
     }
+    w->transfers = w->options.transfers != NULL ? w->options.transfers[w->at]
+                                                : (fd_transfers){NULL, 0};
     w->launch = 0;
     return fd_then(status, fd_streams_make(&w->streams, w->rank));
 }
@@ -412,7 +414,7 @@ put_call(writer *w, uint32_t tid, uint32_t number, uint64_t time)
     const fd_trace_event *event = &w->rank->events.list[number];
     uint32_t launched = fd_streams_flow_of_call(&w->streams, number);
     fd_arrow_end launch = {launch_id(w, launched), false};
-    fd_arrow_end transfer = fd_transfers_at(&w->transfers, w->at, event);
+    fd_arrow_end transfer = fd_transfers_at(&w->transfers, event);
     bool sends = transfer.id != 0 && !transfer.ends;
     put_event(w, tid, event, time, fd_trace_record_id(w->rank, number),
               sends && launch.id == 0 ? transfer : launch);
@@ -427,7 +429,7 @@ static void
 put_arrival(writer *w, uint32_t tid, uint32_t number)
 {
     const fd_trace_event *event = &w->rank->events.list[number];
-    fd_arrow_end end = fd_transfers_at(&w->transfers, w->at, event);
+    fd_arrow_end end = fd_transfers_at(&w->transfers, event);
     if (end.id != 0 && end.ends) {
         put_moment(w, tid, fd_transfer_arrival(event), "\"received\"", end);
     }
@@ -549,7 +551,6 @@ fd_trace_events_open(const fd_trace *trace, const fd_export_options *options,
     events->options = *options;
     events->own_times = own_times;
     *status = fd_slice_names_make(&events->names, trace);
-    fd_then(*status, fd_transfers_make(&events->transfers, trace, options));
     if (*status != FD_OK) {
         fd_trace_events_close(events);
         return NULL;
@@ -591,7 +592,6 @@ fd_trace_events_close(fd_trace_events *events)
         fd_slice_names_clear(&events->names);
         fd_slices_clear(&events->slices);
         fd_flows_clear(&events->flows);
-        fd_transfers_clear(&events->transfers);
         fd_chrome_counters_clear(&events->counters);
         fd_streams_clear(&events->streams);
         fd_free(events);

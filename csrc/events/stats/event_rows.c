@@ -1,6 +1,7 @@
 #include "events/stats/event_rows.h"
 
 #include "base/hash.h"
+#include "events/recorded/events_from_recording.h"
 #include "events/slice_kinds.h"
 #include "events/stats/gpu_facts.h"
 #include "json/decimal.h"
@@ -306,6 +307,9 @@ fd_event_rows_read(const char *path, const fd_event_rows_request *request,
     fd_timeline_item item;
     *facts = (fd_event_facts){.events = 0};
     fd_status status = fd_timeline_reader_open(&reader, path, error);
+    if (status == FD_OK) {
+        fd_timeline_recording_transfers(&reader.maker, &request->transfers);
+    }
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         status = take_item(&r, &reader, item == FD_TIMELINE_EVENT);

@@ -5,6 +5,7 @@
 #define FD_EVENT_ROWS_H
 
 #include "events/readers/event_reader.h"
+#include "events/recorded/call_flows.h"
 
 enum { FD_EVENT_ROWS = 1 << 16 /* maximum of a batch */ };
 
@@ -63,6 +64,7 @@ typedef struct fd_event_rows_request {
     bool (*take)(void *context, const fd_event_row *rows, uint32_t count);
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
+    fd_transfers transfers; /* flows of a pipeline, of a recording */
 } fd_event_rows_request;
 
 typedef struct fd_event_facts {

@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "events/readers/event_reader.h"
+#include "events/recorded/events_from_recording.h"
 
 #include <stdio.h>
 
@@ -83,6 +84,9 @@ read_file(reading *r)
     file->events = file->repaired = 0;
     fd_status status =
         fd_timeline_reader_open(&reader, file->content, r->error);
+    if (status == FD_OK) {
+        fd_timeline_recording_transfers(&reader.maker, &file->transfers);
+    }
     while (status == FD_OK
            && (item = fd_timeline_reader_next(&reader)) != FD_TIMELINE_END) {
         file->repaired += reader.repairs;

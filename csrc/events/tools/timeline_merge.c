@@ -2,7 +2,6 @@
 
 #include "events/alignment/profiler_flows.h"
 #include "events/readers/event_reader.h"
-#include "events/recorded/between_ranks.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_sorter.h"
 #include "events/tools/merged_members.h"
@@ -32,7 +31,7 @@ typedef struct merging {
     uint32_t spare_tid;
     uint32_t processes; /* number of processes of the previous input */
     fd_profiler_flows profiler_flows;
-    fd_timeline_between between;
+    bool transfers;       /* a recording has flows of a pipeline */
     fd_overlaps overlaps; /* of the current input, if it is Chrome JSON */
     uint64_t events;
     uint64_t done; /* bytes of inputs read so far */
@@ -272,23 +271,6 @@ side_of(const merging *m, uint32_t index)
                                : FD_PROFILER_FLOWS_STARTS;
 }
 
-/* Open an input. `transfers` must stay valid while the input is read. */
-static fd_status
-open_input(merging *m, uint32_t index, fd_timeline_reader *reader,
-           fd_timeline_ids *ids, fd_transfers *transfers)
-{
-    fd_status status =
-        fd_timeline_reader_open(reader, m->inputs[index].content, m->error);
-    ids->shares_transfers =
-        status == FD_OK
-        && strcmp(reader->source->name, FD_RECORDING_FORMAT) == 0
-        && fd_timeline_between_of(&m->between, index, transfers);
-    if (ids->shares_transfers) {
-        fd_timeline_recording_transfers(&reader->maker, transfers);
-    }
-    return status;
-}
-
 static fd_status
 copy_input(merging *m, uint32_t index)
 {
@@ -299,7 +281,7 @@ copy_input(merging *m, uint32_t index)
              input->damage != NULL ? input->damage : "");
     fd_timeline_ids ids = {.rank = input->rank,
                            .input = index,
-                           .inputs = m->count + (m->between.indexes != NULL),
+                           .inputs = m->count + m->transfers,
                            .label = input->label,
                            .program = program_beside(input),
                            .named_durations = m->request->named_durations,
@@ -311,8 +293,11 @@ copy_input(merging *m, uint32_t index)
     fd_buffer_format(&m->members.metadata, "%s\"%u%s%s\":{",
                      index > 0 ? ",\n" : "", (unsigned)input->rank,
                      input->beside ? " " : "", ids.program);
-    fd_transfers transfers;
-    fd_status status = open_input(m, index, &reader, &ids, &transfers);
+    fd_status status =
+        fd_timeline_reader_open(&reader, input->content, m->error);
+    ids.shares_transfers =
+        status == FD_OK
+        && fd_timeline_recording_transfers(&reader.maker, &input->transfers);
     fd_then(status, copy_items(m, input, &reader, &ids));
     if (status == FD_OK) {
         status =
@@ -411,13 +396,13 @@ fd_timeline_merge(const fd_timeline_request *request,
         m.sorter = fd_sorter_new(request->output, FD_SORTER_BUDGET);
         status = m.sorter != NULL ? FD_OK : FD_ENOMEM;
     }
-    fd_then(status,
-            fd_timeline_between_find(&m.between, inputs, count, error));
+    for (uint32_t i = 0; i < count; i++) {
+        m.transfers = m.transfers || inputs[i].transfers.list != NULL;
+    }
     fd_then(status, write_all(&m));
     fd_sorter_free(m.sorter);
     fd_perfetto_writer_free(m.native);
     fd_profiler_flows_clear(&m.profiler_flows);
-    fd_timeline_between_clear(&m.between);
     fd_merged_members_clear(&m.members);
     return status;
 }

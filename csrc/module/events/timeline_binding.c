@@ -50,20 +50,31 @@ fd_timeline_survey_py(PyObject *module, PyObject *args, PyObject *kwargs)
     return made;
 }
 
+fd_transfers
+fd_take_transfers(PyObject *bytes)
+{
+    if (bytes == NULL) {
+        return (fd_transfers){NULL, 0};
+    }
+    size_t size = (size_t)PyBytes_GET_SIZE(bytes);
+    return (fd_transfers){
+        (const fd_transfer_end *)(const void *)PyBytes_AS_STRING(bytes),
+        (uint32_t)(size / sizeof(fd_transfer_end))};
+}
+
 /* Convert an input by the names of its members. */
 static bool
 take_input(PyObject *nothing, PyObject *members, fd_timeline_input *input)
 {
-    static char *names[] = {"path",  "content", "rank",      "program",
-                            "label", "beside",  "recording", "merged",
-                            "clock", "damaged", "damage",    "begin",
-                            "end",   "kept",    NULL};
+    static char *names[] = {"path",    "content", "rank",   "program",
+                            "label",   "beside",  "merged", "clock",
+                            "damaged", "damage",  "kept",   "transfers",
+                            NULL};
     int beside = 0;
-    int recording = 0;
     PyObject *clock = NULL;
     unsigned long long damaged = 0;
-    long long times[2] = {INT64_MIN, INT64_MAX};
     PyObject *kept = NULL;
+    PyObject *transfers = NULL;
     *input = (fd_timeline_input){
         .label = "", .program = "", .clock = {.method = "none"}};
     if (!PyDict_Check(members)) {
@@ -71,10 +82,10 @@ take_input(PyObject *nothing, PyObject *members, fd_timeline_input *input)
         return false;
     }
     if (!PyArg_ParseTupleAndKeywords(
-            nothing, members, "|$yyIsyppIOKzLLO!:input", names, &input->path,
+            nothing, members, "|$yyIsypIOKzO!S:input", names, &input->path,
             &input->content, &input->rank, &input->program, &input->label,
-            &beside, &recording, &input->merged, &clock, &damaged,
-            &input->damage, &times[0], &times[1], &PyBytes_Type, &kept)) {
+            &beside, &input->merged, &clock, &damaged, &input->damage,
+            &PyBytes_Type, &kept, &transfers)) {
         return false;
     }
     if (input->path == NULL || input->rank >= FD_TIMELINE_RANKS) {
@@ -83,14 +94,12 @@ take_input(PyObject *nothing, PyObject *members, fd_timeline_input *input)
     }
     input->content = input->content != NULL ? input->content : input->path;
     input->beside = beside != 0;
-    input->recording = recording != 0;
     input->damaged = damaged;
-    input->begin_ns = times[0];
-    input->end_ns = times[1];
     if (kept != NULL) {
         input->kept = PyBytes_AS_STRING(kept);
         input->kept_bytes = (size_t)PyBytes_GET_SIZE(kept);
     }
+    input->transfers = fd_take_transfers(transfers);
     return clock == NULL || fd_take_clock(clock, &input->clock);
 }
 

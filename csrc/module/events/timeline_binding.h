@@ -18,12 +18,16 @@ PyObject *fd_timeline_merge_py(PyObject *module, PyObject *args,
 PyObject *fd_timeline_slices_py(PyObject *module, PyObject *args,
                                 PyObject *kwargs);
 
-/* timeline_rows() -> (dict, dict, dict) */
+/* timeline_rows() -> (dict, dict, dict, dict) */
 PyObject *fd_timeline_rows_py(PyObject *module, PyObject *unused);
 
 /* timeline_events(path, take, *, progress) -> dict */
 PyObject *fd_timeline_events_py(PyObject *module, PyObject *args,
                                 PyObject *kwargs);
+
+/* Convert rows of fd_transfer_end, borrowed from a bytes object; NULL: no
+ * table. */
+fd_transfers fd_take_transfers(PyObject *bytes);
 
 /* The layout of its rows. */
 extern const fd_table fd_event_table;

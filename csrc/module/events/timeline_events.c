@@ -56,19 +56,23 @@ facts_result(const fd_event_facts *facts)
 PyObject *
 fd_timeline_events_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "take", "progress", NULL};
+    static char *names[] = {"path", "take", "progress", "transfers", NULL};
     PyObject *path = NULL;
+    PyObject *transfers = Py_None;
     arguments a = {.progress = {.function = Py_None}};
     fd_event_rows_request request = {
         .take = take_rows, .progress = report_progress, .context = &a};
     fd_event_facts facts;
     fd_error error = {""};
     fd_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|$O:timeline_events",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|$OO:timeline_events",
                                      names, PyUnicode_FSConverter, &path,
-                                     &a.take, &a.progress.function)) {
+                                     &a.take, &a.progress.function,
+                                     &transfers)) {
         return NULL;
     }
+    request.transfers =
+        fd_take_transfers(PyBytes_Check(transfers) ? transfers : NULL);
     Py_BEGIN_ALLOW_THREADS
         status = fd_event_rows_read(PyBytes_AS_STRING(path), &request, &facts,
                                     &error);

@@ -45,6 +45,14 @@ static const fd_column process_columns[] = {
 static const fd_table process_table =
     FD_TABLE("processes", process_columns, fd_process_facts, false);
 
+static const fd_column end_columns[] = {
+    FD_COLUMN(fd_transfer_end, "id", U64, id),
+    FD_COLUMN(fd_transfer_end, "job", U32, job),
+    FD_COLUMN(fd_transfer_end, "ends", U32, ends),
+};
+static const fd_table ends_table =
+    FD_TABLE("transfers", end_columns, fd_transfer_end, false);
+
 /* Return the layout of the rows of a table, as numpy.dtype takes it. */
 static PyObject *
 row_layout(const fd_table *table)
@@ -73,9 +81,9 @@ fd_timeline_rows_py(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return Py_BuildValue("NNN", row_layout(&slice_table),
+    return Py_BuildValue("NNNN", row_layout(&slice_table),
                          row_layout(&process_table),
-                         row_layout(&fd_event_table));
+                         row_layout(&fd_event_table), row_layout(&ends_table));
 }
 
 static PyObject *

@@ -3,6 +3,7 @@
 
 #include "events/recorded/timeline_exports.h"
 #include "module/events/clock_binding.h"
+#include "module/events/timeline_binding.h"
 #include "module/trace/trace_type.h"
 #include "profile/totals.h"
 
@@ -41,11 +42,35 @@ written_text(PyObject *self, fd_export *write,
     return bytes;
 }
 
+/* Convert a list with a table of each rank; None: no flows of a pipeline. The
+ * caller frees the result. */
+static bool
+take_all_transfers(PyObject *list, uint32_t count, fd_transfers **transfers)
+{
+    if (list == Py_None) {
+        return true;
+    }
+    if (!PyList_Check(list) || PyList_GET_SIZE(list) != (Py_ssize_t)count) {
+        PyErr_SetString(fd_value_error(), "transfers: one per rank");
+        return false;
+    }
+    *transfers = fd_calloc((size_t)count + 1, sizeof **transfers);
+    if (*transfers == NULL) {
+        PyErr_NoMemory();
+    }
+    for (uint32_t i = 0; *transfers != NULL && i < count; i++) {
+        PyObject *bytes = PyList_GET_ITEM(list, (Py_ssize_t)i);
+        (*transfers)[i] =
+            fd_take_transfers(PyBytes_Check(bytes) ? bytes : NULL);
+    }
+    return *transfers != NULL;
+}
+
 PyObject *
 fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"format", "rank",   "durations",
-                            "flows",  "clocks", NULL};
+    static char *names[] = {"format", "rank",      "durations", "flows",
+                            "clocks", "transfers", NULL};
     static const char *const formats[] = {"chrome", "perfetto", NULL};
     static fd_export *const writers[] = {fd_export_chrome, fd_export_perfetto};
     static const char *const places[] = {"jobs", "name", "args", NULL};
@@ -53,11 +78,13 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     const char *durations = "jobs";
     int flows = 1;
     PyObject *answer = Py_None;
+    PyObject *ends = Py_None;
     fd_rank_clock *clocks = NULL;
+    fd_transfers *transfers = NULL;
     fd_export_options options = {.rank = FD_ALL_RANKS};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$ispO:export", names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|$ispOO:export", names,
                                      &format, &options.rank, &durations,
-                                     &flows, &answer)
+                                     &flows, &answer, &ends)
         || !fd_trace_rank_fits(self, options.rank)) {
         return NULL;
     }
@@ -68,16 +95,20 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     options.durations = (fd_export_durations)place;
     options.no_flows = flows == 0;
+    const fd_trace *trace = fd_trace_of(self);
+    if (!take_all_transfers(ends, trace->ranks.count, &transfers)) {
+        return NULL;
+    }
+    options.transfers = transfers;
     if (answer != Py_None) {
-        const fd_trace *trace = fd_trace_of(self);
         clocks = fd_take_clocks(answer, trace->ranks.count,
                                 &options.clocks_base_ns);
-        if (clocks == NULL) {
-            return NULL;
-        }
         options.clocks = clocks;
     }
-    PyObject *text = written_text(self, writers[which], &options);
+    PyObject *text = answer != Py_None && clocks == NULL
+                       ? NULL
+                       : written_text(self, writers[which], &options);
     fd_free(clocks);
+    fd_free(transfers);
     return text;
 }

@@ -1,4 +1,4 @@
-/* Trace.columns: every table of a trace by its name; Trace.contexts and
+/* Trace.columns: every table of a trace by its name; Trace.job_arrays; Trace.contexts and
  * .totals: sums per context. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
@@ -84,6 +84,41 @@ fd_trace_columns(PyObject *self, PyObject *args)
                                fd_trace_texts(trace, trace->modules.count,
                                               fd_trace_module_name))
              : columns;
+}
+
+#define JOB(name, type) FD_COLUMN(fd_trace_job, #name, type, name)
+
+static const fd_column job_columns[] = {
+    JOB(step, U64),     JOB(iteration, U32), JOB(micro_batch, U32),
+    JOB(stage, U32),    JOB(peer, U32),      JOB(buffer, U32),
+    JOB(flags, U32),    JOB(bytes, U64),     JOB(start, U64),
+    JOB(duration, U64), JOB(gpu_start, U64), JOB(gpu_duration, U64),
+    JOB(open, BOOL),    JOB(drawn, BOOL),
+};
+static const fd_table jobs_table =
+    FD_TABLE("jobs", job_columns, fd_trace_job, false);
+
+static const fd_column kind_columns[] = {JOB(kind, TEXT)};
+static const fd_table kinds_table =
+    FD_TABLE("kinds", kind_columns, fd_trace_job, false);
+
+PyObject *
+fd_trace_job_arrays(PyObject *self, PyObject *number)
+{
+    const fd_trace *trace = fd_trace_of(self);
+    int rank;
+    if (!PyArg_Parse(number, "i", &rank) || !fd_trace_rank_fits(self, rank)) {
+        return NULL;
+    }
+    if (rank == FD_ALL_RANKS) {
+        PyErr_SetString(fd_value_error(), "this table is per rank");
+        return NULL;
+    }
+    const fd_trace_rank *of = &trace->ranks.list[rank];
+    return fd_columns_join(
+        fd_arrays(&jobs_table, of->jobs.list, of->jobs.count),
+        fd_columns(&kinds_table, of->jobs.list, of->jobs.count,
+                   &trace->texts));
 }
 
 static const fd_column total_columns[] = {

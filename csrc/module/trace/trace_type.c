@@ -265,6 +265,9 @@ static PyMethodDef methods[] = {
     {"columns", fd_trace_columns, METH_VARARGS,
      PyDoc_STR("columns($self, table, rank=-1, /)\n--\n\n"
                "A table; -1: one that all ranks share.")},
+    {"job_arrays", fd_trace_job_arrays, METH_O,
+     PyDoc_STR("job_arrays($self, rank, /)\n--\n\n"
+               "The jobs of a rank as arrays.")},
     {"replace", fd_trace_replace, METH_O,
      PyDoc_STR("replace($self, changes, /)\n--\n\n"
                "Replace columns of tables.")},
@@ -305,7 +308,7 @@ static PyMethodDef methods[] = {
     FD_KEYWORD_METHOD(
         "export", fd_trace_export,
         "export($self, format, *, rank=-1, durations='jobs', flows=True,\n"
-        "       clocks=None)\n--\n\n"
+        "       clocks=None, transfers=None)\n--\n\n"
         "The recording in another format, as bytes."),
     {NULL, NULL, 0, NULL},
 };

@@ -31,6 +31,15 @@ read_record_id(fd_reading *r, const fd_event *event, uint16_t thread)
     }
 }
 
+static void
+add_job(fd_reading *r, fd_trace_event event, uint32_t job)
+{
+    event.kind = FD_EVENT_JOB;
+    event.context = job;
+    r->rank->jobs.list[job].drawn = true;
+    fd_reading_push(r, &r->rank->events, event);
+}
+
 /* Read the event of a job; its other facts are in the jobs of the rank. */
 static void
 read_job_event(fd_reading *r, uint32_t id, fd_trace_event event)
@@ -40,9 +49,7 @@ read_job_event(fd_reading *r, uint32_t id, fd_trace_event event)
         r->rank->threads.list[event.thread].events_lost++;
         return;
     }
-    event.kind = FD_EVENT_JOB;
-    event.context = job - 1;
-    fd_reading_push(r, &r->rank->events, event);
+    add_job(r, event, job - 1);
 }
 
 static void
@@ -131,12 +138,10 @@ read_open(fd_reading *r, const fd_thread_record *record, uint16_t thread)
         open.context = fd_reading_context(r, entries[i].context);
         uint32_t job = open_job(r, &entries[i], &open);
         if (job != NO_JOB) {
-            open.kind = FD_EVENT_JOB;
-            open.context = job;
+            add_job(r, open, job);
         }
-        if (job != NO_JOB
-            || (open.context != 0 && start != 0
-                && (entries[i].flags & NO_CALL) == 0)) {
+        else if (open.context != 0 && start != 0
+                 && (entries[i].flags & NO_CALL) == 0) {
             fd_reading_push(r, &r->rank->events, open);
         }
     }

@@ -13,7 +13,7 @@ from fastdispatch.read.schedule_jobs import KINDS
 from fastdispatch.read.trace import Columns
 
 if TYPE_CHECKING:
-    from fastdispatch.pipeline.idle_time import Ints
+    from fastdispatch.read.pipeline_jobs import Ints
 
 _COUNTS = ("stages", "chunks", "lines", "guessed", "evals", "unknown", "undirected", "matched", "local")
 
@@ -26,7 +26,7 @@ def analysis(
     layers: Sequence[int] | None = None,
     weights: Sequence[float] | None = None,
 ) -> dict[str, Any]:
-    """Return counts and tables of the jobs that ``_core.pipeline_jobs`` returns. ``schedule``: the one that the engine
+    """Return counts and tables of the jobs that ``read.pipeline_jobs`` returns. ``schedule``: the one that the engine
     states; ``layers``: the first layer of each global stage, and one past the last, with their ``weights``."""
     jobs = Jobs(made)
     idle = idle_time(jobs, iterations)

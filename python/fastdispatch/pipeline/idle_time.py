@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from fastdispatch.read.pipeline_jobs import Bools, Ints
 
 #: The parts of a rank's time; all except the first are causes of idle time.
 PARTS = (

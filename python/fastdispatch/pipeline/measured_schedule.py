@@ -13,7 +13,7 @@ from fastdispatch.pipeline.sentences import Row
 from fastdispatch.read.schedule_jobs import KINDS, NEVER, RA, RG, SA, SG, B, F, I, Orders, W
 
 if TYPE_CHECKING:
-    from fastdispatch.pipeline.idle_time import Bools, Ints
+    from fastdispatch.read.pipeline_jobs import Bools, Ints
 
 
 #: Tried in this order where the engine names none.

@@ -9,14 +9,14 @@ from operator import itemgetter
 from statistics import fmean, median
 from typing import Any
 
-from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.pipeline.analysis import analysis
 from fastdispatch.pipeline.idle_time import PARTS
 from fastdispatch.pipeline.sentences import FigureTable, Row, move_text, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
 from fastdispatch.pipeline.transfer_clocks import bound_clocks, require_one_clock
-from fastdispatch.read.clock_alignment import Aligner
+from fastdispatch.read.clock_alignment import Aligner, RankClock
+from fastdispatch.read.pipeline_jobs import PipelineRank, RankJobs, pipeline_jobs
 from fastdispatch.read.schedule_jobs import SCHEDULES
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
@@ -392,11 +392,7 @@ def report(
     layers, weights, notes = layers_of(facts, trace)
     named = {each.get("schedule") for each in facts} & set(SCHEDULES)
     clocks = Aligner("auto").clocks_of(trace.core).ranks
-    known: list[tuple[int, ...]] = [
-        (*_coordinates(rank["meta"].get("coordinates") or {}), *each.clock, each.uncertainty)
-        for rank, each in zip(trace.ranks, clocks, strict=True)
-    ]
-    jobs = _core.pipeline_jobs(trace.core, known)
+    jobs = pipeline_jobs([_recorded(trace, index, clock) for index, clock in enumerate(clocks)])
     if strict:
         require_one_clock(jobs["ranks"])
     bound_clocks(jobs)
@@ -464,8 +460,11 @@ def rows_of(columns: Columns) -> list[Row]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _coordinates(known: Row) -> tuple[int, int, int]:
-    return known.get("pipe", -1), known.get("data", -1), known.get("model", -1)
+def _recorded(trace: Trace, index: int, clock: RankClock) -> tuple[RankJobs, PipelineRank]:
+    rank = trace.ranks[index]
+    more = {"unsure": clock.uncertainty, "killed": rank["state"] in ("killed", "running")}
+    known = PipelineRank.of(rank["rank"], rank["meta"].get("coordinates"), clock.clock, **more)
+    return RankJobs(trace.core, index), known
 
 
 def _engine_notes(facts: Sequence[Row]) -> Iterable[str]:

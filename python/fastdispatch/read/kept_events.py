@@ -84,16 +84,14 @@ def kept_events(
         raise Error("none of these steps in any input")
     firsts = [(file, file.facts["clock"]["first"]) for file in timelines.used]
     timelines.align()
+    timelines.draw_flows({path: window.all for path, window in windows.items() if window.all is not None})
     origin = min((file.clock.clock(first) for file, first in firsts if first is not None), default=0)
     arguments, kept = [], 0
     for file in timelines.used:
         found = windows[file.path] if steps else None
         choice = Choice(found or between(file, times or (None, None), origin), launches=steps is not None)
         read_events(file, choice.take)
-        bits: dict[str, Any] = {"kept": choice.bits()}
-        if found is not None and found.all is not None:
-            bits |= {"begin": found.all[0], "end": found.all[1]}
-        arguments.append(file.argument() | bits)
+        arguments.append(file.argument() | {"kept": choice.bits()})
         kept += choice.kept
     if times is not None and not kept:
         raise Error("no event in these times in any input")
@@ -107,7 +105,7 @@ def read_events(file: TimelineFile, take: Callable[[Rows], None]) -> None:
         rows = np.frombuffer(batch, ROW)
         take(rows[rows["event"] > 0])
 
-    timeline_events(file.content, accept)
+    timeline_events(file.content, accept, transfers=file.transfers)
 
 
 def among(rows: Rows, flags: Has) -> EventMask:

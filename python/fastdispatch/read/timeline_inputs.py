@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from fastdispatch._core import Error, timeline_merge, timeline_survey
 from fastdispatch.read.clock_alignment import Aligner, RankClock
 from fastdispatch.read.clock_samples import sample, share_of
 from fastdispatch.read.paddle_log import TimelineInput
+from fastdispatch.read.pipeline_flows import ShownTimes, flows_between
 
 #: Returns begin and end of steps in a file without ProfilerStep, in ns on its clock, from their first and last number.
 StepFinder = Callable[[str, int, int], tuple[int, int] | None]
@@ -39,10 +40,15 @@ class TimelineFile:
     trouble: str = ""
     clock: RankClock = field(default_factory=RankClock)
     results: dict[str, Any] = field(default_factory=dict)
+    transfers: bytes | None = None  # flows of a pipeline
 
     @property
     def ours(self) -> bool:
         return bool(self.facts["program"] == _OURS)
+
+    @property
+    def is_recording(self) -> bool:
+        return bool(self.facts["format"] == _RECORDING)
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -50,7 +56,7 @@ class TimelineFile:
         first (it is unknown if the launcher spawns ranks), a shorter name first (``rank00000.4711.fd`` is of a second
         process)."""
         path = os.fsencode(self.path)
-        ours = (self.facts["format"] != _RECORDING, -self.facts["world"], len(path)) if self.ours else ()
+        ours = (not self.is_recording, -self.facts["world"], len(path)) if self.ours else ()
         return self.rank, not self.ours, ours, path
 
     def label(self) -> bytes:
@@ -67,11 +73,11 @@ class TimelineFile:
             "program": self.facts["program"],
             "label": self.label(),
             "beside": self.beside,
-            "recording": self.facts["format"] == _RECORDING,
             "merged": self.facts["merged"],
             "clock": self.clock.row(),
             "damaged": self.damaged,
             "damage": self.damage,
+            **({} if self.transfers is None else {"transfers": self.transfers}),
         }
 
     def row(self) -> dict[str, Any]:
@@ -126,6 +132,14 @@ class Timelines:
         for file, clock in zip(self.used, clocks, strict=True):
             file.clock = clock
             file.facts.pop("clock")  # its columns
+
+    def draw_flows(self, windows: Mapping[str, tuple[int, int]]) -> None:
+        """Find the flows of a pipeline between the recordings, in these times of files, by their paths."""
+        files = [file for file in self.used if file.is_recording]
+        shown = [ShownTimes(file.clock.clock, *windows.get(file.path, ())) for file in files]
+        found = flows_between((file.path, each) for file, each in zip(files, shown, strict=True))
+        for file, ends in zip(files, found or [], strict=False):
+            file.transfers = ends
 
     @property
     def bytes(self) -> int:
@@ -185,6 +199,7 @@ def merge_files(
     arguments: list[dict[str, Any]]
     if steps is None and times is None:
         made.align()
+        made.draw_flows({})
         arguments = [file.argument() for file in made.used]
     else:
         from fastdispatch.read.kept_events import kept_events

@@ -12,6 +12,7 @@ from statistics import fmean, median, pstdev
 from fastdispatch._core import Error, timeline_slices
 from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.paddle_log import as_chrome_json
+from fastdispatch.read.pipeline_flows import flows_within
 from fastdispatch.read.timeline_inputs import Timelines
 from fastdispatch.report.durations import ERROR
 from fastdispatch.report.slice_figures import FigureRow, Slices
@@ -62,6 +63,8 @@ def read_stats(
     with as_chrome_json(inputs) as given:
         timelines = Timelines(given, Aligner(align))
         timelines.align()
+        for file in timelines.used:
+            file.transfers = flows_within(file.path)
         arguments = [file.argument() for file in timelines.used]
         made = timeline_slices(arguments, slices, progress=progress, total=timelines.bytes)
     timelines.accept(made["files"])

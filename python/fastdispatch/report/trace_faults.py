@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fastdispatch._core import Error, timeline_events
 from fastdispatch.read.kept_events import ROW, Has
 from fastdispatch.read.paddle_log import PaddleLog, as_chrome_json
+from fastdispatch.read.pipeline_flows import flows_within
 from fastdispatch.report.stray_times import TimeGroups
 
 TraceRows = NDArray[Any]
@@ -131,7 +132,7 @@ def check_trace(
 ) -> dict[str, Any]:
     """Check a file; with ``members`` before its events, one converted from another format, without ``lost`` events. As
     in other formats, places are then numbers of items."""
-    faults = Faults()
+    faults, transfers = Faults(), flows_within(path)
     events, tracks = Events(faults), Tracks()
     passes = 0
 
@@ -148,7 +149,7 @@ def check_trace(
         tracks.take(rows)
 
     while True:
-        made = timeline_events(path, take, progress=report)
+        made = timeline_events(path, take, progress=report, transfers=transfers)
         if not passes:
             facts = made
         passes += 1

@@ -5,8 +5,6 @@
 #include "events/recorded/timeline_exports.h"
 #include "events/stats/event_rows.h"
 #include "events/stats/slice_tables.h"
-#include "pipeline/recorded/pipeline_match.h"
-#include "pipeline/recorded/recorded_jobs.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
 
@@ -51,24 +49,6 @@ use_timeline(const fd_trace *trace)
     }
 }
 
-static void
-use_pipeline(const fd_trace *trace)
-{
-    fd_pipe p = {.lines = 0};
-    fd_pipe_matches found = {.matched = 0};
-    fd_pipe_known *known = calloc(trace->ranks.count + 1, sizeof *known);
-    must(known != NULL);
-    for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        known[i] = (fd_pipe_known){.position = -1, .data = -1, .model = -1};
-    }
-    fd_status status = fd_pipe_read(&p, trace, known);
-    fd_then(status, fd_pipeline_match(&found, &p));
-    must(status == FD_OK || status == FD_EINVAL || status == FD_EFORMAT);
-    fd_pipe_clear(&p);
-    fd_pipe_matches_clear(&found);
-    free(known);
-}
-
 void
 fuzz_shrink(const uint8_t *data, size_t size)
 {
@@ -87,7 +67,6 @@ fuzz_use(const fd_trace *trace)
     use_analysis(trace);
     use_exports(trace);
     use_timeline(trace);
-    use_pipeline(trace);
     must(fixture_dump(trace, &text) == FD_OK);
     must(fixture_load(&again, text.bytes, text.size, NULL) == FD_OK);
     must(fixture_same(trace, again, &same) == FD_OK && same);

@@ -52,8 +52,7 @@ fd_status fixture_sync(fd_timeline_sync *sync, const char *const *texts,
 #define FILE_INPUT(file, number) \
     { \
         .path = (file), .content = (file), .label = "rank " #number, \
-        .program = "", .rank = (number), .begin_ns = INT64_MIN, \
-        .end_ns = INT64_MAX, .clock = { \
+        .program = "", .rank = (number), .clock = { \
             .method = "none", \
             .uncertainty_ns = FD_CLOCK_UNKNOWN \
         } \

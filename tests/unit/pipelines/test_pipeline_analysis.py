@@ -41,7 +41,7 @@ def job(at: int, kind: str, stage: int, micro_batch: int, start: int, end: int, 
 
 
 def recorded(jobs: list[Row], lines: Sequence[int] = (), **about: object) -> Row:
-    """What ``_core.pipeline_jobs`` returns for these jobs; the ends of a transfer have the same micro-batch."""
+    """What ``pipeline_jobs`` returns for these jobs; the ends of a transfer have the same micro-batch."""
     jobs = sorted(jobs, key=lambda row: (row["at"], row["iteration"], row["start"]))
     count = max(row["at"] for row in jobs) + 1
     lines = lines or [0] * count
