@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from fastdispatch import cli
+from tests import schemas
 
 
 def run(*words: object) -> tuple[int, str, str]:
@@ -44,6 +45,12 @@ def complaint(*words: object) -> str:
     errors = error(*words)
     assert errors.count("\n") == 1, errors
     return errors
+
+
+def timeline_stats(*words: object) -> dict[str, Any]:
+    """What ``timeline stats --json`` prints, as its schema has it."""
+    made: dict[str, Any] = schemas.valid(document("timeline", "stats", *words), "timeline-stats")
+    return made
 
 
 def merge_timelines(*words: object, status: int = 0) -> list[str]:

@@ -68,7 +68,7 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 1250,
-    "tests/integration": 17400,
+    "tests/integration": 17350,
     "tests/isolated": 4650,
     "tests/lint": 900,
     "tests/matrix": 500,
@@ -76,7 +76,7 @@ BUDGET: dict[str, int] = {
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 1850,
-    "tests/unit": 17300,
+    "tests/unit": 17250,
     "tests/wheels": 200,
 }
 

@@ -4,15 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests import commands, schemas
+from tests import commands
+from tests.commands import timeline_stats as stats
 
 Event = dict[str, Any]
-
-
-def stats(*paths: Path) -> dict[str, Any]:
-    made: dict[str, Any] = commands.document("timeline", "stats", *paths)
-    schemas.valid(made, "timeline-stats")
-    return made
 
 
 def text(*arguments: str | Path) -> str:

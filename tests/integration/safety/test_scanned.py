@@ -14,7 +14,7 @@ import fastdispatch
 from fastdispatch.files import run_directory
 from tests import processes, programs
 
-STARTS, READERS = 500, 3
+STARTS, READERS = 200, 3
 
 
 def test_recordings_start_while_others_scan(tmp_path: Path) -> None:

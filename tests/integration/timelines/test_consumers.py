@@ -1,4 +1,4 @@
-"""The readers of exported files: valid files have exact figures, faults are detected."""
+"""The readers of exported files detect faults: other tests rely on it."""
 
 import gzip
 import json
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 
-from tests.consumers.browser import catapult_warnings, needs_chromium, show
+from tests.consumers.browser import catapult_warnings, needs_chromium
 from tests.consumers.perfetto import assert_clean, open_trace
 
 Event = dict[str, Any]
@@ -96,14 +96,6 @@ def test_a_native_trace_without_its_names_is_found(tmp_path: Path) -> None:
         assert_clean(processor)
     assert "2 slices without a name: None at 100 ns on track 0 'training'" in str(caught.value)
     assert "interned_data_tokenizer_errors" in str(caught.value)
-
-
-@needs_chromium
-def test_the_perfetto_ui_shows_losses(tmp_path: Path) -> None:
-    overlapping = [event("X", "a", 0, dur=10), event("X", "b", 5, dur=10)]
-    with pytest.raises(AssertionError, match="marks losses"):
-        show(write(tmp_path / "broken.json", overlapping), tmp_path / "broken.png")
-    assert (tmp_path / "broken.png").exists()
 
 
 @needs_chromium

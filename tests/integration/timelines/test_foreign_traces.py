@@ -12,19 +12,14 @@ from typing import Any
 import pytest
 
 from fastdispatch.report.timeline_figures import read_stats
-from tests import commands, schemas
+from tests import commands
 from tests.chakra.pairs import node
+from tests.commands import timeline_stats as stats
 from tests.lint.tree import ROOT
 
 TRACES = ROOT / "tests" / "gold" / "traces"
 Event = dict[str, Any]
 Change = Callable[[Event], object]
-
-
-def stats(*paths: Path) -> dict[str, Any]:
-    made: dict[str, Any] = commands.document("timeline", "stats", *paths)
-    schemas.valid(made, "timeline-stats")
-    return made
 
 
 def text(path: Path) -> str:

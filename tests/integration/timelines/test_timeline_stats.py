@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests import commands, schemas
+from tests import commands
+from tests.commands import timeline_stats as stats
 from tests.consumers.perfetto import assert_clean, open_trace, query
 from tests.integration.timelines.test_timeline_merge import BASE, Event, event, load, write
 
@@ -30,12 +31,6 @@ def call(*arguments: object) -> None:
 def failed(*arguments: object) -> str:
     """The output of a command that ends with status 1."""
     return commands.out("timeline", *arguments, status=1)
-
-
-def stats(*arguments: object) -> dict[str, Any]:
-    made: dict[str, Any] = commands.document("timeline", "stats", *arguments)
-    schemas.valid(made, "timeline-stats")
-    return made
 
 
 # -- the slow way ----------------------------------------------------------------------------------------------------

@@ -33,17 +33,6 @@ class Block(torch.nn.Module):  # type: ignore[name-defined, misc]
         return x + self.layers((weights @ parts[2]).transpose(1, 2).flatten(-2))
 
 
-class Checkpointed(torch.nn.Module):  # type: ignore[name-defined, misc]
-    def __init__(self) -> None:
-        super().__init__()
-        self.block = Block()
-
-    def forward(self, x: Any) -> Any:
-        from torch.utils.checkpoint import checkpoint
-
-        return checkpoint(self.block, x, use_reentrant=False)
-
-
 class LowRank(torch.nn.Module):  # type: ignore[name-defined, misc]
     """A frozen layer and two trained thin ones."""
 
@@ -143,18 +132,6 @@ def test_precisions_of_autocast_are_those_after_its_casts(tmp_path: Path) -> Non
     assert sum((work.model for work in works), Counter()) == {"bf16": 4 * product, "float64": 48}
 
 
-def test_recomputation_is_not_forward(tmp_path: Path) -> None:
-    """The counter adds recomputed operators to the others, without the last one, which PyTorch interrupts."""
-    model = torch.nn.Sequential(Block(), Checkpointed())
-    plain = recorded(torch.nn.Sequential(Block(), Block()), tmp_path / "plain")
-    again = recorded(model, tmp_path / "again")
-    last = 2 * BATCH * LENGTH * 4 * WIDTH * WIDTH
-    assert plain["recomputed"] == 0
-    assert again["recomputed"] == plain["forward"] / 2
-    assert (again["forward"], again["backward"]) == (plain["forward"], plain["backward"])
-    assert again["flops"] == counted(model) + last
-
-
 def test_utilization_of_compiled_regions_is_a_lower_bound(tmp_path: Path) -> None:
     """The counter has the product of a layer, the recording not that of the compiled layer."""
     layer, x = torch.nn.Linear(WIDTH, WIDTH), torch.ones(BATCH, WIDTH)
@@ -193,18 +170,3 @@ def test_a_recording_of_compiled_regions_only_is_reported(tmp_path: Path) -> Non
     printed = commands.error("report", tmp_path, "--flops")
     assert "operators inside 3 calls of a region of torch.compile are not observed, and no other operator" in printed
     assert "--measure flops" not in printed
-
-
-def test_a_fused_recurrent_layer_counts(tmp_path: Path) -> None:
-    """Four gates from input and state per position; the counter has 0."""
-    model = torch.nn.LSTM(WIDTH, WIDTH, batch_first=True)
-    from torch.utils.flop_counter import FlopCounterMode
-
-    batch = torch.ones(BATCH, LENGTH, WIDTH)
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        model(batch)
-    with torch.no_grad(), fastdispatch.CallGraph(tmp_path, measure="flops"):
-        model(batch)
-    found = sum(work.forward for work in flops_of(fastdispatch.load(tmp_path)).sites.values())
-    assert found == 2 * BATCH * LENGTH * 4 * WIDTH * (WIDTH + WIDTH)
-    assert counter.get_total_flops() == 0
