@@ -11,8 +11,7 @@ make(fd_et *et, uint32_t nodes, uint32_t *order)
     }
 }
 
-static void
-closes(void)
+TEST(closes)
 {
     EMPTY_TRACE(et);
     uint32_t order[5];
@@ -44,8 +43,7 @@ reaches(const uint16_t *after, uint32_t from, uint32_t to)
 }
 
 /* Exactly the edges that close a cycle with those kept before are dropped. */
-static void
-random_graphs(void)
+TEST(random_graphs)
 {
     uint32_t state = 1;
     for (int round = 0; round < 50; round++) {
@@ -76,5 +74,3 @@ random_graphs(void)
         }
     }
 }
-
-RUN(TEST(closes), TEST(random_graphs))

@@ -2,8 +2,7 @@
 
 #include "et/et_names.h"
 
-static void
-of_gloo(void)
+TEST(of_gloo)
 {
     LOADED(et);
     EQUAL(traces_find(&et, 8)->type,
@@ -24,8 +23,7 @@ of_gloo(void)
 }
 
 /* Work whose call is not around it: on another thread. */
-static void
-apart(void)
+TEST(apart)
 {
     TRACE_BEGUN(text, et);
     traces_node(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "",
@@ -42,8 +40,7 @@ apart(void)
 }
 
 /* NCCL: the kernel, with the facts of record_param_comms. */
-static void
-of_nccl(void)
+TEST(of_nccl)
 {
     TRACE_BEGUN(text, et);
     traces_node(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "",
@@ -71,5 +68,3 @@ of_nccl(void)
     EQUAL(fd_et_comm_of(&et, kernel)->bytes, 12);
     EQUAL(traces_find(&et, 4)->type, FD_ET_COMP);
 }
-
-RUN(TEST(of_gloo), TEST(apart), TEST(of_nccl))

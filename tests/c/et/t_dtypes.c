@@ -12,8 +12,7 @@ add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
 }
 
 /* Counted once per node, with the first of them; everything is kept. */
-static void
-unknown_types(void)
+TEST(unknown_types)
 {
     TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
@@ -30,8 +29,7 @@ unknown_types(void)
 }
 
 /* Of communication the size is not known then. */
-static void
-moved(void)
+TEST(moved)
 {
     TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
@@ -51,5 +49,3 @@ moved(void)
     EQUAL(et.faults.dtypes, 1);
     SAME(et.faults.dtype, "Posit16");
 }
-
-RUN(TEST(unknown_types), TEST(moved))

@@ -2,8 +2,7 @@
 
 #include "et/et_edges.h"
 
-static void
-counted(void)
+TEST(counted)
 {
     LOADED(et);
     uint64_t counts[FD_ET_KINDS] = {0};
@@ -21,8 +20,7 @@ counted(void)
     EQUAL(traces_edge(&et, 1, 2), 0);
 }
 
-static void
-of_kernels(void)
+TEST(of_kernels)
 {
     TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
@@ -56,8 +54,7 @@ of_kernels(void)
 }
 
 /* Streams of different devices with the same number differ. */
-static void
-of_devices(void)
+TEST(of_devices)
 {
     TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "a", ", \"ts\": 1");
@@ -75,5 +72,3 @@ of_devices(void)
     EQUAL(et.edges.count, 1);
     EQUAL(traces_edge(&et, 3, 5), 1U << FD_ET_STREAM);
 }
-
-RUN(TEST(counted), TEST(of_kernels), TEST(of_devices))

@@ -1,7 +1,6 @@
 #include "traces.h"
 
-static void
-by_name(void)
+TEST(by_name)
 {
     LOADED(et);
     CLEAN(fd_et_clear) fd_et again = {.rank = -1};
@@ -21,8 +20,7 @@ by_name(void)
 }
 
 /* A byte-order mark, and a head that does not show the format. */
-static void
-late_keys(void)
+TEST(late_keys)
 {
     TRACE_TEXT(text, et);
     fd_buffer_text(&text, "\xEF\xBB\xBF\r\n{\"pid\":\n7,\"more\":\"");
@@ -35,5 +33,3 @@ late_keys(void)
     EQUAL(et.format, FD_ET_KINETO);
     EQUAL(et.nodes.count, 0);
 }
-
-RUN(TEST(by_name), TEST(late_keys))

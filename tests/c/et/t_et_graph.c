@@ -8,8 +8,7 @@ add(fd_et *et, uint64_t id, uint64_t parent)
     node->parent_id = parent;
 }
 
-static void
-sorted(void)
+TEST(sorted)
 {
     EMPTY_TRACE(et);
     add(&et, 9, 3);
@@ -31,8 +30,7 @@ sorted(void)
     EQUAL(et.faults.orphans, 0);
 }
 
-static void
-damaged(void)
+TEST(damaged)
 {
     EMPTY_TRACE(et);
     add(&et, 1, 1);
@@ -55,8 +53,7 @@ damaged(void)
     }
 }
 
-static void
-kinds_of_one_pair(void)
+TEST(kinds_of_one_pair)
 {
     EMPTY_TRACE(et);
     fd_et_add_edge(&et, 0, 1, FD_ET_DATA);
@@ -68,8 +65,7 @@ kinds_of_one_pair(void)
 }
 
 /* A tenth of the work at most is seen too late. */
-static void
-overlaps(void)
+TEST(overlaps)
 {
     EQUAL(fd_et_overlap(100, 50, 150), 0);
     EQUAL(fd_et_overlap(100, 50, 170), 0);
@@ -78,8 +74,7 @@ overlaps(void)
     EQUAL(fd_et_overlap(100, 50, 90), INT64_MAX);
 }
 
-static void
-lists(void)
+TEST(lists)
 {
     static const char spaced[] =
         "[\r\n 1 ,\t[2, \"a \\\" b\"],\n{\"c d\": \"\\\\\" } ]";
@@ -89,6 +84,3 @@ lists(void)
     text = fd_et_add_json(&et, traces_span("["));
     SAME(fd_et_text(&et, text), "[");
 }
-
-RUN(TEST(sorted), TEST(damaged), TEST(kinds_of_one_pair), TEST(overlaps),
-    TEST(lists))

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-roots(void)
+TEST(roots)
 {
     EQUAL(fd_et_root("[pytorch|profiler|execution_graph|thread]"),
           FD_ET_THREAD);
@@ -15,8 +14,7 @@ roots(void)
     EQUAL(fd_et_root("aten::mm"), 0);
 }
 
-static void
-communication(void)
+TEST(communication)
 {
     static const struct {
         const char *name;
@@ -52,8 +50,7 @@ communication(void)
     EQUAL(fd_et_comm_level_of("aten::mm", false), FD_ET_NO_COMM);
 }
 
-static void
-tensors(void)
+TEST(tensors)
 {
     static const char list[] =
         "[[1,2],\"[7,8,0,40,4,\\\"\",[[7,8,3,40,4,\"cpu\"]],[9,0,0,0,0,\"\"],"
@@ -62,9 +59,7 @@ tensors(void)
     uint64_t bytes;
     fd_span rest = {list, list + strlen(list)};
     CHECK(fd_et_next_tensor(&rest, &tensor));
-    EQUAL(tensor.id, 7);
-    EQUAL(tensor.storage, 8);
-    EQUAL(tensor.offset, 3);
+    FIELDS(&tensor, (id, 7), (storage, 8), (offset, 3));
     CHECK(fd_et_next_tensor(&rest, &tensor));
     EQUAL(tensor.id, 9);
     CHECK(!fd_et_next_tensor(&rest, &tensor));
@@ -83,5 +78,3 @@ tensors(void)
     CHECK(
         !fd_et_tensor_bytes((fd_span){huge, huge + sizeof huge - 1}, &bytes));
 }
-
-RUN(TEST(roots), TEST(communication), TEST(tensors))

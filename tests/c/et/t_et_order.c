@@ -20,8 +20,7 @@ make(fd_et *et, uint32_t nodes, const fd_et_edge *edges, size_t count)
 }
 
 /* 2 has to come before 1: all get new ids, and what refers to them follows. */
-static void
-renumbered(void)
+TEST(renumbered)
 {
     static const fd_et_edge edges[] = {{2, 1, 1}, {0, 2, 1}, {1, 3, 1}};
     EMPTY_TRACE(et);
@@ -43,8 +42,7 @@ renumbered(void)
 
 /* The edge with the lowest certainty is dropped. A cycle of derived edges alone
  * is not a fault of the file, unless they are from it. */
-static void
-cycles(void)
+TEST(cycles)
 {
     static const fd_et_edge edges[] = {
         {0, 1, 1U << FD_ET_ORDER}, {1, 2, 1U << FD_ET_ORDER},
@@ -55,11 +53,9 @@ cycles(void)
         make(&et, 5, edges, 6);
         et.nodes.list[0].flags |= written != 0 ? FD_ET_WRITTEN : 0;
         fd_et_arrange(&et);
-        EQUAL(et.faults.cycles, 1 + written);
-        EQUAL(et.faults.cut[FD_ET_DATA], written);
-        EQUAL(et.faults.cut[FD_ET_SYNC], 1);
-        EQUAL(et.edges.count, 4);
-        EQUAL(et.faults.renumbered, 0);
+        FIELDS(&et, (faults.cycles, 1 + written),
+               (faults.cut[FD_ET_DATA], written), (faults.cut[FD_ET_SYNC], 1),
+               (edges.count, 4), (faults.renumbered, 0));
         CHECK(strstr(et.faults.cycle,
                      written != 0
                          ? "of order, data; dropped the edge from 12"
@@ -67,5 +63,3 @@ cycles(void)
               != NULL);
     }
 }
-
-RUN(TEST(renumbered), TEST(cycles))

@@ -2,8 +2,7 @@
 
 #include "et/et_times.h"
 
-static void
-filled(void)
+TEST(filled)
 {
     TRACE_BEGUN(text, et);
     traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
@@ -28,13 +27,10 @@ filled(void)
     EQUAL(traces_find(&et, 3)->self_ns, 0);
 }
 
-static void
-untimed(void)
+TEST(untimed)
 {
     LOADED(et);
     for (uint32_t i = 0; i < et.nodes.count; i++) {
         EQUAL(et.nodes.list[i].flags & FD_ET_TIMED, 0);
     }
 }
-
-RUN(TEST(filled), TEST(untimed))

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-listed(void)
+TEST(listed)
 {
     LOADED(et);
     EQUAL(et.groups.count, 1);
@@ -15,8 +14,7 @@ listed(void)
     EQUAL(et.groups.list[0].size, 2);
 }
 
-static void
-odd(void)
+TEST(odd)
 {
     static const char *const lists[] = {
         "", "5", "[", "[5,{}]", "[{\"pg_name\"", "[{\"pg_name\":\"\"}]"};
@@ -40,8 +38,7 @@ give(fd_et *et, fd_et_node *node, const uint64_t *words)
 }
 
 /* A call of c10d's takes a group, which has a name if it is listed. */
-static void
-given(void)
+TEST(given)
 {
     static const char list[] = "[{\"pg_name\":\"a\"},"
                                "{\"pg_name\":\"b\",\"fd_address\":4096}]";
@@ -64,5 +61,3 @@ given(void)
         SAME(fd_et_attr_text(&et, node, "pg_name"), calls[i].group);
     }
 }
-
-RUN(TEST(listed), TEST(odd), TEST(given))

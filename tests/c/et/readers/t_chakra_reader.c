@@ -22,26 +22,16 @@ round_trip(const char *name)
     et.world = 4;
     OK(fd_et_save(&et, name, NULL));
     OK(traces_read(&again, name, FD_ET_ALL_KINDS, NULL));
-    EQUAL(again.format, FD_ET_CHAKRA);
-    EQUAL(again.rank, 3);
-    EQUAL(again.world, 4);
-    EQUAL(again.pid, 7);
-    EQUAL(again.groups.count, 1);
-    EQUAL(again.nodes.count, et.nodes.count);
-    EQUAL(again.edges.count, et.edges.count);
+    FIELDS(&again, (format, FD_ET_CHAKRA), (rank, 3), (world, 4), (pid, 7),
+           (groups.count, 1), (nodes.count, et.nodes.count),
+           (edges.count, et.edges.count));
     for (uint32_t i = 0; i < et.nodes.count; i++) {
         const fd_et_node *a = &et.nodes.list[i];
         const fd_et_node *b = &again.nodes.list[i];
-        EQUAL(a->id, b->id);
-        EQUAL(a->parent, b->parent);
-        EQUAL(a->type, b->type);
-        EQUAL(a->rf_id, b->rf_id);
-        EQUAL(a->seq, b->seq);
-        EQUAL(a->stream, b->stream);
-        EQUAL(a->device, b->device);
-        EQUAL(a->start_ns, b->start_ns);
-        EQUAL(a->dur_ns, b->dur_ns);
-        EQUAL(a->self_ns, b->self_ns);
+        FIELDS(a, (id, b->id), (parent, b->parent), (type, b->type),
+               (rf_id, b->rf_id), (seq, b->seq), (stream, b->stream),
+               (device, b->device), (start_ns, b->start_ns),
+               (dur_ns, b->dur_ns), (self_ns, b->self_ns));
         EQUAL(a->flags | FD_ET_WRITTEN, b->flags);
         SAME(fd_et_text(&et, a->name), fd_et_text(&again, b->name));
         SAME(fd_et_text(&et, a->in.values), fd_et_text(&again, b->in.values));
@@ -53,15 +43,13 @@ round_trip(const char *name)
     }
 }
 
-static void
-packed(void)
+TEST(packed)
 {
     round_trip("a.et.gz");
 }
 
 /* Files of others: kinds of attributes we do not write, deps one by one. */
-static void
-foreign(void)
+TEST(foreign)
 {
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer node = {.bytes = NULL};
@@ -101,8 +89,7 @@ foreign(void)
     CHECK(memcmp(&again.attrs.list[0].number, &half, sizeof half) == 0);
 }
 
-static void
-cut_short(void)
+TEST(cut_short)
 {
     LOADED(et);
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
@@ -123,13 +110,10 @@ cut_short(void)
     }
 }
 
-static void
-known(void)
+TEST(known)
 {
     CHECK(fd_et_is_chakra("\0", 1));
     CHECK(fd_et_is_chakra("\x02\x0A\x00", 3));
     CHECK(!fd_et_is_chakra("{\"nodes\": []}", 13));
     CHECK(!fd_et_is_chakra("", 0));
 }
-
-RUN(TEST(packed), TEST(foreign), TEST(cut_short), TEST(known))

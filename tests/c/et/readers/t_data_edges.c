@@ -4,8 +4,7 @@
 
 static const uint32_t data = 1U << FD_ET_DATA;
 
-static void
-reads_and_writes(void)
+TEST(reads_and_writes)
 {
     TRACE_TEXT(text, et);
     traces_small(&text);
@@ -20,8 +19,7 @@ reads_and_writes(void)
 }
 
 /* A write waits for the reads before it. */
-static void
-written_after_read(void)
+TEST(written_after_read)
 {
     TRACE_BEGUN(text, et);
     traces_node(&text, 3, 1, "r", "r(Tensor x)", "[[1,5,0,3,4,\"cpu\"]]",
@@ -42,8 +40,7 @@ written_after_read(void)
 
 /* Thread 2 writes, then thread 3 within a call of thread 2, which then reads:
  * by times, and without times by ids. */
-static void
-interleaved_threads(void)
+TEST(interleaved_threads)
 {
     TRACE_TEXT(text, et);
     static const char thread[] = "[pytorch|profiler|execution_trace|thread]";
@@ -76,6 +73,3 @@ interleaved_threads(void)
         EQUAL(et.edges.count, 2);
     }
 }
-
-RUN(TEST(reads_and_writes), TEST(written_after_read),
-    TEST(interleaved_threads))

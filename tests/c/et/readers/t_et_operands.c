@@ -20,8 +20,7 @@ put(fd_et *et, const uint64_t *words, size_t count, fd_et_io *io)
     HEAD(FD_OPERAND_TENSOR, 2) | 6 << 8 | 1 << 16 | 1 << 24, 0x1000, 0x2000, \
         4, 6, 2, 3, 3, 1
 
-static void
-lists_like_pytorch(void)
+TEST(lists_like_pytorch)
 {
     double half = 0.5;
     double nan = 0.0 / 0.0;
@@ -63,8 +62,7 @@ lists_like_pytorch(void)
 }
 
 /* Lists of random words are JSON. */
-static void
-damaged_words(void)
+TEST(damaged_words)
 {
     EMPTY_TRACE(et);
     fd_et_io io;
@@ -85,5 +83,3 @@ damaged_words(void)
     put(&et, deep, 40, &io);
     CHECK(strlen(fd_et_text(&et, io.values)) < 200);
 }
-
-RUN(TEST(lists_like_pytorch), TEST(damaged_words))

@@ -75,8 +75,7 @@ find(const fd_et *et, uint64_t id)
     return index != 0 ? &et->nodes.list[index - 1] : NULL;
 }
 
-static void
-nodes_of_a_recording(void)
+ABSORBS(nodes_of_a_recording)
 {
     CLEAN(fixture_clear) fixture f;
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
@@ -106,8 +105,7 @@ nodes_of_a_recording(void)
 
 /* linear was 40 ticks on stream 3 of device 1, mm ten of them; nothing was timed
  * of the backward. */
-static void
-kernels_of_a_recording(void)
+ABSORBS(kernels_of_a_recording)
 {
     FIXTURE(f, "g.fd", 4);
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
@@ -147,9 +145,7 @@ kernels_of_a_recording(void)
         EQUAL(node->flags, FD_ET_GPU | FD_ET_TIMED);
         EQUAL(node->parent_id, kernels[i].parent);
         EQUAL(node->start_ns - call->start_ns, kernels[i].after);
-        EQUAL(node->dur_ns, kernels[i].dur);
-        EQUAL(node->device, 1);
-        EQUAL(node->stream, 3);
+        FIELDS(node, (dur_ns, kernels[i].dur), (device, 1), (stream, 3));
         SAME(fd_et_attr_text(&et, node, "fd_timing"), "cuda_event");
     }
     const fd_et_node *second = traces_find(&et, 9);
@@ -164,8 +160,7 @@ kernels_of_a_recording(void)
     EQUAL(traces_edge(&et, 7, 9), 1 << FD_ET_LAUNCH);
 }
 
-static void
-unsuitable_recordings(void)
+ABSORBS(unsuitable_recordings)
 {
     FIXTURE(f, "b.fd", 4);
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
@@ -203,8 +198,7 @@ begin_named(fixture *f, const char *name, uint32_t flags, uint64_t id)
 }
 
 /* A range in a layer in a model, as nodes with and without layers. */
-static void
-layers_of_a_recording(void)
+ABSORBS(layers_of_a_recording)
 {
     FIXTURE(f, "a.fd", 4);
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
@@ -225,14 +219,9 @@ layers_of_a_recording(void)
     const fd_et_node *layer = find(&whole, 4);
     CHECK(layer != NULL && find(&whole, 5) != NULL);
     SAME(fd_et_text(&whole, layer->name), "Layer");
-    EQUAL(layer->parent_id, 3);
-    EQUAL(layer->scope, FD_ET_SCOPE_MODULE);
-    EQUAL(layer->rf_id, 78);
-    EQUAL(layer->dur_ns, 30);
+    FIELDS(layer, (parent_id, 3), (scope, FD_ET_SCOPE_MODULE), (rf_id, 78),
+           (dur_ns, 30));
     SAME(fd_et_text(&whole, layer->out.values), "[\"result\"]");
     EQUAL(find(&whole, 5)->parent_id, 4);
     EQUAL(find(&whole, 5)->scope, 7);
 }
-
-RUN(ABSORBS(layers_of_a_recording), ABSORBS(nodes_of_a_recording),
-    ABSORBS(kernels_of_a_recording), ABSORBS(unsuitable_recordings))

@@ -41,19 +41,15 @@ check(const uint64_t (*rows)[7], const uint32_t *flags,
     EQUAL(found.count, count);
     for (uint32_t i = 0; i < count; i++) {
         const fd_et_kernel *kernel = &found.list[i];
-        EQUAL(kernel->call, wanted[i][0]);
-        EQUAL(kernel->launch, wanted[i][1]);
-        EQUAL(kernel->start, wanted[i][2]);
-        EQUAL(kernel->end, wanted[i][3]);
-        EQUAL(kernel->device, wanted[i][4]);
-        EQUAL(kernel->stream, wanted[i][5]);
+        FIELDS(kernel, (call, wanted[i][0]), (launch, wanted[i][1]),
+               (start, wanted[i][2]), (end, wanted[i][3]),
+               (device, wanted[i][4]), (stream, wanted[i][5]));
     }
 }
 
 /* 0 encloses 1, which fills it except for its ends, and 2 of length 0 at its
  * begin; 3 was not timed; 4 is on another stream of another device. */
-static void
-intervals(void)
+TEST(intervals)
 {
     static const uint64_t rows[][7] = {
         {11, 100, 100, 1, 0, 10, 60}, {21, 120, 60, 1, 0, 20, 30},
@@ -70,8 +66,7 @@ intervals(void)
 /* Two threads on one stream: 1 began while 0 was at it and ends after it; a
  * call that begins and ends with the call around it leaves no time to that; 4
  * never ended on the host, and its numbers are damaged. */
-static void
-overlaps(void)
+TEST(overlaps)
 {
     static const uint64_t rows[][7] = {
         {11, 100, 50, 1, 0, 10, 60},    {21, 120, 60, 1, 0, 20, 70},
@@ -88,8 +83,7 @@ overlaps(void)
 
 /* Times are in error: 1, within 0, reads as if it came after that; 2, behind
  * both, as if it came before the end of 0. */
-static void
-errors(void)
+TEST(errors)
 {
     static const uint64_t rows[][7] = {
         {11, 100, 50, 1, 0, 10, 60}, {21, 151, 3, 1, 0, 20, 30},
@@ -106,8 +100,7 @@ errors(void)
 
 /* 1 is an autograd node of 0, the engine, which makes 2 when 1 is over; the
  * interval of 1 lasts on. */
-static void
-engines(void)
+TEST(engines)
 {
     static const uint64_t rows[][7] = {
         {0, 0, 0, 0, 0, 10, 90},     {21, 100, 60, 4, 1, 20, 40},
@@ -122,5 +115,3 @@ engines(void)
     static const uint32_t flags[CALLS] = {0, 1 << FD_OP_CALL_SCOPE_SHIFT};
     check(rows, flags, wanted, 3);
 }
-
-RUN(TEST(intervals), TEST(overlaps), TEST(errors), TEST(engines))

@@ -10,8 +10,7 @@ read_text(fd_kineto *k, fd_et *et, const char *text, fd_error *error)
     return fd_then(status, fd_kineto_read(k, et, "k.json", error));
 }
 
-static void
-all_kinds(void)
+TEST(all_kinds)
 {
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     fd_kineto k;
@@ -32,14 +31,10 @@ all_kinds(void)
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":\"bad\"},"
         "{\"ph\":\"i\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":1}]}",
         NULL));
-    EQUAL(et.rank, 3);
-    EQUAL(et.world, 4);
-    EQUAL(et.groups.count, 1);
+    FIELDS(&et, (rank, 3), (world, 4), (groups.count, 1));
     SAME(fd_et_text(&et, et.host), "h");
     EQUAL(k.ops.count, 1);
-    EQUAL(k.ops.list[0].rf_id, 8);
-    EQUAL(k.ops.list[0].external, 7);
-    EQUAL(k.ops.list[0].start, 1500);
+    FIELDS(&k.ops.list[0], (rf_id, 8), (external, 7), (start, 1500));
     SAME(fd_et_text(&et, k.ops.list[0].name), "a\n");
     EQUAL(k.kernels.count, 1);
     EQUAL(k.kernels.list[0].stream, 20);
@@ -53,8 +48,7 @@ all_kinds(void)
     EQUAL(k.events, 6);
 }
 
-static void
-none(void)
+TEST(none)
 {
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
     fd_kineto k;
@@ -62,5 +56,3 @@ none(void)
     STATUS(read_text(&k, &et, "{\"schema\": 1}", &error), FD_EFORMAT);
     SAME(error.text, "k.json: no Kineto trace: it has no traceEvents");
 }
-
-RUN(TEST(all_kinds), TEST(none))

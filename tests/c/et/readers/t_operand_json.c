@@ -24,8 +24,7 @@ put(fd_et *et, const uint64_t *words, size_t count)
     HEAD(FD_OPERAND_TENSOR, 0) | 4 << 8 | FD_OPERAND_VALUED, 0x11, 0x21, 0, \
         1, 2
 
-static void
-all_facts(void)
+ABSORBS(all_facts)
 {
     double real = 3;
     double none = 0.0 / 0.0;
@@ -61,8 +60,7 @@ all_facts(void)
          "{\"device\":\"cpu\"},{\"other\":10}]");
 }
 
-static void
-damaged_words(void)
+ABSORBS(damaged_words)
 {
     EMPTY_TRACE(et);
     const uint64_t cut[] = {HEAD(FD_OPERAND_DICT, 9), HEAD(FD_OPERAND_NONE, 0),
@@ -70,5 +68,3 @@ damaged_words(void)
     SAME(put(&et, cut, 4), "[{\"dict\":[[null,null]]}]");
     SAME(put(&et, cut, 0), "[]");
 }
-
-RUN(ABSORBS(all_facts), ABSORBS(damaged_words))

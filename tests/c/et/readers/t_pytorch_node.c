@@ -22,8 +22,7 @@ scan(fd_et *et, const char *text)
     return result;
 }
 
-static void
-of_today(void)
+TEST(of_today)
 {
     EMPTY_TRACE(et);
     fd_scan_result result = scan(
@@ -49,21 +48,15 @@ of_today(void)
     SAME(fd_et_attr_text(&et, node, "kernel_file"), "k");
     EQUAL(et.attrs.list[1].number, 12);
     EQUAL(et.attrs.list[1].field, FD_CHAKRA_INT64);
-    EQUAL(node->rf_id, 31);
-    EQUAL(node->seq, -1);
-    EQUAL(node->start_ns, 10500);
-    EQUAL(node->dur_ns, 3000);
-    EQUAL(node->self_ns, 1000);
-    EQUAL(node->stream, 7);
-    EQUAL(node->device, 2);
-    EQUAL(node->flags, FD_ET_GPU | FD_ET_TIMED);
+    FIELDS(node, (rf_id, 31), (seq, -1), (start_ns, 10500), (dur_ns, 3000),
+           (self_ns, 1000), (stream, 7), (device, 2),
+           (flags, FD_ET_GPU | FD_ET_TIMED));
     EQUAL(et.given.count, 2);
     EQUAL(et.given.list[1].id, 4);
     EQUAL(et.faults.repaired, 1);
 }
 
-static void
-of_schema_101(void)
+TEST(of_schema_101)
 {
     EMPTY_TRACE(et);
     fd_scan_result result = scan(
@@ -74,17 +67,14 @@ of_schema_101(void)
              "[], \"output_shapes\": [], \"output_types\": []}");
     EQUAL(result, FD_SCAN_OK);
     const fd_et_node *node = et.nodes.list;
-    EQUAL(node->parent_id, 2);
-    EQUAL(node->seq, 3);
-    EQUAL(node->tid, 2);
+    FIELDS(node, (parent_id, 2), (seq, 3), (tid, 2));
     SAME(fd_et_text(&et, node->in.values), "[[1,2]]");
     SAME(fd_et_text(&et, node->in.shapes), "[[3]]");
     SAME(fd_et_text(&et, node->out.types), "[]");
     SAME(fd_et_text(&et, node->schema), "s");
 }
 
-static void
-names_that_are_not_escaped(void)
+TEST(names_that_are_not_escaped)
 {
     static const char *const next[] = {"ctrl_deps", "parent"};
     for (int i = 0; i < 2; i++) {
@@ -101,8 +91,7 @@ names_that_are_not_escaped(void)
     }
 }
 
-static void
-wrong(void)
+TEST(wrong)
 {
     static const struct {
         const char *text;
@@ -129,6 +118,3 @@ wrong(void)
     EQUAL(et.faults.wrong, 3);
     EQUAL(et.nodes.list[0].seq, -1);
 }
-
-RUN(TEST(of_today), TEST(of_schema_101), TEST(names_that_are_not_escaped),
-    TEST(wrong))

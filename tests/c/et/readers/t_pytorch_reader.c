@@ -2,14 +2,10 @@
 
 #include <string.h>
 
-static void
-whole(void)
+TEST(whole)
 {
     LOADED(et);
-    EQUAL(et.nodes.count, 10);
-    EQUAL(et.pid, 7);
-    EQUAL(et.start_ts, 5);
-    EQUAL(et.finish_ts, 9);
+    FIELDS(&et, (nodes.count, 10), (pid, 7), (start_ts, 5), (finish_ts, 9));
     CHECK(et.finished);
     SAME(fd_et_text(&et, et.schema), "1.1.1-chakra.0.0.4");
     EQUAL(et.faults.lost, 0);
@@ -17,8 +13,7 @@ whole(void)
 }
 
 /* Cut at many bytes: complete nodes are read, and the rest is counted. */
-static void
-cut_short(void)
+TEST(cut_short)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     traces_small(&text);
@@ -41,8 +36,7 @@ cut_short(void)
     }
 }
 
-static void
-damaged(void)
+TEST(damaged)
 {
     TRACE_BEGUN(text, et);
     traces_more(&text, 1, 1, "a", "");
@@ -56,8 +50,7 @@ damaged(void)
     CHECK(et.finished);
 }
 
-static void
-none(void)
+TEST(none)
 {
     static const struct {
         const char *text;
@@ -80,8 +73,7 @@ none(void)
 }
 
 /* What json.load refuses is damage, although all nodes are read; NaN is not. */
-static void
-almost_json(void)
+TEST(almost_json)
 {
     static const struct {
         const char *from; /* replaced in a sound file */
@@ -117,5 +109,3 @@ almost_json(void)
         EQUAL(et.faults.invalid, cases[i].invalid);
     }
 }
-
-RUN(TEST(whole), TEST(cut_short), TEST(damaged), TEST(almost_json), TEST(none))

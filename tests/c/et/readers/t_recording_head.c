@@ -8,8 +8,7 @@ close_chunks(fd_chunks *file)
     fd_chunks_close(file);
 }
 
-static void
-known_facts(void)
+ABSORBS(known_facts)
 {
     FIXTURE(f, "h.fd", 4);
     CLEAN(fd_et_clear) fd_et et = {.rank = -1};
@@ -37,5 +36,3 @@ known_facts(void)
     EQUAL(et.groups.list[0].address, 0);
     EQUAL(et.groups.list[1].address, 4096);
 }
-
-RUN(ABSORBS(known_facts))

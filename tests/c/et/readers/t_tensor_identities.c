@@ -34,8 +34,7 @@ push(fd_arena *arena, fd_et_calls *calls, fd_words in, fd_words out)
 static const fd_words NONE = {NULL, NULL};
 
 /* relu_(a) -> a; mul(a) -> b; then mul(b) -> a tensor where a was. */
-static void
-reused_address(void)
+TEST(reused_address)
 {
     static const uint64_t a[][WORDS] = {TENSOR(0x10, 0x90)};
     static const uint64_t b[][WORDS] = {TENSOR(0x20, 0xa0)};
@@ -55,8 +54,7 @@ reused_address(void)
 
 /* linear() -> n, in which fill_(n) sees n first: one tensor, and not the one
  * that had the address before. */
-static void
-made_within_a_call(void)
+TEST(made_within_a_call)
 {
     static const uint64_t n[][WORDS] = {TENSOR(0x10, 0x90)};
     CALLS(arena, calls, ids);
@@ -73,8 +71,7 @@ made_within_a_call(void)
 }
 
 /* A view shares the storage; another storage makes another tensor. */
-static void
-storages(void)
+TEST(storages)
 {
     static const uint64_t a[][WORDS] = {TENSOR(0x10, 0x90)};
     static const uint64_t view[][WORDS] = {TENSOR(0x20, 0x90)};
@@ -89,5 +86,3 @@ storages(void)
     EQUAL(ids.storages.list[3], 0);
     CHECK(ids.tensors.list[3] != 0);
 }
-
-RUN(TEST(reused_address), TEST(made_within_a_call), TEST(storages))

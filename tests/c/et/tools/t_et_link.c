@@ -36,8 +36,7 @@ link_texts(fd_et *et, const char *kineto, fd_et_link *link, fd_error *error)
     return status;
 }
 
-static void
-joined(void)
+TEST(joined)
 {
     CLEAN(fd_et_clear) fd_et et;
     fd_et_link link;
@@ -57,13 +56,9 @@ joined(void)
                                         KERNEL("found", 78, 9, 65, 1,
                                                ",\"External id\":9106") "]",
         &link, NULL));
-    EQUAL(link.linked, 5);
-    EQUAL(link.renamed, 1);
-    EQUAL(link.only_kineto, 1);
+    FIELDS(&link, (linked, 5), (renamed, 1), (only_kineto, 1));
     EQUAL(link.only_et, 3); /* the label, the view, gloo's */
-    EQUAL(link.kernels, 4);
-    EQUAL(link.by_external, 1);
-    EQUAL(link.alone, 1);
+    FIELDS(&link, (kernels, 4), (by_external, 1), (alone, 1));
     HAS(link.example, "107 is aten::view in one");
     EQUAL(et.nodes.count, 14);
     const fd_et_node *gemm = traces_named(&et, "gemm");
@@ -89,8 +84,7 @@ joined(void)
 }
 
 /* On a CPU alone, without steps: nothing but times. */
-static void
-without_kernels(void)
+TEST(without_kernels)
 {
     CLEAN(fd_et_clear) fd_et et;
     fd_et_link link;
@@ -99,8 +93,7 @@ without_kernels(void)
     EQUAL(et.nodes.count, 10);
 }
 
-static void
-refused(void)
+TEST(refused)
 {
     CLEAN(fd_et_clear) fd_et et;
     fd_et_link link;
@@ -108,5 +101,3 @@ refused(void)
     STATUS(link_texts(&et, "{\"nodes\":[]}", &link, &error), FD_EFORMAT);
     SAME(error.text, "k.json: no Kineto trace: it has no traceEvents");
 }
-
-RUN(TEST(joined), TEST(without_kernels), TEST(refused))

@@ -13,8 +13,7 @@ add_op(fd_et *et, fd_kineto *k, const char *name, uint64_t thread,
     fd_arena_push(&et->arena, &k->ops, op);
 }
 
-static void
-found(void)
+TEST(found)
 {
     static const char *const names[] = {"aten::linear", "aten::addmm",
                                         "aten::extra",  "aten::relu_",
@@ -35,8 +34,7 @@ found(void)
     }
 }
 
-static void
-numbered(void)
+TEST(numbered)
 {
     LOADED(et);
     ENTER(&et.arena);
@@ -51,8 +49,7 @@ numbered(void)
 
 /* gloo works on two threads, at the same time: an execution trace has all of
  * them on the thread of the caller, in the order of their start. */
-static void
-work_of_other_threads(void)
+TEST(work_of_other_threads)
 {
     static const struct {
         const char *name;
@@ -92,5 +89,3 @@ work_of_other_threads(void)
     }
     EQUAL(op, k.ops.count);
 }
-
-RUN(TEST(found), TEST(numbered), TEST(work_of_other_threads))

@@ -39,8 +39,7 @@ make(fd_et *et, fd_kineto *k)
     fd_et_finish(et);
 }
 
-static void
-threads(void)
+TEST(threads)
 {
     static const struct {
         fd_kineto_wait wait;
@@ -72,8 +71,7 @@ threads(void)
     }
 }
 
-static void
-streams(void)
+TEST(streams)
 {
     EMPTY_TRACE(et);
     fd_kineto k = {.events = 0};
@@ -99,8 +97,7 @@ streams(void)
 }
 
 /* A call and a copy without a number have nothing to do with each other. */
-static void
-copies_without_a_number(void)
+TEST(copies_without_a_number)
 {
     EMPTY_TRACE(et);
     fd_kineto k = {.events = 0};
@@ -113,5 +110,3 @@ copies_without_a_number(void)
     fd_et_find_waits(&et, &k);
     EQUAL(et.edges.count, 0);
 }
-
-RUN(TEST(threads), TEST(streams), TEST(copies_without_a_number))

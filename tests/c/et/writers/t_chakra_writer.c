@@ -47,8 +47,7 @@ next_message(const char **at, const char *end, fd_proto_field *message)
     return true;
 }
 
-static void
-typed(void)
+TEST(typed)
 {
     LOADED(et);
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
@@ -81,8 +80,7 @@ typed(void)
     CHECK(!next_message(&at, end, &message));
 }
 
-static void
-refused(void)
+TEST(refused)
 {
     LOADED(et);
     fd_error error;
@@ -91,5 +89,3 @@ refused(void)
     SAME(error.text,
          "a.txt: write a name that ends in .et or .json, with .gz or without");
 }
-
-RUN(TEST(typed), TEST(refused))

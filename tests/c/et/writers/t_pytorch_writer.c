@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-static void
-round_trip(void)
+TEST(round_trip)
 {
     LOADED(et);
     CLEAN(fd_et_clear) fd_et again = {.rank = -1};
@@ -30,11 +29,8 @@ round_trip(void)
     EQUAL(again.faults.lost + again.faults.repaired + again.faults.wrong, 0);
     const fd_et_node *read = &again.nodes.list[5];
     SAME(fd_et_text(&again, read->name), "a \"b\"\n");
-    EQUAL(read->start_ns, 1234567);
-    EQUAL(read->dur_ns, 2000);
-    EQUAL(read->self_ns, -5);
-    EQUAL(read->thread, 99);
-    EQUAL(read->rf_id, node->rf_id);
+    FIELDS(read, (start_ns, 1234567), (dur_ns, 2000), (self_ns, -5),
+           (thread, 99), (rf_id, node->rf_id));
     /* Each of these comes back as what it was. */
     const uint32_t waits =
         1U << FD_ET_SYNC | 1U << FD_ET_EVENT | 1U << FD_ET_GIVEN;
@@ -46,8 +42,7 @@ round_trip(void)
 }
 
 /* Lists in Python's spelling, which is not JSON, do not break the document. */
-static void
-odd_lists(void)
+TEST(odd_lists)
 {
     LOADED(et);
     CLEAN(fd_buffer_clear) fd_buffer file = {.bytes = NULL};
@@ -58,5 +53,3 @@ odd_lists(void)
     OK(fixture_read("b.json", &file));
     CHECK(memmem(file.bytes, file.size, "[\"[True, 'x']\"]", 15) != NULL);
 }
-
-RUN(TEST(round_trip), TEST(odd_lists))
