@@ -2,10 +2,10 @@
 
 #include "base/budget.h"
 #include "et/et_names.h"
+#include "et/node_fields.h"
 #include "et/process_group_table.h"
 #include "et/readers/chakra_fields.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,85 +40,19 @@ read_attr(const fd_proto_field *message, attribute *attr)
     return !r.bad;
 }
 
-/* Attributes with a field in the node. */
-typedef enum slot_kind { U64, I64, U32, I32, U8, TEXT } slot_kind;
-
-typedef struct attr_slot {
-    const char *name;
-    slot_kind kind;
-    size_t at; /* offset in fd_et_node or fd_et_comm */
-} attr_slot;
-
-static const attr_slot node_slots[] = {
-    {"rf_id", U64, offsetof(fd_et_node, rf_id)},
-    {"fw_parent", U64, offsetof(fd_et_node, fw_parent)},
-    {"seq_id", I64, offsetof(fd_et_node, seq)},
-    {"scope", U8, offsetof(fd_et_node, scope)},
-    {"tid", U32, offsetof(fd_et_node, tid)},
-    {"fw_tid", U32, offsetof(fd_et_node, fw_tid)},
-    {"op_schema", TEXT, offsetof(fd_et_node, schema)},
-    {"stream", I32, offsetof(fd_et_node, stream)},
-    {"fd_device", U8, offsetof(fd_et_node, device)},
-    {"fd_start_ns", I64, offsetof(fd_et_node, start_ns)},
-    {"fd_dur_ns", I64, offsetof(fd_et_node, dur_ns)},
-    {"fd_self_ns", I64, offsetof(fd_et_node, self_ns)},
-    {"fd_thread", U64, offsetof(fd_et_node, thread)},
-    {"fd_category", TEXT, offsetof(fd_et_node, category)},
-    {"fd_in_strides", TEXT, offsetof(fd_et_node, in.strides)},
-    {"fd_out_strides", TEXT, offsetof(fd_et_node, out.strides)},
-};
-
-static const attr_slot comm_slots[] = {
-    {"comm_type", I32, offsetof(fd_et_comm, type)},
-    {"comm_size", I64, offsetof(fd_et_comm, bytes)},
-    {"pg_name", TEXT, offsetof(fd_et_comm, group)},
-    {"comm_src", I32, offsetof(fd_et_comm, src)},
-    {"comm_dst", I32, offsetof(fd_et_comm, dst)},
-    {"comm_tag", I32, offsetof(fd_et_comm, tag)},
-    {"fd_dtype", TEXT, offsetof(fd_et_comm, dtype)},
-};
-
-static const attr_slot *
-find_slot(const attr_slot *slots, size_t count, fd_span name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (fd_span_is(name, slots[i].name)) {
-            return &slots[i];
-        }
-    }
-    return NULL;
-}
-
-/* Store an attribute in a field; a text instead of a number, or the reverse,
+/* Store an attribute in a member; a text instead of a number, or the reverse,
  * is a fault. */
 static void
-fill_field(fd_et *et, char *record, const attr_slot *slot,
-           const attribute *attr)
+fill_member(fd_et *et, void *record, const fd_et_field *field,
+            const attribute *attr)
 {
-    char *to = record + slot->at;
-    uint32_t text;
     bool is_text = fd_chakra_wire(attr->field) == FD_PROTO_BYTES;
-    if (is_text != (slot->kind == TEXT)) {
+    if (is_text != (field->column.type == FD_COLUMN_TEXT)) {
         et->faults.wrong++;
         return;
     }
-    switch (slot->kind) {
-    case U64:
-    case I64:
-        memcpy(to, &attr->number, 8);
-        break;
-    case U32:
-    case I32:
-        memcpy(to, &(uint32_t){(uint32_t)attr->number}, 4);
-        break;
-    case U8:
-        *to = (char)attr->number;
-        break;
-    case TEXT:
-        text = fd_et_add_text(et, attr->bytes);
-        memcpy(to, &text, sizeof text);
-        break;
-    }
+    fd_cell_set(&field->column, record,
+                is_text ? fd_et_add_text(et, attr->bytes) : attr->number);
 }
 
 /* Return the current node, which can move when nodes are added. */
@@ -144,16 +78,16 @@ keep_attr(fd_et *et, const attribute *attr)
 static void
 take_attr(fd_et *et, const attribute *attr, fd_span *kinds)
 {
-    const attr_slot *slot = find_slot(
-        node_slots, sizeof node_slots / sizeof *node_slots, attr->name);
-    const attr_slot *comm = find_slot(
-        comm_slots, sizeof comm_slots / sizeof *comm_slots, attr->name);
-    if (slot != NULL) {
-        fill_field(et, (char *)last_node(et), slot, attr);
+    size_t member =
+        fd_et_field_at(fd_et_node_fields, FD_ET_NODE_FIELDS, attr->name);
+    size_t comm =
+        fd_et_field_at(fd_et_comm_fields, FD_ET_COMM_FIELDS, attr->name);
+    if (member < FD_ET_NODE_FIELDS) {
+        fill_member(et, last_node(et), &fd_et_node_fields[member], attr);
     }
-    else if (comm != NULL) {
-        fill_field(et, (char *)fd_et_make_comm(et, et->nodes.count - 1), comm,
-                   attr);
+    else if (comm < FD_ET_COMM_FIELDS) {
+        fill_member(et, fd_et_make_comm(et, et->nodes.count - 1),
+                    &fd_et_comm_fields[comm], attr);
     }
     else if (fd_span_is(attr->name, "is_cpu_op")) {
         last_node(et)->flags &=

@@ -1,6 +1,7 @@
 #include "et/readers/json_nodes.h"
 
 #include "et/et_names.h"
+#include "et/node_fields.h"
 #include "et/readers/chakra_fields.h"
 #include "json/decimal.h"
 
@@ -17,21 +18,12 @@ typedef struct parts {
     fd_span ts;
     fd_span dur;
     fd_span self;
-    fd_span stream;
-    fd_span device;
     fd_span sync;
     fd_span event;
     fd_span given;
     fd_span thread;
     fd_span attrs;
-    fd_span schema;
-    fd_span rf_id;
-    fd_span fw_parent;
-    fd_span seq;
-    fd_span scope;
-    fd_span tid;
-    fd_span fw_tid;
-    fd_span os_thread;
+    fd_span members[FD_ET_NODE_FIELDS];
     fd_span in[4]; /* values, shapes, types, strides */
     fd_span out[4];
     bool raw_name; /* not escaped by PyTorch */
@@ -54,8 +46,6 @@ field_of(parts *p, fd_span name)
         {"ts", &p->ts},
         {"inclusive_dur", &p->dur},
         {"exclusive_dur", &p->self},
-        {"stream", &p->stream},
-        {"fd_device", &p->device},
         {"cat", &p->cat},
         {"pg_name", &p->group},
         {"sync_dep", &p->sync},
@@ -66,21 +56,16 @@ field_of(parts *p, fd_span name)
         {"input_types", &p->in[2]},
         {"output_shapes", &p->out[1]},
         {"output_types", &p->out[2]},
-        {"rf_id", &p->rf_id},
-        {"fw_parent", &p->fw_parent},
-        {"seq_id", &p->seq},
-        {"scope", &p->scope},
-        {"tid", &p->tid},
-        {"fw_tid", &p->fw_tid},
-        {"op_schema", &p->schema},
-        {"fd_thread", &p->os_thread},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (fd_span_is(name, fields[i].name)) {
             return fields[i].span;
         }
     }
-    return NULL;
+    size_t at = fd_et_field_at(fd_et_node_fields, FD_ET_NODE_FIELDS, name);
+    return at < FD_ET_OTHER_FIELDS || at == FD_ET_THREAD_FIELD
+             ? &p->members[at]
+             : NULL;
 }
 
 /* Find the end of a name with unescaped quotes: the start of the member that
@@ -326,29 +311,19 @@ take_side(fd_et *et, const fd_scan *scan, const fd_span side[4], fd_et_io *io)
     }
 }
 
-/* Return the number in a value, or `otherwise` if it has none. */
-static uint64_t
-number_of(fd_et *et, fd_span value, uint64_t otherwise)
-{
-    int64_t number;
-    return fd_et_take_number(et, value, &number) ? (uint64_t)number
-                                                 : otherwise;
-}
-
 static void
 take_numbers(fd_et *et, const parts *p, fd_et_node *node)
 {
-    node->parent_id = number_of(et, p->parent, node->parent_id);
-    node->rf_id = number_of(et, p->rf_id, 0);
-    node->fw_parent = number_of(et, p->fw_parent, 0);
-    node->seq = (int64_t)number_of(et, p->seq, (uint64_t)node->seq);
-    node->scope = (uint8_t)number_of(et, p->scope, 0);
-    node->tid = (uint32_t)number_of(et, p->tid, 0);
-    node->fw_tid = (uint32_t)number_of(et, p->fw_tid, 0);
-    node->thread = number_of(et, p->os_thread, 0);
-    node->device = (uint8_t)number_of(et, p->device, 0);
-    if (p->cat.from != NULL) {
-        node->stream = (int32_t)number_of(et, p->stream, 0);
+    int64_t number;
+    if (fd_et_take_number(et, p->parent, &number)) {
+        node->parent_id = (uint64_t)number;
+    }
+    for (int i = 0; i < FD_ET_NODE_FIELDS; i++) {
+        bool known = i != FD_ET_SCHEMA_FIELD
+                  && (i != FD_ET_STREAM_FIELD || p->cat.from != NULL);
+        if (known && fd_et_take_number(et, p->members[i], &number)) {
+            fd_cell_set(&fd_et_node_fields[i].column, node, (uint64_t)number);
+        }
     }
 }
 
@@ -412,7 +387,7 @@ build_node(fd_et *et, const fd_scan *scan, parts *p, uint64_t id)
     take_numbers(et, p, node);
     take_times(et, p, node);
     node->name = take_name(et, scan, p);
-    node->schema = fd_et_take_text(et, scan, p->schema);
+    node->schema = fd_et_take_text(et, scan, p->members[FD_ET_SCHEMA_FIELD]);
     node->category = fd_et_take_text(et, scan, p->cat);
     take_side(et, scan, p->in, &node->in);
     take_side(et, scan, p->out, &node->out);

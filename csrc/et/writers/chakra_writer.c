@@ -1,5 +1,6 @@
 #include "et/et_writers.h"
 
+#include "et/node_fields.h"
 #include "et/readers/chakra_fields.h"
 #include "streams/protobuf.h"
 #include "json/json_writer.h"
@@ -43,19 +44,29 @@ attr_text(writing *w, uint32_t owner, const char *name, uint32_t text)
     fd_proto_message(&w->node, owner, &w->part);
 }
 
+/* Write the members of a node or communication from `field` on. */
 static void
-number_attr(writing *w, const char *name, int64_t value)
+put_members(writing *w, const fd_et_field *field, const fd_et_field *end,
+            const void *record, bool timed)
 {
-    attr_number(w, FD_CHAKRA_ATTR, name, FD_CHAKRA_INT64, (uint64_t)value);
-}
-
-/* Write a 32-bit number; negative ones are written with 64 bits, as protobuf
- * does. */
-static void
-small_attr(writing *w, const char *name, int32_t value)
-{
-    attr_number(w, FD_CHAKRA_ATTR, name, FD_CHAKRA_INT32,
-                (uint64_t)(int64_t)value);
+    for (; field < end; field++) {
+        const char *name = field->column.name;
+        uint64_t value = fd_cell(&field->column, record);
+        bool used = field->use == FD_ET_ALWAYS
+                 || (field->use == FD_ET_NONZERO && value != 0)
+                 || (field->use == FD_ET_KNOWN && (int64_t)value >= 0)
+                 || (field->use == FD_ET_IF_TIMED && timed)
+                 || (field->use == FD_ET_LISTED && value != 0
+                     && strcmp(fd_et_text(w->et, (uint32_t)value), "[]") != 0);
+        if (used && field->column.type == FD_COLUMN_TEXT) {
+            attr_text(w, FD_CHAKRA_ATTR, name, (uint32_t)value);
+        }
+        else if (used) {
+            attr_number(w, FD_CHAKRA_ATTR, name,
+                        field->small ? FD_CHAKRA_INT32 : FD_CHAKRA_INT64,
+                        value);
+        }
+    }
 }
 
 static void
@@ -174,61 +185,6 @@ put_kinds(writing *w)
     }
 }
 
-/* Write the attributes of a communication. The feeder reads each of them with
- * one fixed type, without a check. */
-static void
-put_comm(writing *w, const fd_et_node *node)
-{
-    const fd_et_comm *comm = fd_et_comm_of(w->et, node);
-    if (comm == NULL || node->type < FD_ET_SEND) {
-        return;
-    }
-    if (comm->type >= 0) {
-        number_attr(w, "comm_type", comm->type);
-    }
-    if (comm->bytes >= 0) {
-        number_attr(w, "comm_size", comm->bytes);
-    }
-    if (comm->group != 0) {
-        attr_text(w, FD_CHAKRA_ATTR, "pg_name", comm->group);
-    }
-    if (comm->src >= 0) {
-        small_attr(w, "comm_src", comm->src);
-    }
-    if (comm->dst >= 0) {
-        small_attr(w, "comm_dst", comm->dst);
-    }
-    if (comm->tag >= 0) {
-        small_attr(w, "comm_tag", comm->tag);
-    }
-    if (comm->dtype != 0) {
-        attr_text(w, FD_CHAKRA_ATTR, "fd_dtype", comm->dtype);
-    }
-}
-
-static void
-put_times(writing *w, const fd_et_node *node)
-{
-    if ((node->flags & FD_ET_TIMED) != 0) {
-        number_attr(w, "fd_start_ns", node->start_ns);
-        number_attr(w, "fd_dur_ns", node->dur_ns);
-        number_attr(w, "fd_self_ns", node->self_ns);
-    }
-    if (node->thread != 0) {
-        number_attr(w, "fd_thread", (int64_t)node->thread);
-    }
-    if (node->category != 0) {
-        attr_text(w, FD_CHAKRA_ATTR, "fd_category", node->category);
-    }
-}
-
-static bool
-is_empty_list(const fd_et *et, uint32_t text)
-{
-    const char *list = fd_et_text(et, text);
-    return text == 0 || strcmp(list, "[]") == 0;
-}
-
 /* Write the value of an attribute; return false for an empty text. */
 static bool
 put_value(writing *w, const fd_et_attr *attr)
@@ -261,12 +217,6 @@ static void
 put_others(writing *w, const fd_et_node *node)
 {
     const fd_et *et = w->et;
-    if (!is_empty_list(et, node->in.strides)) {
-        attr_text(w, FD_CHAKRA_ATTR, "fd_in_strides", node->in.strides);
-    }
-    if (!is_empty_list(et, node->out.strides)) {
-        attr_text(w, FD_CHAKRA_ATTR, "fd_out_strides", node->out.strides);
-    }
     for (uint32_t i = 0; i < node->attr_count; i++) {
         const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
         const char *name = fd_et_text(et, attr->name);
@@ -283,22 +233,24 @@ put_others(writing *w, const fd_et_node *node)
     }
 }
 
+/* Write the members of a node and of its communication. The feeder reads each
+ * of them with one fixed type, without a check. */
 static void
 put_fields(writing *w, const fd_et_node *node)
 {
-    number_attr(w, "rf_id", (int64_t)node->rf_id);
-    number_attr(w, "fw_parent", (int64_t)node->fw_parent);
-    number_attr(w, "seq_id", node->seq);
-    number_attr(w, "scope", node->scope);
-    number_attr(w, "tid", node->tid);
-    number_attr(w, "fw_tid", node->fw_tid);
-    attr_text(w, FD_CHAKRA_ATTR, "op_schema", node->schema);
+    const fd_et_field *fields = fd_et_node_fields;
+    const fd_et_comm *comm = fd_et_comm_of(w->et, node);
+    put_members(w, fields, fields + FD_ET_STREAM_FIELD, node, false);
     attr_number(w, FD_CHAKRA_ATTR, "is_cpu_op", FD_CHAKRA_BOOL,
                 (node->flags & FD_ET_GPU) == 0);
-    number_attr(w, "stream", node->stream);
-    if (node->device != 0) {
-        number_attr(w, "fd_device", node->device);
+    put_members(w, fields + FD_ET_STREAM_FIELD, fields + FD_ET_OTHER_FIELDS,
+                node, false);
+    if (comm != NULL && node->type >= FD_ET_SEND) {
+        put_members(w, fd_et_comm_fields,
+                    fd_et_comm_fields + FD_ET_COMM_FIELDS, comm, false);
     }
+    put_members(w, fields + FD_ET_OTHER_FIELDS, fields + FD_ET_NODE_FIELDS,
+                node, (node->flags & FD_ET_TIMED) != 0);
 }
 
 static uint64_t
@@ -327,8 +279,6 @@ put_node(writing *w, uint32_t index)
     put_side(w, FD_CHAKRA_INPUTS, &node->in);
     put_side(w, FD_CHAKRA_OUTPUTS, &node->out);
     put_fields(w, node);
-    put_comm(w, node);
-    put_times(w, node);
     put_others(w, node);
     put_length(w);
 }

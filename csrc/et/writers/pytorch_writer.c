@@ -1,5 +1,6 @@
 #include "et/et_writers.h"
 
+#include "et/node_fields.h"
 #include "et/readers/chakra_fields.h"
 #include "json/json_scan.h"
 #include "json/json_writer.h"
@@ -75,21 +76,27 @@ begin_attr(writing *w, const char *name)
     fd_json_put_text(&w->json, "name", name);
 }
 
-static void
-put_number(writing *w, const char *name, const char *type, int64_t value)
-{
-    begin_attr(w, name);
-    fd_json_put_text(&w->json, "type", type);
-    fd_json_put_i64(&w->json, "value", value);
-    fd_json_end_object(&w->json);
-}
-
 /* Write the rest of an attribute. */
 static void
 end_string(writing *w, uint32_t text)
 {
     fd_json_put_text(&w->json, "type", "string");
     fd_et_put_text(&w->json, "value", w->et, text);
+    fd_json_end_object(&w->json);
+}
+
+static void
+put_member(writing *w, const fd_column *column, const fd_et_node *node)
+{
+    uint64_t value = fd_cell(column, node);
+    begin_attr(w, column->name);
+    if (column->type == FD_COLUMN_TEXT) {
+        end_string(w, (uint32_t)value);
+        return;
+    }
+    fd_json_put_text(&w->json, "type",
+                     column->type == FD_COLUMN_I64 ? "int64" : "uint64");
+    fd_json_put_i64(&w->json, "value", (int64_t)value);
     fd_json_end_object(&w->json);
 }
 
@@ -152,17 +159,12 @@ static void
 put_attrs(writing *w, const fd_et_node *node)
 {
     fd_json_begin_array(&w->json, "attrs");
-    put_number(w, "rf_id", "uint64", (int64_t)node->rf_id);
-    put_number(w, "fw_parent", "uint64", (int64_t)node->fw_parent);
-    put_number(w, "seq_id", "int64", node->seq);
-    put_number(w, "scope", "uint64", node->scope);
-    put_number(w, "tid", "uint64", node->tid);
-    put_number(w, "fw_tid", "uint64", node->fw_tid);
-    begin_attr(w, "op_schema");
-    end_string(w, node->schema);
+    for (int i = 0; i < FD_ET_STREAM_FIELD; i++) {
+        put_member(w, &fd_et_node_fields[i].column, node);
+    }
     put_own(w, node);
     if (node->thread != 0) {
-        put_number(w, "fd_thread", "uint64", (int64_t)node->thread);
+        put_member(w, &fd_et_node_fields[FD_ET_THREAD_FIELD].column, node);
     }
     fd_json_end_array(&w->json);
 }
