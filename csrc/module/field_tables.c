@@ -51,7 +51,7 @@ cell_object(const fd_column *column, const void *row,
     case FD_COLUMN_I64:
         return PyLong_FromLongLong((long long)value);
     case FD_COLUMN_CHARS:
-        return decode_text(chars, strlen(chars));
+        return decode_text(chars, strnlen(chars, column->bytes));
     case FD_COLUMN_STRING:
         memcpy(&chars, chars, sizeof chars);
         return decode_text(chars, strlen(chars));

@@ -19,6 +19,7 @@
 #include "module/pipeline/replay_binding.h"
 #include "module/recording/folder_type.h"
 #include "module/state.h"
+#include "module/trace/trace_type.h"
 
 #include <signal.h>
 #include <string.h>
@@ -182,6 +183,11 @@ static PyMethodDef functions[] = {
                       "         fewer=False, true_cut=False, memory=0,\n"
                       "         room=0, optimizer=0, watch=None)\n--\n\n"
                       "Find the fastest pipeline."),
+    {"dump_tables", fd_dump_tables_py, METH_NOARGS,
+     PyDoc_STR("dump_tables($module, /)\n--\n\nThe tables of dumps.")},
+    {"load_tables", fd_load_tables_py, METH_O,
+     PyDoc_STR("load_tables($module, tables, /)\n--\n\n"
+               "A dump for Trace, from checked tables.")},
     FD_KEYWORD_METHOD(
         "replay", fd_replay_py,
         "replay($module, schedule, rows, first, times, *, globals,\n"

@@ -172,19 +172,6 @@ fd_bytes_in_more(fd_bytes_in *in)
     return any;
 }
 
-fd_status
-fd_bytes_in_seek(fd_bytes_in *in, uint64_t offset)
-{
-    if (in->unpacking != NULL
-        || lseek(in->fd, (off_t)offset, SEEK_SET) != (off_t)offset) {
-        return FD_EIO;
-    }
-    in->at = in->end = in->window;
-    in->before = offset;
-    in->ended = false;
-    return FD_OK;
-}
-
 static bool
 is_packed(int fd)
 {

@@ -50,9 +50,6 @@ void fd_bytes_in_close(fd_bytes_in *in);
  * end, if the window is full, or if there is no memory. */
 bool fd_bytes_in_more(fd_bytes_in *in);
 
-/* Continue at an offset; only for files that are not compressed. */
-fd_status fd_bytes_in_seek(fd_bytes_in *in, uint64_t offset);
-
 /* Return the offset in the content of a byte in the window. */
 static inline uint64_t
 fd_bytes_in_offset(const fd_bytes_in *in, const char *at)

@@ -343,7 +343,7 @@ const fd_table fd_spreads_table =
 const fd_table fd_rank_fields =
     FD_TABLE("rank", rank_fields, fd_trace_rank, false);
 const fd_table fd_sparse_fields =
-    FD_TABLE("rank", sparse_fields, fd_trace_rank, false);
+    FD_TABLE("sparse", sparse_fields, fd_trace_rank, false);
 const fd_table fd_start_fields =
     FD_TABLE("start", start_fields, fd_trace_rank, false);
 const fd_table fd_reduced_fields =

@@ -1,5 +1,5 @@
-/* Structs described by tables of their fields. The writer and the reader of
- * dumps and the conversion to Python objects (module/field_tables.h) use these
+/* Structs described by tables of their fields. The writer of dumps, their
+ * reader (python/fastdispatch/read/dump_tables.py) and the conversion to Python objects (module/field_tables.h) use these
  * tables; docs/reference/schemas/dump.schema.json describes them. */
 #ifndef FD_TRACE_COLUMNS_H
 #define FD_TRACE_COLUMNS_H

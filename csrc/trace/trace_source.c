@@ -1,14 +1,12 @@
 #include "trace/trace_source.h"
 
 #include "trace/canonical_order.h"
-#include "trace/dump/dump_reader.h"
 #include "trace/figure_sums.h"
 #include "trace/reader/file_chunks.h"
 #include "trace/reader/recording_reader.h"
 #include "trace/step_window.h"
 #include "trace/trace_merge.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -41,26 +39,35 @@ read_head(const char *path, void *head, size_t capacity, size_t *size,
     return status;
 }
 
-/* Read a dump, which has the figures of its settled steps only. */
+/* Take a dump, which has the figures of its settled steps only. It is sorted,
+ * because nodes without a context must not change those of a merge. */
 static fd_status
-load_dump(fd_trace **trace, const char *path, const fd_steps_wanted *steps,
-          fd_error *error)
+take_dump(fd_trace **trace, const fd_trace_file *file,
+          const fd_steps_wanted *steps, fd_error *error)
 {
     if (steps != NULL && steps->range) {
         return fd_fail(error, FD_EFORMAT,
                        "%s: a dump has all steps and the settled ones: give "
                        "the recording to select others",
-                       path);
+                       file->path);
     }
-    return fd_load(trace, path, error);
+    *trace = fd_trace_new();
+    fd_status status =
+        *trace == NULL ? FD_ENOMEM
+                       : fd_merge_take(*trace, file->dump, file->path, error);
+    return fd_then(status, fd_trace_sort(*trace));
 }
 
 static fd_status
-open_file(fd_trace **trace, const char *path, fd_trace_part part,
+open_file(fd_trace **trace, const fd_trace_file *file, fd_trace_part part,
           const fd_steps_wanted *steps, fd_error *error)
 {
     char head[HEAD] = "";
     size_t size;
+    const char *path = file->path;
+    if (file->dump != NULL) {
+        return take_dump(trace, file, steps, error);
+    }
     fd_status status = read_head(path, head, sizeof head, &size, error);
     if (status != FD_OK) {
         return status;
@@ -70,13 +77,6 @@ open_file(fd_trace **trace, const char *path, fd_trace_part part,
     }
     if (fd_chunks_match(head, size)) {
         return fd_reader_read_steps(trace, path, part, true, steps, error);
-    }
-    size_t at = memcmp(head, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    while (at < size && isspace((unsigned char)head[at])) {
-        at++;
-    }
-    if (at < size && head[at] == '{') {
-        return load_dump(trace, path, steps, error);
     }
     return fd_fail(error, FD_EFORMAT,
                    "%s: neither a recording (.fd) nor a dump (.json) of "
@@ -95,12 +95,12 @@ add_note(directory *d, const char *line)
 
 /* Read a file and merge it. An unreadable file gets a note. */
 static fd_status
-add_file(directory *d, const char *path)
+add_file(directory *d, const fd_trace_file *file)
 {
     fd_trace *one = NULL;
     fd_error error = {""};
-    fd_status status = open_file(&one, path, d->part, d->steps, &error);
-    fd_then(status, fd_merge_take(d->trace, one, path, &error));
+    fd_status status = open_file(&one, file, d->part, d->steps, &error);
+    fd_then(status, fd_merge_take(d->trace, one, file->path, &error));
     fd_trace_free(one);
     if (status != FD_OK && status != FD_ENOMEM) {
         char line[sizeof error.text + 16];
@@ -136,10 +136,10 @@ open_directory(fd_trace **trace, const fd_trace_input *source,
         status = add_note(&d, source->notes[i]);
     }
     for (uint32_t i = 0; i < source->file_count && status == FD_OK; i++) {
-        status = add_file(&d, source->files[i]);
+        status = add_file(&d, &source->files[i]);
     }
     if (status == FD_OK && d.trace->ranks.count == 0) {
-        status = fd_fail(error, FD_EFORMAT, "%s: %s", source->path,
+        status = fd_fail(error, FD_EFORMAT, "%s: %s", source->file.path,
                          d.notes.count > 0
                              ? fd_trace_text(d.trace, d.notes.list[0])
                              : "no recording (*.fd) in this directory");
@@ -161,7 +161,7 @@ open_one(fd_trace **trace, const fd_trace_input *source, fd_trace_part part,
     *trace = NULL;
     return source->files != NULL
              ? open_directory(trace, source, part, steps, error)
-             : open_file(trace, source->path, part, steps, error);
+             : open_file(trace, &source->file, part, steps, error);
 }
 
 static fd_status
@@ -174,7 +174,8 @@ merge_all(fd_trace **trace, const fd_trace_input *sources, size_t count,
     for (size_t i = 0; i < count && status == FD_OK; i++) {
         fd_trace *one;
         status = open_one(&one, &sources[i], part, steps, error);
-        fd_then(status, fd_merge_take(merged, one, sources[i].path, error));
+        fd_then(status,
+                fd_merge_take(merged, one, sources[i].file.path, error));
         fd_trace_free(one);
         if (status == FD_OK && part == FD_PART_TOTALS) {
             status = fd_figure_sums_add(&sums, merged);
@@ -233,6 +234,20 @@ merge_halves(fd_trace **trace, const fd_trace_input *sources, size_t count,
     return status;
 }
 
+/* Return whether no input has a dump, which can be taken only once. */
+static bool
+are_recordings(const fd_trace_input *sources, size_t count)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        found |= sources[i].file.dump != NULL;
+        for (uint32_t k = 0; k < sources[i].file_count; k++) {
+            found |= sources[i].files[k].dump != NULL;
+        }
+    }
+    return !found;
+}
+
 /* Read and merge; with two threads for parts of many recordings, which live
  * views read as often as possible. */
 static fd_status
@@ -242,6 +257,7 @@ merge_sources(fd_trace **trace, const fd_trace_input *sources, size_t count,
 {
     bool live = part == FD_PART_TOTALS || part == FD_PART_OPEN_CALLS;
     if (live && count >= MANY && steps == NULL
+        && are_recordings(sources, count)
         && merge_halves(trace, sources, count, part) == FD_OK) {
         return FD_OK;
     }
@@ -280,7 +296,7 @@ fd_source_open(fd_trace **trace, const fd_trace_input *sources, size_t count,
     }
     if (status == FD_ENOMEM) {
         fd_fail(error, status, "%s: out of memory",
-                count == 1 ? sources[0].path : "reading the recordings");
+                count == 1 ? sources[0].file.path : "reading the recordings");
     }
     if (status != FD_OK) {
         fd_trace_free(*trace);

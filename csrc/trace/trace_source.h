@@ -5,11 +5,18 @@
 #include "trace/step_window.h"
 #include "trace/trace_part.h"
 
-/* An input: a recording, a dump or a merge; or files of a directory, which
- * Python has chosen (python/fastdispatch/files/run_sources.py). */
+/* A recording; or a dump, which Python has read
+ * (python/fastdispatch/read/dump_tables.py). */
+typedef struct fd_trace_file {
+    const char *path;
+    fd_trace *dump; /* loses its ranks; NULL: a recording */
+} fd_trace_file;
+
+/* An input: a file; or files of a directory, which Python has chosen
+ * (python/fastdispatch/files/run_sources.py). */
 typedef struct fd_trace_input {
-    const char *path;         /* of the file or the directory */
-    const char *const *files; /* the preferred ones first; NULL: a file */
+    fd_trace_file file;         /* or the path of the directory */
+    const fd_trace_file *files; /* the preferred ones first; NULL: a file */
     uint32_t file_count;
     const char *const *notes; /* lines about other files of the directory */
     uint32_t note_count;

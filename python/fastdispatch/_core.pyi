@@ -9,7 +9,7 @@ These classes check few of their arguments: programs use :mod:`fastdispatch`, wh
 
 import os
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar, final
 
@@ -127,6 +127,19 @@ def replay(
     Returns makespan, the lists busy, first, last (per stage), critical (rows of jobs), and with ``jobs`` begin and end
     (per job). ``ArgumentError`` for other lengths and numbers, :class:`Error` if the plan cannot be simulated.
     """
+
+def dump_tables() -> dict[str, tuple[str, list[tuple[str, str, list[str], bool]]]]:
+    """Return the tables of dumps (docs/formats/dump.md) by name: when a rank has it (always; filled: with rows; marked:
+    with ``marks``; reduced: in a sum; live: while its threads run; other), and its columns: name, type, names of the
+    values, and whether older dumps do not have it. Types: index and context (rows of tables), text, B, I and Q (codes
+    of ``array``), maybe (Q or None), bool, double, chars."""
+
+def load_tables(tables: Iterable[tuple[str, int, int, dict[str, Any]]], /) -> Trace:
+    """Return the content of a dump as an input of :class:`Trace`, which takes it only once.
+
+    A table is its name, the index of its rank (-1: of all), the number of rows and its columns: lists of texts, or
+    arrays of numbers. References are plus 1, and refer to rows that exist, which the caller checks; so is ``maybe``,
+    0 for None. ``ArgumentError`` for other tables, columns and lengths."""
 
 def timeline_survey(path: _Path, *, first: bool = False, moments: bool = False) -> dict[str, Any]:
     """Return facts about a timeline: is_trace, program and format ("": unknown), node and coordinates (bytes, as inside
@@ -417,8 +430,9 @@ class Session:
 class Trace:
     """Recordings in memory, as columns (csrc/module/trace/trace_type.c).
 
-    ``paths`` are recordings, dumps and merges, merged; a tuple is a directory, its files and lines about other files,
-    of which unreadable ones are skipped (python/fastdispatch/files/run_sources.py). Raises :class:`Error` with one line
+    ``paths`` are recordings, merged; a pair is a dump or a merge and its content (:func:`load_tables`); three are a
+    directory, its files and lines about other files, of which unreadable ones are skipped
+    (python/fastdispatch/files/run_sources.py). Raises :class:`Error` with one line
     for other files, duplicate ranks, and ranks of different runs. ``only`` skips parts of recordings: ``"totals"`` are
     the threads and the totals of contexts, without spreads, steps, jobs and measures, with the figures of all ranks
     added up in one of them; ``"open_calls"`` are the threads, and the contexts and totals of open calls and
@@ -427,7 +441,7 @@ class Trace:
 
     def __new__(
         cls,
-        paths: Sequence[_Path | tuple[str, list[str], list[str]]],
+        paths: Sequence[_Path | tuple[str, Trace] | tuple[str, list[str | tuple[str, Trace]], list[str]]],
         *,
         timeline: bool = False,
         steps: Literal["settled"] | tuple[int, int] | None = None,

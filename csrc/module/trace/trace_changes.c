@@ -1,10 +1,13 @@
-/* Trace.replace: new values in columns of its tables. */
+/* Trace.replace: new values in columns of its tables; load_tables(): a trace
+ * from tables. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
 #include "trace/canonical_order.h"
+#include "trace/step_window.h"
 #include "json/json_text.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Add a text; the value of a fact in the spelling of dumps. */
@@ -69,10 +72,6 @@ resize_rows(const fd_trace_rows *at, uint32_t count)
     fd_rank_list *rows = at->rows;
     size_t size = at->table->row_bytes;
     uint32_t more = count > rows->count ? count - rows->count : 0;
-    if (!is_independent(at->table)) {
-        PyErr_SetString(fd_value_error(), "replace: not one value per row");
-        return false;
-    }
     if (fd_vector_grow(&rows->list, rows->count, &rows->capacity, size, more)
         != FD_OK) {
         PyErr_NoMemory();
@@ -83,6 +82,22 @@ resize_rows(const fd_trace_rows *at, uint32_t count)
     }
     rows->count = count;
     return true;
+}
+
+/* Set the cells of a column to texts or flags, one per row. */
+static bool
+set_cells(fd_trace *trace, const fd_trace_rows *at, const fd_column *column,
+          PyObject *values)
+{
+    uint32_t first = at->table->from_one;
+    bool done =
+        (Py_ssize_t)(at->rows->count - first) == PyList_GET_SIZE(values);
+    for (uint32_t i = first; done && i < at->rows->count; i++) {
+        done = set_cell(trace, at->table, column,
+                        (char *)at->rows->list + i * at->table->row_bytes,
+                        PyList_GET_ITEM(values, i - first));
+    }
+    return done;
 }
 
 /* Return whether a column can have any value: a text, or flags. */
@@ -105,13 +120,13 @@ replace_column(fd_trace *trace, const fd_trace_rows *at, const char *name,
         return false;
     }
     uint32_t count = (uint32_t)PyList_GET_SIZE(values) + table->from_one;
-    bool done = count == at->rows->count || resize_rows(at, count);
-    for (uint32_t i = table->from_one; done && i < count; i++) {
-        done = set_cell(trace, table, column,
-                        (char *)at->rows->list + i * table->row_bytes,
-                        PyList_GET_ITEM(values, i - table->from_one));
+    bool done = count == at->rows->count;
+    if (!done && !is_independent(table)) {
+        PyErr_SetString(fd_value_error(), "replace: not one value per row");
+        return false;
     }
-    return done;
+    return (done || resize_rows(at, count))
+        && set_cells(trace, at, column, values);
 }
 
 /* Replace columns of one table: (table, rank, {column: values}). */
@@ -154,4 +169,179 @@ fd_trace_replace(PyObject *self, PyObject *changes)
         done = false;
     }
     return done ? Py_NewRef(Py_None) : NULL;
+}
+
+/* Return whether a number of a dump fits its column, and convert it. In JSON,
+ * integers up to 2^53 are exact. */
+static bool
+take_number(const fd_column *column, char format, uint64_t most,
+            uint64_t *value)
+{
+    static const int64_t exact = INT64_C(1) << 53;
+    int64_t whole = (int64_t)*value;
+    double number;
+    if (column->type == FD_COLUMN_DOUBLE) {
+        memcpy(&number, value, sizeof number);
+        number = format == 'd' ? number : (double)whole;
+        memcpy(value, &number, sizeof number);
+        return number >= 0 && isfinite(number);
+    }
+    if (column->type == FD_COLUMN_INDEX || column->type == FD_COLUMN_CONTEXT) {
+        ++*value;
+        return whole >= -1 && *value <= most;
+    }
+    return *value <= most && (format == 'Q' || (whole >= 0 && whole <= exact));
+}
+
+/* Return the largest value of a column. */
+static uint64_t
+most_of(const fd_column *column)
+{
+    uint64_t names = 0;
+    while (column->names != NULL && column->names[names] != NULL) {
+        names++;
+    }
+    return names > 0 ? names - 1
+                     : UINT64_MAX >> (64 - 8 * fd_cell_bytes(column));
+}
+
+/* Set a column of numbers from an array of q, Q (also above 2^53) or d. */
+static bool
+set_numbers(const fd_trace_rows *at, const fd_column *column,
+            const Py_buffer *view)
+{
+    uint32_t first = at->table->from_one;
+    size_t count = at->rows->count - first;
+    uint64_t most = most_of(column);
+    char *row = (char *)at->rows->list + first * at->table->row_bytes;
+    bool fits =
+        (size_t)view->len == count * sizeof(uint64_t) && view->format != NULL;
+    for (size_t i = 0; fits && i < count; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)view->buf + i * sizeof value,
+               sizeof value);
+        fits = take_number(column, *view->format, most, &value);
+        fd_cell_set(column, row + i * at->table->row_bytes, value);
+    }
+    return fits;
+}
+
+/* Set a column of numbers, or a whole field. */
+static bool
+set_array(const fd_trace_rows *at, const fd_column *column, PyObject *values)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(values, &view, PyBUF_FORMAT) < 0) {
+        return false;
+    }
+    bool field = column->type == FD_COLUMN_CHARS;
+    bool fits = field ? (size_t)view.len == column->bytes
+                      : set_numbers(at, column, &view);
+    if (field && fits) {
+        memcpy((char *)at->rows->list + column->offset, view.buf,
+               column->bytes);
+    }
+    PyBuffer_Release(&view);
+    return fits;
+}
+
+/* Set a column of a new table: a list of texts, or an array. */
+static bool
+load_column(fd_trace *trace, const fd_trace_rows *at, PyObject *name,
+            PyObject *values)
+{
+    const fd_column *column =
+        fd_column_named(at->table, PyUnicode_AsUTF8(name));
+    bool done = column != NULL
+             && (PyList_Check(values) ? set_cells(trace, at, column, values)
+                                      : set_array(at, column, values));
+    if (!done && PyErr_Occurred() == NULL) {
+        PyErr_Format(fd_value_error(),
+                     "%s.%U: a value has the wrong type or range",
+                     at->table->name, name);
+    }
+    return done;
+}
+
+/* Return whether the references of a column are contexts. A row of a table by
+ * context has one. */
+static bool
+has_contexts(fd_trace *trace, const fd_trace_rows *at)
+{
+    bool keyed = fd_table_is_keyed(at->table);
+    bool good = true;
+    for (size_t c = 0; c < at->table->count; c++) {
+        const fd_column *column = &at->table->columns[c];
+        for (uint32_t i = 0;
+             i < at->rows->count && column->type == FD_COLUMN_CONTEXT; i++) {
+            uint64_t id = fd_cell(column, (char *)at->rows->list
+                                              + i * at->table->row_bytes);
+            good &= id < trace->contexts.count && (id > 0 || !keyed);
+        }
+    }
+    if (!good) {
+        PyErr_Format(fd_value_error(), "%s: no such context", at->table->name);
+    }
+    return good;
+}
+
+/* Find the table of (table, rank, rows, {column: values}) and give it its
+ * rows; add the next rank. */
+static bool
+load_rows(PyObject *self, const char *table, int rank, unsigned int rows,
+          fd_trace_rows *at)
+{
+    fd_trace *trace = fd_trace_of(self);
+    if (rank == (int)trace->ranks.count && fd_trace_add_rank(trace) == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    return fd_trace_rows_of(self, table, rank, at)
+        && (at->rows == &at->own
+            || resize_rows(at, rows + at->table->from_one));
+}
+
+static bool
+load_table(PyObject *self, PyObject *item)
+{
+    const char *table;
+    int rank;
+    unsigned int rows;
+    PyObject *columns;
+    PyObject *key;
+    PyObject *values;
+    Py_ssize_t next = 0;
+    fd_trace_rows at;
+    bool done = PyArg_Parse(item, "(siIO!)", &table, &rank, &rows,
+                            &PyDict_Type, &columns)
+             && load_rows(self, table, rank, rows, &at);
+    while (done && PyDict_Next(columns, &next, &key, &values)) {
+        done = load_column(fd_trace_of(self), &at, key, values);
+    }
+    done = done && has_contexts(fd_trace_of(self), &at);
+    if (done && at.table == &fd_marks_table) {
+        fd_steps_choose(&fd_trace_of(self)->ranks.list[rank], NULL);
+    }
+    return done;
+}
+
+PyObject *
+fd_load_tables_py(PyObject *module, PyObject *tables)
+{
+    fd_trace *trace = fd_trace_new();
+    PyObject *made =
+        trace == NULL ? PyErr_NoMemory() : fd_trace_object(module, trace);
+    PyObject *all = PyObject_GetIter(tables);
+    PyObject *item = NULL;
+    while (made != NULL && all != NULL && (item = PyIter_Next(all)) != NULL) {
+        if (!load_table(made, item)) {
+            Py_CLEAR(made);
+        }
+        Py_DECREF(item);
+    }
+    Py_XDECREF(all);
+    if (PyErr_Occurred() != NULL) {
+        Py_CLEAR(made);
+    }
+    return made;
 }

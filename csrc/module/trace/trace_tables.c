@@ -1,5 +1,5 @@
-/* Trace.columns: every table of a trace by its name; Trace.job_arrays; Trace.contexts and
- * .totals: sums per context. */
+/* Trace.columns: every table of a trace by its name; dump_tables(): the tables
+ * of dumps; Trace.job_arrays; Trace.contexts and .totals: sums per context. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
@@ -16,6 +16,14 @@ static const fd_table ids_table =
     FD_TABLE("ids", id_columns, fd_trace_rank, false);
 static const fd_table lines_table =
     FD_TABLE("open_lines", line_columns, fd_open_call, false);
+
+/* What dumps state in another form. */
+static const fd_column rest_columns[] = {
+    FD_COLUMN(fd_trace_rank, "incomplete", BOOL, incomplete),
+    FD_COLUMN_OF_NAMES(fd_trace_rank, "counters", CHARS, counters,
+                       fd_counter_names)};
+static const fd_table rest_table =
+    FD_TABLE("rest", rest_columns, fd_trace_rank, false);
 
 static bool
 find_rows(const fd_table *table, const void *vector, const char *name,
@@ -34,7 +42,12 @@ find_of_rank(const fd_trace_rank *rank, const char *name, fd_trace_rows *rows)
     rows->own = (fd_rank_list){(void *)(uintptr_t)rank, 1, 1};
     bool found = find_rows(&fd_live_table, &rank->threads, name, rows)
               || find_rows(&lines_table, &rank->open, name, rows)
-              || find_rows(&ids_table, &rows->own, name, rows);
+              || find_rows(&ids_table, &rows->own, name, rows)
+              || find_rows(&fd_rank_fields, &rows->own, name, rows)
+              || find_rows(&fd_sparse_fields, &rows->own, name, rows)
+              || find_rows(&fd_start_fields, &rows->own, name, rows)
+              || find_rows(&fd_reduced_fields, &rows->own, name, rows)
+              || find_rows(&rest_table, &rows->own, name, rows);
     for (int i = 0; i < FD_RANK_TABLES && !found; i++) {
         found = find_rows(fd_rank_tables[i].table, fd_rank_rows(rank, i), name,
                           rows);
@@ -53,6 +66,8 @@ fd_trace_rows_of(PyObject *self, const char *name, int rank,
     if (rank == FD_ALL_RANKS
             ? find_rows(&fd_nodes_table, &trace->nodes, name, rows)
                   || find_rows(&fd_modules_table, &trace->modules, name, rows)
+                  || find_rows(&fd_contexts_table, &trace->contexts, name,
+                               rows)
             : find_of_rank(&trace->ranks.list[rank], name, rows)) {
         return true;
     }
@@ -202,4 +217,69 @@ fd_trace_totals(PyObject *self, PyObject *args)
                               fd_arrays(&spreads_table, totals.list, count));
     fd_totals_clear(&totals);
     return columns;
+}
+
+static PyObject *
+names_of(const fd_column *column)
+{
+    PyObject *names = PyList_New(0);
+    for (int i = 0; column->names != NULL && column->names[i] != NULL; i++) {
+        names = fd_list_with(names, PyUnicode_FromString(column->names[i]));
+    }
+    return names;
+}
+
+/* Return [(column, type, names, newer)]. */
+static PyObject *
+table_facts(const fd_table *table)
+{
+    static const char *const types[] = {[FD_COLUMN_INDEX] = "index",
+                                        [FD_COLUMN_CONTEXT] = "index",
+                                        [FD_COLUMN_TEXT] = "text",
+                                        [FD_COLUMN_U8] = "B",
+                                        [FD_COLUMN_BOOL] = "bool",
+                                        [FD_COLUMN_U32] = "I",
+                                        [FD_COLUMN_U64] = "Q",
+                                        [FD_COLUMN_DOUBLE] = "double",
+                                        [FD_COLUMN_U64_OR_NONE] = "maybe",
+                                        [FD_COLUMN_CHARS] = "chars"};
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; i < table->count; i++) {
+        const fd_column *column = &table->columns[i];
+        list = fd_list_with(
+            list, Py_BuildValue("ssNO", column->name, types[column->type],
+                                names_of(column),
+                                column->newer ? Py_True : Py_False));
+    }
+    return list;
+}
+
+/* Return {table: (when it is there, columns)}. */
+PyObject *
+fd_dump_tables_py(PyObject *module, PyObject *unused)
+{
+    static const char *const when[] = {[FD_DUMPED_ALWAYS] = "always",
+                                       [FD_DUMPED_FILLED] = "filled",
+                                       [FD_DUMPED_MARKED] = "marked",
+                                       [FD_DUMPED_REDUCED] = "reduced",
+                                       [FD_DUMPED_LIVE] = "live"};
+    static const fd_table *const others[] = {
+        &fd_nodes_table,    &fd_modules_table, &fd_contexts_table,
+        &fd_rank_fields,    &fd_sparse_fields, &fd_start_fields,
+        &fd_reduced_fields, &rest_table};
+    PyObject *made = PyDict_New();
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        made = fd_columns_with(
+            made, others[i]->name,
+            Py_BuildValue("sN", "other", table_facts(others[i])));
+    }
+    for (int i = 0; i < FD_DUMPED_TABLES; i++) {
+        const fd_dumped_table *each = &fd_dumped_tables[i];
+        made = fd_columns_with(
+            made, each->table->name,
+            Py_BuildValue("sN", when[each->when], table_facts(each->table)));
+    }
+    (void)module;
+    (void)unused;
+    return made;
 }

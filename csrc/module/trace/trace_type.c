@@ -4,7 +4,7 @@
 
 #include "module/errors.h"
 #include "profile/totals.h"
-#include "trace/dump/dump_writer.h"
+#include "trace/dump_writer.h"
 #include "trace/trace_source.h"
 
 typedef struct trace_object {
@@ -57,8 +57,24 @@ kept_path(PyObject *kept, PyObject *path)
     return PyBytes_AS_STRING(bytes);
 }
 
+/* Convert a path, or a dump: (path, trace). */
+static bool
+take_file(PyObject *kept, PyTypeObject *type, PyObject *item,
+          fd_trace_file *file)
+{
+    PyObject *path = item;
+    PyObject *dump = NULL;
+    if (PyTuple_Check(item)
+        && !PyArg_ParseTuple(item, "OO!", &path, type, &dump)) {
+        return false;
+    }
+    *file = (fd_trace_file){kept_path(kept, path),
+                            dump != NULL ? fd_trace_of(dump) : NULL};
+    return file->path != NULL;
+}
+
 static const char *const *
-kept_paths(PyObject *kept, PyObject *list, uint32_t *count)
+take_notes(PyObject *kept, PyObject *list, uint32_t *count)
 {
     Py_ssize_t size = PyList_GET_SIZE(list);
     const char **made =
@@ -71,31 +87,48 @@ kept_paths(PyObject *kept, PyObject *list, uint32_t *count)
     return made;
 }
 
-/* Convert a path, or a directory: (path, files, notes). */
-static bool
-take_source(PyObject *kept, PyObject *item, fd_trace_input *source)
+static fd_trace_file *
+take_files(PyObject *kept, PyTypeObject *type, PyObject *list, uint32_t *count)
 {
-    PyObject *path = item;
-    PyObject *files = NULL;
-    PyObject *notes = NULL;
+    Py_ssize_t size = PyList_GET_SIZE(list);
+    fd_trace_file *made =
+        kept_memory(kept, (size + 1) * (Py_ssize_t)sizeof *made);
+    *count = (uint32_t)size;
+    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
+        if (!take_file(kept, type, PyList_GET_ITEM(list, i), &made[i])) {
+            made = NULL;
+        }
+    }
+    return made;
+}
+
+/* Convert a file, or a directory: (path, files, notes). */
+static bool
+take_source(PyObject *kept, PyTypeObject *type, PyObject *item,
+            fd_trace_input *source)
+{
+    PyObject *path;
+    PyObject *files;
+    PyObject *notes;
     *source = (fd_trace_input){.files = NULL};
-    if (PyTuple_Check(item)
-        && !PyArg_ParseTuple(item, "OO!O!", &path, &PyList_Type, &files,
-                             &PyList_Type, &notes)) {
+    if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) != 3) {
+        return take_file(kept, type, item, &source->file);
+    }
+    if (!PyArg_ParseTuple(item, "OO!O!", &path, &PyList_Type, &files,
+                          &PyList_Type, &notes)) {
         return false;
     }
-    source->path = kept_path(kept, path);
-    if (source->path == NULL || files == NULL) {
-        return source->path != NULL;
-    }
-    source->files = kept_paths(kept, files, &source->file_count);
-    source->notes = kept_paths(kept, notes, &source->note_count);
-    return source->files != NULL && source->notes != NULL;
+    source->file.path = kept_path(kept, path);
+    source->files = take_files(kept, type, files, &source->file_count);
+    source->notes = take_notes(kept, notes, &source->note_count);
+    return source->file.path != NULL && source->files != NULL
+        && source->notes != NULL;
 }
 
 /* Return the inputs, which are valid as long as `kept`. */
 static fd_trace_input *
-take_sources(PyObject *kept, PyObject *inputs, size_t *count)
+take_sources(PyObject *kept, PyTypeObject *type, PyObject *inputs,
+             size_t *count)
 {
     PyObject *fast = PySequence_Fast(inputs, "paths must be a sequence");
     Py_ssize_t size = fast == NULL ? 0 : PySequence_Fast_GET_SIZE(fast);
@@ -104,7 +137,8 @@ take_sources(PyObject *kept, PyObject *inputs, size_t *count)
             ? NULL
             : kept_memory(kept, (size + 1) * (Py_ssize_t)sizeof *made);
     for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
-        if (!take_source(kept, PySequence_Fast_GET_ITEM(fast, i), &made[i])) {
+        if (!take_source(kept, type, PySequence_Fast_GET_ITEM(fast, i),
+                         &made[i])) {
             made = NULL;
         }
     }
@@ -173,7 +207,9 @@ open_trace(PyObject *module, PyObject *paths, fd_trace_part part,
     size_t count;
     PyObject *kept = PyList_New(0);
     fd_trace_input *sources =
-        kept == NULL ? NULL : take_sources(kept, paths, &count);
+        kept == NULL ? NULL
+                     : take_sources(kept, fd_module_state_of(module)->trace,
+                                    paths, &count);
     if (sources == NULL) {
         Py_XDECREF(kept);
         return NULL;

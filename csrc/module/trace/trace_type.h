@@ -53,4 +53,8 @@ bool fd_take_grouping(const char *name, fd_grouping *grouping);
 /* Trace.export(format, *, ...) -> bytes */
 PyObject *fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs);
 
+/* Functions of the module. */
+PyObject *fd_dump_tables_py(PyObject *module, PyObject *unused);
+PyObject *fd_load_tables_py(PyObject *module, PyObject *tables);
+
 #endif

@@ -16,6 +16,7 @@ from fastdispatch._core import Error
 from fastdispatch.dataset import engine, run_tables
 from fastdispatch.dataset.reduced import About, about_of, combined
 from fastdispatch.dataset.sum_dump import sum_of_ranks
+from fastdispatch.read.dump_tables import load_text
 from fastdispatch.read.trace import Trace
 
 if TYPE_CHECKING:
@@ -72,19 +73,12 @@ def write_sums(connection: duckdb.DuckDBPyConnection, folder: Path, names: Itera
 
 def _read_parts(parts: Sequence[Path]) -> tuple[About, _core.Trace]:
     """Return the descriptions and the call paths of groups as one."""
-    abouts = []
-    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
-        plain = []
-        for part in parts:
-            found = json.loads(_unpacked(part))
-            abouts.append(found["about"])
-            plain.append(Path(name) / f"{part.name}.json")
-            plain[-1].write_text(found["paths"])
-        try:
-            shared = _core.Trace(plain).shared()
-        except Error:
-            raise engine.damaged(parts[0].parent) from None
-        return combined(abouts), shared
+    found = [json.loads(_unpacked(part)) for part in parts]
+    try:
+        dumps = [("", load_text(each["paths"])) for each in found]
+        return combined([each["about"] for each in found]), _core.Trace(dumps).shared()
+    except Error:
+        raise engine.damaged(parts[0].parent) from None
 
 
 def load_sum(folder: Path, *, settled: bool) -> Trace:
@@ -93,13 +87,11 @@ def load_sum(folder: Path, *, settled: bool) -> Trace:
     kind = SETTLED if settled and (folder / SETTLED).is_file() else WHOLE
     if not (folder / kind).is_file():
         raise Error(f"{folder}: no sum of ranks in this data set: run fastdispatch merge RUN -o {folder} again")
-    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
-        plain = Path(name) / "sum.json"
-        plain.write_bytes(_unpacked(folder / kind))
-        try:
-            return Trace(_core.Trace([plain]))
-        except Error:
-            raise engine.damaged(folder / kind) from None
+    text = _unpacked(folder / kind).decode(errors="surrogateescape")
+    try:
+        return Trace(_core.Trace([("", load_text(text))]))
+    except Error:
+        raise engine.damaged(folder / kind) from None
 
 
 def _save(target: Path, text: str) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
-from fastdispatch.files.run_sources import recordings, source_of
+from fastdispatch.files.run_sources import recordings
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
+from fastdispatch.read.dump_tables import opened
 from fastdispatch.read.group_edges import group_edges
 from fastdispatch.read.plan_differences import settle
 from fastdispatch.read.rank_rows import RankRow
@@ -251,14 +252,14 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: 
         in_memory: Trace = from_graph(timeline=timeline, steps=steps)
         return in_memory
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    core = _core.Trace([source_of(each) for each in paths], timeline=timeline, steps=steps)
+    core = _core.Trace([opened(each) for each in paths], timeline=timeline, steps=steps)
     return _loaded(core, paths)
 
 
 def load_part(*paths: PathLike, only: Literal["totals", "open_calls"]) -> Trace:
     """Read of recordings only the threads, and the totals of all call paths or of those of open calls and
     collectives."""
-    return _loaded(_core.Trace([source_of(each) for each in paths], only=only), list(paths))
+    return _loaded(_core.Trace([opened(each) for each in paths], only=only), list(paths))
 
 
 def _loaded(core: _core.Trace, paths: list[PathLike]) -> Trace:

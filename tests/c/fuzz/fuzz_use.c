@@ -7,6 +7,8 @@
 #include "events/stats/slice_tables.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
+#include "trace/canonical_order.h"
+#include "trace/trace_merge.h"
 
 static void
 use_analysis(const fd_trace *trace)
@@ -60,18 +62,19 @@ fuzz_shrink(const uint8_t *data, size_t size)
 void
 fuzz_use(const fd_trace *trace)
 {
-    fd_buffer text = {.bytes = NULL};
-    fd_trace *again = NULL;
+    fd_trace *again = fd_trace_new();
+    fd_merge_ids ids = {.texts = NULL};
     bool same = false;
-    must(fixture_sound(trace));
+    must(again != NULL && fixture_sound(trace));
     use_analysis(trace);
     use_exports(trace);
     use_timeline(trace);
-    must(fixture_dump(trace, &text) == FD_OK);
-    must(fixture_load(&again, text.bytes, text.size, NULL) == FD_OK);
+    must(fd_merge_shared(again, trace, &ids) == FD_OK);
+    must(fd_merge_ranks(again, trace, &ids) == FD_OK);
+    must(fd_trace_sort(again) == FD_OK);
     must(fixture_same(trace, again, &same) == FD_OK && same);
+    fd_arena_clear(&ids.arena);
     fd_trace_free(again);
-    fd_buffer_clear(&text);
 }
 
 static bool

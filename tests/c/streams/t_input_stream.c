@@ -206,23 +206,3 @@ TEST(missing_files)
     STATUS(fd_bytes_in_open(&in, "/dev/null", &error), FD_EIO);
     SAME(error.text, "/dev/null: not a regular file");
 }
-
-TEST(seeks_in_plain_files)
-{
-    CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
-    CLEAN(fd_bytes_in_close) fd_bytes_in in = {.fd = -1};
-    CLEAN(fd_bytes_in_close) fd_bytes_in gzip = {.fd = -1};
-    numbers(&text, 1000);
-    OK(text.status);
-    OK(fixture_write("plain", text.bytes, text.size));
-    OK(fd_bytes_in_open(&in, "plain", NULL));
-    CHECK(fd_bytes_in_more(&in));
-    in.at = in.end;
-    OK(fd_bytes_in_seek(&in, 6));
-    CHECK(fd_bytes_in_more(&in));
-    CHECK(memcmp(in.at, "3\n4\n", 4) == 0);
-    EQUAL(fd_bytes_in_offset(&in, in.at), 6);
-    OK(packed("packed.gz", &text));
-    OK(fd_bytes_in_open(&gzip, "packed.gz", NULL));
-    STATUS(fd_bytes_in_seek(&gzip, 6), FD_EIO);
-}

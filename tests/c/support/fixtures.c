@@ -1,13 +1,11 @@
 #include "fixtures.h"
 
 #include "base/utf8.h"
-#include "trace/dump/dump_reader.h"
-#include "trace/dump/dump_writer.h"
+#include "trace/dump_writer.h"
 #include "trace/reader/recording_reader.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { FIRST_NS = 1000000 };
@@ -427,19 +425,6 @@ fixture_figure(const fd_trace *trace, uint32_t rank, uint32_t context)
         }
     }
     return (fd_figure){.context = 0};
-}
-
-fd_status
-fixture_load(fd_trace **trace, const void *bytes, size_t size, fd_error *error)
-{
-    char path[64];
-    int fd = memfd_create("document", MFD_CLOEXEC);
-    *trace = NULL;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    fd_status status = fixture_write(path, bytes, size);
-    fd_then(status, fd_load(trace, path, error));
-    close(fd);
-    return status;
 }
 
 fd_status

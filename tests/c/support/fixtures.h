@@ -121,10 +121,6 @@ uint32_t fixture_find(const fd_trace *trace, const char *name);
 fd_figure fixture_figure(const fd_trace *trace, uint32_t rank,
                          uint32_t context);
 
-/* Load a document from memory. */
-fd_status fixture_load(fd_trace **trace, const void *bytes, size_t size,
-                       fd_error *error);
-
 /* Dump, followed by a NUL that is not part of the size. */
 fd_status fixture_dump(const fd_trace *trace, fd_buffer *to);
 

@@ -17,7 +17,7 @@ SCHEMA = schemas.schema("dump")
 
 COLUMN = re.compile(r'FD_COLUMN(?:_IN\(\s*"([^"]+)",|_OF_NAMES\(|\()\s*\w+,\s*"(\w+)",\s*(\w+),')
 #: Tables that are not in dumps, and fields of ranks.
-NO_DUMP = {"jobs", "gpu_events", "iterations", "facts", "notes", "rank", "start", "reduced"}
+NO_DUMP = {"jobs", "gpu_events", "iterations", "facts", "notes", "rank", "sparse", "start", "reduced"}
 
 #: Accepted definitions of the schema, by type and unit of a column.
 DEFINITIONS = {

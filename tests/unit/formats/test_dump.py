@@ -3,7 +3,8 @@
 import json
 import re
 import struct
-from collections.abc import Callable
+import tarfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -200,19 +201,164 @@ WRONG: list[tuple[str, list[Any], Any]] = [
     ("state: unknown name", ["ranks", 0, "state"], "asleep"),
     ("id: 32 hexadecimal digits", ["ranks", 0, "id"], "xyz"),
     ("pid: a whole number", ["ranks", 0, "pid"], 2**32),
+    ("version: a whole number", ["version"], "one"),
+    ("strings: an array is missing", ["strings"], {}),
+    ("nodes: the table is missing", ["nodes"], []),
+    ("nodes.kind: unknown kind", ["nodes", "kind", 0], 0),
+    ("nodes.file: a value", ["nodes", "file", 0], -1),
+    ("nodes.line: more values", ["nodes", "line"], [0] * 4),
+    ("modules.parent: not an earlier module", ["modules"], {"parent": [0], "name": [0], "class": [0]}),
+    ("modules.parent: a value", ["modules"], {"parent": [-2], "name": [0], "class": [0]}),
+    ("contexts.node: no such node", ["contexts", "node", 0], 3),
+    ("contexts.module: no such module", ["contexts", "module", 0], 0),
+    ("contexts: a parent or origin", ["contexts", "origin", 0], 3),
+    ("contexts.parent: a value", ["contexts", "parent", 0], -2),
+    ("contexts.flags: a value", ["contexts", "flags", 0], 2**32),
+    ("ranks: an array is missing", ["ranks"], 7),
+    ("rank: a whole number", ["ranks", 0], 7),
+    ("rank: a whole number", ["ranks", 0, "rank"], -1),
+    ("recorded: a whole number", ["ranks", 0, "recorded"], "much"),
+    ("boot_id: 32 hexadecimal digits", ["ranks", 0, "boot_id"], "0" * 33),
+    ("state: unknown name", ["ranks", 0, "state"], 3),
+    ("steps_source: unknown name", ["ranks", 0, "steps_source"], "oracle"),
+    ("ticks: a whole number", ["ranks", 0, "start"], None),
+    ("nodes_full: a whole number", ["ranks", 0, "counters", "nodes_full"], -5),
+    ("notes: not a string", ["ranks", 0, "notes"], [7]),
+    ("threads: no such context", ["ranks", 0, "threads", "root", 0], 3),
+    ("threads.root: a value", ["ranks", 0, "threads", "root", 0], -2),
+    ("threads.root: a value", ["ranks", 0, "threads", "root", 0], 0.5),
+    ("threads.root: a value", ["ranks", 0, "threads", "root", 0], "0"),
+    ("threads.running: a value", ["ranks", 0, "threads", "running", 0], 0),
+    ("live: one row per thread", ["ranks", 0, "live"], {"last": [], "still": [], "waits": []}),
+    ("live.waits: a value", ["ranks", 0, "live"], {"last": [0], "still": [0], "waits": [99]}),
+    ("open: the table is missing", ["ranks", 0, "open"], []),
+    ("open: no such context", ["ranks", 0, "open"], {"thread": [0], "context": [3], "age": [1]}),
+    ("open.thread: no such thread", ["ranks", 0, "open"], {"thread": [1], "context": [0], "age": [1]}),
+    ("figures: no such context", ["ranks", 0, "figures", "context", 0], -1),
+    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], "2.5"),
+    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], -2.5),
+    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], float("inf")),
+    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], float("nan")),
+    ("spreads: the table is missing", ["ranks", 0, "reduced"], {}),
+]
+WRONG += [
+    ("threads.cpu: a value", ["ranks", 0, "threads", "cpu", 0], value)
+    for value in (-1, 1.5, 1e300, 2**53 + 1, 2**64, str(2**64), "-1", " 1", "1x", "", None, [1], True, float("nan"))
 ]
 
 
 @pytest.mark.parametrize(("message", "place", "value"), WRONG)
 def test_faults_are_named(message: str, place: list[Any], value: object, tmp_path: Path) -> None:
-    document: Any = example()
-    at = document
-    for step in place[:-1]:
-        at = at[step]
-    at[place[-1]] = value
     path = tmp_path / "wrong.json"
-    path.write_text(json.dumps(document))
+    path.write_bytes(changed(example(), place, value))
     with pytest.raises(fastdispatch.Error, match=re.escape(message)) as caught:
         fastdispatch.load(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def changed(document: Document, place: list[Any], value: object) -> bytes:
+    at: Any = document
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    return json.dumps(document).encode()
+
+
+def loaded(content: bytes, path: Path) -> fastdispatch.Trace:
+    path.write_bytes(content)
+    return fastdispatch.load(path)
+
+
+def test_other_spellings_of_a_dump_are_the_same(tmp_path: Path) -> None:
+    path, plain, other = tmp_path / "dump.json", example(), example()
+    other["nodes"]["line"] = ["7", 0.0, 0]
+    other["contexts"]["parent"] = [-1.0, 0.0, 1]
+    other["nodes"]["new"] = other["new"] = other["ranks"][0]["counters"]["new"] = {"of": "a later version"}
+    for name in ("cpu", "covered_from", "covered_to", "cpu_from", "cpu_to"):
+        del other["ranks"][0]["threads"][name]
+    plain["ranks"][0]["threads"]["cpu"] = [0]
+    text = "\ufeff \n" + json.dumps(other).replace('"format"', '"version": 7, "format"', 1) + " \n"
+    assert dumped(loaded(text.encode(), path), path) == dumped(loaded(json.dumps(plain).encode(), path), path)
+
+
+def test_texts_that_utf_8_cannot_represent(tmp_path: Path) -> None:
+    content = json.dumps(example()).encode().replace(b'"meta": {}', b'"meta": {"a": "\xff", "a": [1e2, "\\ud800"]}')
+    trace = loaded(content.replace(b"model.py", b"m\\u0000\xf0\x9f.py"), tmp_path / "dump.json")
+    assert trace.nodes["file"] == ["m\ufffd\ufffd\ufffd.py", "", ""]
+    assert dumped(trace, tmp_path / "again.json")["ranks"][0]["meta"] == {"a": [100, "\ufffd"]}
+    assert (tmp_path / "again.json").read_text().count('"a":') == 2
+
+
+@pytest.mark.parametrize("parents", [[1, 2, 0], [0, 1, 2], [2, 2, -1], [1, 0, 1]])
+def test_parents_in_any_order(parents: list[int], tmp_path: Path) -> None:
+    """Parents that run in a circle, or are later than their children."""
+    dumped(loaded(changed(example(), ["contexts", "parent"], parents), tmp_path / "dump.json"), tmp_path / "again.json")
+
+
+def test_equal_nodes_become_one(tmp_path: Path) -> None:
+    trace = loaded(changed(example(), ["contexts", "node"], [2, 2, 2]), tmp_path / "dump.json")
+    assert [trace.nodes["name"], len(trace.contexts["node"])] == [["main"], 3]
+
+
+INVALID = {
+    b"{": "not valid JSON at byte 1",
+    b"{} {}": "not valid JSON at byte 3",
+    b"\xef\xbb\xbf{'": "not valid JSON at byte 1",
+    b'{"\xff": ]': "not valid JSON at byte 6",
+    b'{"a": ' * 10**5: "not valid JSON: nested too deeply",
+    b"{}": "format: not a fastdispatch dump",
+    b'{"format": 7}': "format: not a fastdispatch dump",
+    b'{"format": "fastdispatch.trace"}': "version: a whole number is missing or out of range",
+    b'{"format": "fastdispatch.trace", "version": ' + b"1" * 5000 + b"}": "version: a whole number is missing",
+    b" ": "neither a recording (.fd) nor a dump (.json) of fastdispatch",
+}
+
+
+@pytest.mark.parametrize(("content", "message"), INVALID.items(), ids=range(len(INVALID)))
+def test_files_that_are_not_dumps(content: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(fastdispatch.Error, match=rf"^{tmp_path}/dump.json: {re.escape(message)}"):
+        loaded(content, tmp_path / "dump.json")
+
+
+def damaged() -> Iterator[bytes]:
+    with tarfile.open(ROOT / "tests" / "c" / "corpus" / "fuzz_load.tar.xz") as kept:
+        yield from (file.read() for file in map(kept.extractfile, kept) if file is not None)
+
+
+def test_damaged_dumps(tmp_path: Path) -> None:
+    """Each is read, and dumped as what it was read as, or rejected in one line."""
+    path, outcomes = tmp_path / "dump.json", [0, 0]
+    for content in damaged():
+        try:
+            trace = loaded(content, path)
+        except fastdispatch.Error as error:
+            assert str(error).startswith(f"{path}: ")
+            assert "\n" not in str(error)
+        else:
+            trace.dump(path)
+            first = path.read_bytes()
+            fastdispatch.load(path).dump(path)
+            assert path.read_bytes() == first
+            trace.core.totals()
+            outcomes[0] += 1
+        outcomes[1] += 1
+    assert 50 < outcomes[0] < outcomes[1] - 200
+
+
+def test_long_columns(tmp_path: Path) -> None:
+    """More values than are kept as a list."""
+    document, numbers = example(), list(range(2000))
+    steps = document["ranks"][0]["latest_steps"]
+    steps |= {name: numbers for name in steps}
+    steps["live"] = [None, *numbers[1:]]
+    steps["begin"] = ["7", *numbers[1:]]
+    steps["end"] = [7.0, *numbers[1:]]
+    trace = loaded(json.dumps(document).encode(), tmp_path / "dump.json")
+    found = dumped(trace, tmp_path / "again.json")["ranks"][0]["latest_steps"]
+    assert found == steps | {"begin": [7, *numbers[1:]], "end": [7, *numbers[1:]]}
+    for name, wrong in (("end", 0.5), ("end", -1), ("end", True), ("live", -1)):
+        steps[name][3] = wrong
+        with pytest.raises(fastdispatch.Error, match=f"latest_steps.{name}: a value"):
+            loaded(json.dumps(document).encode(), tmp_path / "dump.json")
+        steps[name][3] = 3

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/dump/dump_writer.h"
+#include "trace/dump_writer.h"
 #include "trace/reader/recording_reader.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "trace/dump/dump_writer.h"
+#include "trace/dump_writer.h"
 
 #include "base/new_file.h"
 #include "trace/trace_columns.h"

@@ -2,7 +2,7 @@
 #include "fixtures.h"
 
 #include "trace/canonical_order.h"
-#include "trace/dump/dump_writer.h"
+#include "trace/dump_writer.h"
 
 #include <cjson/cJSON.h>
 #include <locale.h>
@@ -87,13 +87,10 @@ static void
 empty_trace(void)
 {
     NEW_TRACE(trace);
-    CLEAN(fixture_trace_free) fd_trace *again = NULL;
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     OK(fd_trace_sort(trace));
     OK(fixture_dump(trace, &text));
-    OK(fixture_load(&again, text.bytes, text.size, NULL));
-    EQUAL(again->contexts.count, 1);
-    EQUAL(again->ranks.count, 0);
+    HAS(text.bytes, "\"ranks\":[\n]}");
 }
 
 static void
