@@ -85,6 +85,15 @@ column_list(const fd_table *table, const fd_column *column, const void *rows,
 }
 
 PyObject *
+fd_value_list(fd_column_type type, const void *values, size_t stride,
+              uint32_t count)
+{
+    const fd_column column = {.type = type};
+    const fd_table table = {.row_bytes = stride};
+    return column_list(&table, &column, values, count, NULL);
+}
+
+PyObject *
 fd_columns(const fd_table *table, const void *rows, uint32_t count,
            const fd_text_pool *texts)
 {
@@ -237,26 +246,6 @@ fd_trace_texts(const fd_trace *trace, uint32_t count,
         PyList_SET_ITEM(list, (Py_ssize_t)i - 1, object);
     }
     fd_buffer_clear(&text);
-    return list;
-}
-
-PyObject *
-fd_number_list(const uint32_t *numbers, uint32_t count)
-{
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < count; i++) {
-        list = fd_list_with(list, PyLong_FromUnsignedLong(numbers[i]));
-    }
-    return list;
-}
-
-PyObject *
-fd_time_list(const int64_t *times, size_t count, size_t stride)
-{
-    PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && i < count; i++) {
-        list = fd_list_with(list, PyLong_FromLongLong(times[i * stride]));
-    }
     return list;
 }
 

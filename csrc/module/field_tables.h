@@ -56,9 +56,14 @@ PyObject *fd_trace_texts(const fd_trace *trace, uint32_t count,
 /* Return the text of a buffer and clear the buffer. */
 PyObject *fd_buffer_object(fd_buffer *text);
 
-/* Return a new list of numbers. `stride` is the distance from one time to the
- * next. */
-PyObject *fd_number_list(const uint32_t *numbers, uint32_t count);
-PyObject *fd_time_list(const int64_t *times, size_t count, size_t stride);
+/* Return a list of numbers, `stride` bytes from one to the next. */
+PyObject *fd_value_list(fd_column_type type, const void *values, size_t stride,
+                        uint32_t count);
+
+static inline PyObject *
+fd_number_list(const uint32_t *numbers, uint32_t count)
+{
+    return fd_value_list(FD_COLUMN_U32, numbers, sizeof *numbers, count);
+}
 
 #endif

@@ -278,8 +278,8 @@ class Session:
     ``prefixes``: folders that differ by host, with the origin of their files (0 project, 1 site, 2 stdlib).
     ``keep(key)`` returns whether a function becomes a node, ``schedule(step)`` a ``torch.profiler.ProfilerAction`` or
     its number. ``on_change()`` is called when PyTorch or a process group has appeared, ``on_ready()`` at the end of a
-    window of the schedule. ``timeline``: whether the latest events overwrite the oldest, whether operators are
-    numbered, and the minimum duration (ns) of Python calls, operators, ranges and jobs, negative for none.
+    window of the schedule. ``timeline``: overwrites (whether the latest events overwrite the oldest), numbers
+    (whether operators are numbered), and the minimum durations (ns) of python, ops, ranges and jobs; missing: none.
     ``folder``: the directory in which ``path`` is the name of a file. ``notebook``: fold
     IPython and ipykernel, and what the threads of now run outside of the program. ``c_calls``: record C functions.
     ``on_site([(code, offset), ...])`` is called with each new place from which optimizers are called and returns the
@@ -306,7 +306,7 @@ class Session:
         schedule: Callable[[int], object] | None = None,
         on_change: Callable[[], object] | None = None,
         on_ready: Callable[[], object] | None = None,
-        timeline: tuple[bool, bool, float, float, float, float] | None = None,
+        timeline: dict[str, float] | None = None,
         folder: Folder | None = None,
         notebook: bool = False,
         c_calls: bool = False,
@@ -402,12 +402,15 @@ class Session:
 
     def sample_gpu(
         self,
-        always: bool,
-        kinds: tuple[bool, bool, bool, bool],
         globs: list[str],
         in_use: Callable[[], bool],
         is_profiled: Callable[[], bool],
-        /,
+        *,
+        always: bool = False,
+        kernels: bool = False,
+        modules: bool = False,
+        functions: bool = False,
+        jobs: bool = False,
     ) -> None:
         """Record kernels, and time calls on the GPU: modules, functions, jobs, and matches of ``globs``; as soon as
         ``in_use()`` is true. Calls in the 9th recorded step and then in one of 32; ``always``: in every recorded step.

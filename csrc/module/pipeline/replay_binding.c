@@ -90,16 +90,22 @@ run_replay(fd_replay *replay, const priced *with, bool blocking,
 }
 
 static PyObject *
+times_of(const int64_t *times, size_t stride, uint32_t count)
+{
+    return fd_value_list(FD_COLUMN_I64, times, stride, count);
+}
+
+static PyObject *
 figures_object(const fd_plan *plan, const fd_replay *replay,
                const fd_job_list *critical)
 {
-    size_t stride = sizeof *replay->stages / sizeof(int64_t);
-    size_t count = plan->stages;
+    size_t stride = sizeof *replay->stages;
+    uint32_t count = plan->stages;
     return Py_BuildValue(
         "{s:L,s:N,s:N,s:N,s:N}", "makespan", (long long)replay->makespan,
-        "busy", fd_time_list(&replay->stages->busy, count, stride), "first",
-        fd_time_list(&replay->stages->first, count, stride), "last",
-        fd_time_list(&replay->stages->last, count, stride), "critical",
+        "busy", times_of(&replay->stages->busy, stride, count), "first",
+        times_of(&replay->stages->first, stride, count), "last",
+        times_of(&replay->stages->last, stride, count), "critical",
         fd_number_list(critical->list, critical->count));
 }
 
@@ -118,11 +124,11 @@ result_of(PyObject *module, const priced *with, bool blocking, bool times)
     PyObject *made = status == FD_OK ? figures_object(plan, &replay, &critical)
                                      : fd_raise(module, status, &error);
     if (times && made != NULL) {
+        size_t stride = sizeof *replay.begin;
         made = fd_columns_with(made, "begin",
-                               fd_time_list(replay.begin, plan->count, 1));
-        made = fd_columns_with(
-            made, "end",
-            made == NULL ? NULL : fd_time_list(replay.end, plan->count, 1));
+                               times_of(replay.begin, stride, plan->count));
+        made = fd_columns_with(made, "end",
+                               times_of(replay.end, stride, plan->count));
     }
     fd_vector_clear(&critical);
     fd_replay_clear(&replay);

@@ -35,30 +35,33 @@ fd_session_add_prefixes(fd_session *session, PyObject *prefixes)
 }
 
 int
-fd_session_timeline(PyObject *value, void *to)
+fd_session_timeline(PyObject *options, void *to)
 {
-    fd_timeline *timeline = to;
-    int overwrites;
-    int numbers;
-    double shortest[FD_TIMELINE_KINDS];
-    if (value == Py_None) {
+    static char *names[] = {"overwrites", "numbers", "python", "ops",
+                            "ranges",     "jobs",    NULL};
+    int overwrites = 0;
+    int numbers = 0;
+    double shortest[FD_TIMELINE_KINDS] = {-1, -1, -1, -1};
+    if (options == Py_None) {
         return 1;
     }
-    if (!PyArg_ParseTuple(
-            value, "ppdddd", &overwrites, &numbers,
-            &shortest[FD_TIMELINE_PYTHON], &shortest[FD_TIMELINE_OPS],
-            &shortest[FD_TIMELINE_RANGES], &shortest[FD_TIMELINE_JOBS])) {
-        return 0;
-    }
-    timeline->on = true;
-    timeline->overwrites = overwrites != 0;
-    timeline->numbers = numbers != 0;
+    PyObject *nothing = PyTuple_New(0);
+    bool parsed =
+        nothing != NULL
+        && PyArg_ParseTupleAndKeywords(
+            nothing, options, "|$ppdddd:timeline", names, &overwrites,
+            &numbers, &shortest[FD_TIMELINE_PYTHON],
+            &shortest[FD_TIMELINE_OPS], &shortest[FD_TIMELINE_RANGES],
+            &shortest[FD_TIMELINE_JOBS]);
+    Py_XDECREF(nothing);
+    *(fd_timeline *)to = (fd_timeline){
+        .on = true, .overwrites = overwrites != 0, .numbers = numbers != 0};
     for (int i = 0; i < FD_TIMELINE_KINDS; i++) {
-        timeline->shortest[i] =
-            shortest[i] < 0 ? UINT64_MAX
-                            : (uint64_t)(shortest[i] * fd_clock_hertz() / 1e9);
+        double ns = shortest[i];
+        ((fd_timeline *)to)->shortest[i] =
+            ns < 0 ? UINT64_MAX : (uint64_t)(ns * fd_clock_hertz() / 1e9);
     }
-    return 1;
+    return parsed;
 }
 
 int

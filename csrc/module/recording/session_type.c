@@ -331,28 +331,28 @@ session_measure(PyObject *self, PyObject *args)
 }
 
 static PyObject *
-session_sample_gpu(PyObject *self, PyObject *args)
+session_sample_gpu(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    int always;
-    int kernels;
-    int modules;
-    int functions;
-    int jobs;
+    static char *names[] = {"globs",     "in_use",  "is_profiled",
+                            "always",    "kernels", "modules",
+                            "functions", "jobs",    NULL};
+    int on[5] = {0};
     fd_timer_plan *plan = &fd_session_of(self)->timers;
     PyObject *globs;
     PyObject *in_use;
     PyObject *is_profiled;
-    if (!PyArg_ParseTuple(args, "p(pppp)O!OO:sample_gpu", &always, &kernels,
-                          &modules, &functions, &jobs, &PyList_Type, &globs,
-                          &in_use, &is_profiled)
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OO|$ppppp:sample_gpu",
+                                     names, &PyList_Type, &globs, &in_use,
+                                     &is_profiled, &on[0], &on[1], &on[2],
+                                     &on[3], &on[4])
         || fd_session_globs(plan, globs) < 0) {
         return NULL;
     }
-    plan->always = always;
-    plan->kernels = kernels;
-    plan->modules = modules;
-    plan->functions = functions;
-    plan->jobs = jobs;
+    plan->always = on[0] != 0;
+    plan->kernels = on[1] != 0;
+    plan->modules = on[2] != 0;
+    plan->functions = on[3] != 0;
+    plan->jobs = on[4] != 0;
     Py_XSETREF(plan->in_use, Py_NewRef(in_use));
     Py_XSETREF(plan->is_profiled, Py_NewRef(is_profiled));
     plan->wanted = true;
@@ -535,10 +535,12 @@ static PyMethodDef methods[] = {
     {"name_group", fd_session_name_group, METH_VARARGS,
      PyDoc_STR("name_group($self, address, text, /)\n"
                "--\n\nThe process group at an address.")},
-    {"sample_gpu", session_sample_gpu, METH_VARARGS,
-     PyDoc_STR(
-         "sample_gpu($self, always, kinds, globs, in_use, is_profiled, /)\n"
-         "--\n\nTime calls on the GPU, in some steps.")},
+    FD_KEYWORD_METHOD(
+        "sample_gpu", session_sample_gpu,
+        "sample_gpu($self, globs, in_use, is_profiled, *, always=False,\n"
+        "           kernels=False, modules=False, functions=False,\n"
+        "           jobs=False)\n--\n\n"
+        "Time calls on the GPU, in some steps."),
     {"attach_pipeline", fd_pipeline_attach, METH_O,
      PyDoc_STR("attach_pipeline($self, on_pipeline, /)\n--\n\n"
                "Record calls of pipeline engines as jobs.")},

@@ -79,23 +79,6 @@ fd_trace_table(PyObject *self, PyObject *args)
     return columns;
 }
 
-/* Return the group of each context except context 0, which is not a
- * context. */
-static PyObject *
-group_numbers(const fd_groups *groups, uint32_t contexts)
-{
-    PyObject *made = PyList_New((Py_ssize_t)contexts - 1);
-    for (uint32_t i = 1; made != NULL && i < contexts; i++) {
-        PyObject *group = PyLong_FromLong((long)groups->of_context[i] - 1);
-        if (group == NULL) {
-            Py_CLEAR(made);
-            break;
-        }
-        PyList_SET_ITEM(made, (Py_ssize_t)i - 1, group);
-    }
-    return made;
-}
-
 PyObject *
 fd_trace_groups(PyObject *self, PyObject *args)
 {
@@ -107,8 +90,11 @@ fd_trace_groups(PyObject *self, PyObject *args)
         return NULL;
     }
     fd_groups groups = {.of_context = NULL};
+    /* Context 0 is not a context. */
     PyObject *made = fd_groups_make(&groups, trace, grouping) == FD_OK
-                       ? group_numbers(&groups, trace->contexts.count)
+                       ? fd_value_list(FD_COLUMN_INDEX, groups.of_context + 1,
+                                       sizeof *groups.of_context,
+                                       trace->contexts.count - 1)
                        : PyErr_NoMemory();
     fd_groups_clear(&groups);
     return made;

@@ -73,8 +73,8 @@ class Gpu:
         """Configure a session before its start; ``always``: intervals in every recorded step."""
         parts = self.parts()
         globs = [part for part in parts if part not in _KINDS]
-        kernels, modules, functions, jobs = (kind in parts for kind in _KINDS)
-        session.sample_gpu(always, (kernels, modules, functions, jobs), globs, is_in_use, is_profiled)
+        wanted = {kind: kind in parts for kind in _KINDS}
+        session.sample_gpu(globs, is_in_use, is_profiled, always=always, **wanted)
 
 
 def gpu_of(value: str | Gpu) -> Gpu | None:

@@ -53,11 +53,9 @@ class Timeline:
             found[match[1]] = float(match[2]) * _UNITS[match[3]] if match[2] else 0.0
         return found
 
-    def core(self) -> tuple[bool, bool, float, float, float, float]:
-        """Return the argument of _core.Session: excluded kinds are negative."""
-        shortest = self.shortest()
-        python, ops, ranges, jobs = (shortest.get(kind, -1.0) for kind in _KINDS)
-        return self.when_full == "overwrite", self.numbers, python, ops, ranges, jobs
+    def core(self) -> dict[str, float]:
+        """Return the options of _core.Session by their names."""
+        return {"overwrites": self.when_full == "overwrite", "numbers": self.numbers, **self.shortest()}
 
 
 def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timeline | None:

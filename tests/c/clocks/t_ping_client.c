@@ -17,60 +17,6 @@ wait_ms(long ms)
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-static void
-close_server(fd_ping_server **server)
-{
-    fd_ping_server_close(*server);
-}
-
-static void
-close_client(fd_ping_client **client)
-{
-    fd_ping_client_close(*client);
-}
-
-ONCE(one_clock)
-{
-    CLEAN(close_server) fd_ping_server *server = NULL;
-    CLEAN(close_client) fd_ping_client *client = NULL;
-    const char *trouble;
-    size_t count;
-    uint16_t port;
-    OK(fd_ping_server_open(&server, "127.0.0.1", TOKEN, &port, NULL));
-    OK(fd_ping_client_open(&client, "127.0.0.1", port, TOKEN, NULL));
-    wait_ms(200);
-    const fd_ping *pings = fd_ping_client_finish(client, &count, &trouble);
-    SAME(trouble, "");
-    CHECK(count > 0);
-    for (size_t i = 0; i < count; i++) {
-        CHECK(pings[i].sent <= pings[i].replied);
-        CHECK(pings[i].replied <= pings[i].received);
-    }
-}
-
-ONCE(without_a_server)
-{
-    CLEAN(close_server) fd_ping_server *server = NULL;
-    CLEAN(close_client) fd_ping_client *wrong = NULL;
-    CLEAN(close_client) fd_ping_client *late = NULL;
-    static const uint8_t other[FD_PING_TOKEN] = "something else";
-    const char *trouble;
-    size_t count;
-    uint16_t port;
-    OK(fd_ping_server_open(&server, "127.0.0.1", TOKEN, &port, NULL));
-    OK(fd_ping_client_open(&wrong, "127.0.0.1", port, other, NULL));
-    wait_ms(100);
-    fd_ping_client_finish(wrong, &count, &trouble);
-    EQUAL(count, 0);
-    CHECK(strstr(trouble, "no reply from the clock at 127.0.0.1, UDP port ")
-          == trouble);
-    fd_ping_server_close(server);
-    server = NULL;
-    OK(fd_ping_client_open(&late, "127.0.0.1", port, TOKEN, NULL));
-    fd_ping_client_finish(late, &count, &trouble);
-    EQUAL(count, 0);
-}
-
 /* A server that ignores every second request, and sends invalid replies before
  * each valid one. */
 typedef struct bad_server {

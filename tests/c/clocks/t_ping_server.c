@@ -3,7 +3,6 @@
 #include "clocks/ping.h"
 
 #include <arpa/inet.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -42,27 +41,6 @@ bench_open(bench *b)
              : FD_EIO;
 }
 
-/* The size of the reply; -1 if only the valid request after it gets one. */
-static ssize_t
-ask(const bench *b, const void *text, size_t size, uint8_t reply[64])
-{
-    uint8_t good[FD_PING_REQUEST];
-    struct pollfd polled = {b->requester, POLLIN, 0};
-    memcpy(good, TOKEN, FD_PING_TOKEN);
-    memcpy(good + FD_PING_TOKEN, "goodgood", 8);
-    send(b->requester, text, size, 0);
-    send(b->requester, good, sizeof good, 0);
-    ssize_t got = -1;
-    for (;;) {
-        poll(&polled, 1, -1);
-        ssize_t more = recv(b->requester, reply, 64, 0);
-        if (more == FD_PING_REPLY && memcmp(reply, "goodgood", 8) == 0) {
-            return got;
-        }
-        got = more;
-    }
-}
-
 ONCE(a_request_gets_a_reply)
 {
     CLEAN(bench_clear) bench b;
@@ -78,19 +56,4 @@ ONCE(a_request_gets_a_reply)
     memcpy(&time, reply + 8, sizeof time);
     CHECK(memcmp(reply, "12345678", 8) == 0);
     CHECK(before <= time && time <= fd_ping_now());
-}
-
-/* The thread stops reading for a while, and replies again. */
-ONCE(a_flood_passes)
-{
-    CLEAN(bench_clear) bench b;
-    uint8_t reply[64];
-    OK(bench_open(&b));
-    for (int i = 0; i < 20; i++) {
-        for (int k = 0; k < 100; k++) {
-            send(b.requester, "garbage", 7, 0);
-        }
-        usleep(12000); /* the socket has room again */
-    }
-    EQUAL(ask(&b, "garbage", 7, reply), -1);
 }

@@ -22,24 +22,6 @@ TEST(of_one_address)
     CHECK((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
 }
 
-TEST(wildcard_addresses_are_refused)
-{
-    const char *const all[] = {"0.0.0.0", "0", "::", "::ffff:0.0.0.0"};
-    const char *const none[] = {"", "localhost", "127.0.0.1:9", "fe80::zz"};
-    for (size_t i = 0; i < 4; i++) {
-        fd_error error = {""};
-        int fd = 0;
-        uint16_t port;
-        STATUS(fd_ping_socket_bind(&fd, all[i], &port, &error), FD_EINVAL);
-        EQUAL(fd, -1);
-        HAS(error.text, "every address of this host");
-        STATUS(fd_ping_socket_bind(&fd, none[i], &port, &error), FD_EINVAL);
-        HAS(error.text, "a numeric address is needed");
-        STATUS(fd_ping_socket_connect(&fd, none[i], 9, &error), FD_EINVAL);
-        EQUAL(fd, -1);
-    }
-}
-
 /* An address of the range reserved for documentation. */
 TEST(an_address_of_another_host)
 {

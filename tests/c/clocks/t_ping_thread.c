@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MANY = 3 };
@@ -64,44 +63,4 @@ ONCE(several)
             CHECK(!threads[k].running && threads[k].link == NULL);
         }
     }
-}
-
-/* Checks in the forked child; 0 if all hold. */
-static int
-look_in_child(fd_ping_thread *threads, int kept[MANY][2])
-{
-    for (int i = 0; i < MANY; i++) {
-        if (is_open(kept[i][0]) || is_open(kept[i][1])) {
-            return 1;
-        }
-        dup2(0, kept[i][0]); /* the child reuses the number */
-        fd_ping_thread_end(&threads[i]);
-        if (!is_open(kept[i][0])) {
-            return 2;
-        }
-    }
-    return 0;
-}
-
-ONCE(no_thread_in_a_child)
-{
-    fd_ping_thread threads[MANY];
-    int kept[MANY][2];
-    int status = -1;
-    for (int i = 0; i < MANY; i++) {
-        OK(start(&threads[i]));
-        kept[i][0] = threads[i].socket;
-        kept[i][1] = threads[i].ends;
-    }
-    pid_t child = fork();
-    if (child == 0) {
-        _exit(look_in_child(threads, kept));
-    }
-    waitpid(child, &status, 0);
-    for (int i = 0; i < MANY; i++) {
-        CHECK(is_open(kept[i][0]) && is_open(kept[i][1]));
-        fd_ping_thread_end(&threads[i]);
-    }
-    CHECK(WIFEXITED(status));
-    EQUAL(WEXITSTATUS(status), 0);
 }

@@ -3,12 +3,10 @@
 
 #include "recording/recording_names.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* An empty folder, the same for every run of a test. */
@@ -76,37 +74,6 @@ ABSORBS(state_of_the_writer)
     EQUAL(writer, FD_WRITER_GONE);
 }
 
-/* Without locks a finished recording is recognized; the state of another one
- * is unknown: it is not replaced, and not reported as killed. */
-ABSORBS(without_locks)
-{
-    CLEAN(fd_folder_close) fd_folder folder;
-    CLEAN(fd_buffer_clear) fd_buffer bytes = {.bytes = NULL};
-    CLEAN(fixture_clear) fixture f = {.recording = NULL};
-    fd_writer writer;
-    fd_error error = {""};
-    OK(fresh(&folder, "unlocked"));
-    OK(record("unlocked/rank.fd", true));
-    OK(fixture_read("unlocked/rank.fd", &bytes));
-    fd_header *header = (fd_header *)bytes.bytes;
-    EQUAL(header->liveness, FD_LIVENESS_LOCK);
-    header->liveness = FD_LIVENESS_UNKNOWN;
-    OK(fixture_write("unlocked/rank.fd", bytes.bytes, bytes.size));
-    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
-    EQUAL(writer, FD_WRITER_GONE);
-    header->state = FD_STATE_RUNNING;
-    OK(fixture_write("unlocked/rank.fd", bytes.bytes, bytes.size));
-    OK(fd_recording_lookup(&folder, "rank.fd", &writer, NULL));
-    EQUAL(writer, FD_WRITER_UNKNOWN);
-    fd_limits limits = fd_limits_of(4);
-    STATUS(
-        fd_recording_open(&f.recording, "unlocked/rank.fd", &limits, &error),
-        FD_ECONFLICT);
-    SAME(error.text,
-         "unlocked/rank.fd: another process may be recording there");
-    SAME(names_in("unlocked"), "rank.fd");
-}
-
 ABSORBS(the_last_recording_is_kept)
 {
     CLEAN(fd_folder_close) fd_folder folder;
@@ -123,32 +90,6 @@ ABSORBS(the_last_recording_is_kept)
     SAME(names_in("kept"), "rank.fd,rank.fd.previous");
     fixture_stop(&f);
     SAME(names_in("kept"), "rank.fd");
-}
-
-/* One that was killed after its first call is the previous one of the next,
- * in place of the one before it. */
-ONCE(killed_in_between)
-{
-    CLEAN(fd_folder_close) fd_folder folder;
-    OK(fresh(&folder, "killed"));
-    OK(record("killed/rank.fd", true));
-    pid_t child = fork();
-    if (child == 0) {
-        fixture f;
-        fd_status status = fixture_open(&f, "killed/rank.fd", 4);
-        if (status == FD_OK) {
-            fixture_enter_node(f.main, fixture_node(&f, FD_NODE_OP, "op"));
-        }
-        _exit(status == FD_OK ? 0 : 1);
-    }
-    int result = -1;
-    waitpid(child, &result, 0);
-    EQUAL(result, 0);
-    SAME(names_in("killed"), "rank.fd,rank.fd.previous");
-    OK(record("killed/rank.fd", false));
-    SAME(names_in("killed"), "rank.fd,rank.fd.previous");
-    OK(record("killed/rank.fd", true));
-    SAME(names_in("killed"), "rank.fd");
 }
 
 /* Other kinds of entries under each of the names are neither replaced nor

@@ -25,6 +25,35 @@ near(double a, double b)
     return fabs(a - b) < 1e-9;
 }
 
+TEST(a_stage)
+{
+    fd_costs costs = {.levels = 1, .machines = {4}, .bandwidths = {10}};
+    fd_block block = {0, 1};
+    fd_stage_cost cost =
+        fd_stage_costs(&costs, &states, 0, 2, block, 2, false);
+    CHECK(near(cost.compute, 1) && near(cost.reduce, 2) && near(cost.in, 0));
+    costs.ratio = 2;
+    cost = fd_stage_costs(&costs, &states, 0, 2, block, 2, false);
+    CHECK(near(cost.in, 0.4) && near(cost.out, 0));
+    costs.true_cut = true;
+    cost = fd_stage_costs(&costs, &states, 0, 2, block, 2, false);
+    CHECK(near(cost.in, 0.25));
+}
+
+TEST(machines_below_share_a_reduce)
+{
+    fd_costs costs = {.levels = 2, .machines = {4, 2}, .bandwidths = {10, 10}};
+    fd_block block = {FD_NO_STATE, 1};
+    fd_stage_cost cost = fd_stage_costs(&costs, &states, 1, 2, block, 2, true);
+    CHECK(near(cost.reduce, 0.75));
+    block.first = 0;
+    cost = fd_stage_costs(&costs, &states, 1, 2, block, 2, false);
+    CHECK(near(cost.reduce, 2));
+    costs.true_cut = true;
+    cost = fd_stage_costs(&costs, &states, 1, 2, block, 2, false);
+    CHECK(near(cost.reduce, 0.5));
+}
+
 TEST(lower_bound_of_time)
 {
     fd_costs costs = {.levels = 1, .machines = {4}, .bandwidths = {1e9}};
