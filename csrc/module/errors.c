@@ -98,3 +98,15 @@ fd_new_or_raise(PyTypeObject *type, void *self, fd_status status,
     Py_XDECREF(self);
     return fd_raise(PyType_GetModule(type), status, error);
 }
+
+int
+fd_choose_name(const char *what, const char *name, const char *const *names)
+{
+    for (int i = 0; names[i] != NULL; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    PyErr_Format(value_error, "%s=%s is unknown", what, name);
+    return -1;
+}

@@ -22,6 +22,11 @@ PyObject *fd_new_or_raise(PyTypeObject *type, void *self, fd_status status,
 PyObject *fd_value_error(void);
 PyObject *fd_index_error(void);
 
+/* Return the index of a name in a NULL-terminated list, or -1 with an exception
+ * for the argument `what`. */
+int fd_choose_name(const char *what, const char *name,
+                   const char *const *names);
+
 /* Add Error and these classes to the module. Return -1 with an exception on
  * failure. */
 int fd_errors_init(PyObject *module);

@@ -7,20 +7,6 @@
 #include "module/trace/trace_type.h"
 #include "profile/totals.h"
 
-/* Return the index of a name in a NULL-terminated list, or -1 with
- * ValueError. */
-static int
-choose_name(const char *what, const char *name, const char *const *names)
-{
-    for (int i = 0; names[i] != NULL; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return i;
-        }
-    }
-    PyErr_Format(fd_value_error(), "%s=%s is unknown", what, name);
-    return -1;
-}
-
 static PyObject *
 written_text(PyObject *self, fd_export *write,
              const fd_export_options *options)
@@ -88,8 +74,8 @@ fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs)
         || !fd_trace_rank_fits(self, options.rank)) {
         return NULL;
     }
-    int place = choose_name("durations", durations, places);
-    int which = place < 0 ? -1 : choose_name("format", format, formats);
+    int place = fd_choose_name("durations", durations, places);
+    int which = place < 0 ? -1 : fd_choose_name("format", format, formats);
     if (which < 0) {
         return NULL;
     }

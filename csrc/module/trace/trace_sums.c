@@ -24,19 +24,12 @@ static const fd_table coverage_table =
 static const char *const grouping_names[] = {
     "node", "function", "operator", "module", "package", "kernel", NULL};
 
-bool
-fd_take_grouping(const char *name, fd_grouping *grouping)
+static bool
+take_grouping(const char *name, fd_grouping *grouping)
 {
-    for (int i = 0; grouping_names[i] != NULL; i++) {
-        if (strcmp(grouping_names[i], name) == 0) {
-            *grouping = (fd_grouping)i;
-            return true;
-        }
-    }
-    PyErr_Format(fd_value_error(),
-                 "by=%s: one of node, function, operator, module, package",
-                 name);
-    return false;
+    int found = fd_choose_name("by", name, grouping_names);
+    *grouping = (fd_grouping)found;
+    return found >= 0;
 }
 
 static PyObject *
@@ -64,8 +57,7 @@ fd_trace_table(PyObject *self, PyObject *args)
     fd_grouping grouping;
     const fd_trace *trace = fd_trace_of(self);
     if (!PyArg_ParseTuple(args, "|si", &by, &rank)
-        || !fd_trace_rank_fits(self, rank)
-        || !fd_take_grouping(by, &grouping)) {
+        || !fd_trace_rank_fits(self, rank) || !take_grouping(by, &grouping)) {
         return NULL;
     }
     fd_totals totals = {.list = NULL};
@@ -86,7 +78,7 @@ fd_trace_groups(PyObject *self, PyObject *args)
     fd_grouping grouping;
     const fd_trace *trace = fd_trace_of(self);
     if (!PyArg_ParseTuple(args, "|s:groups", &by)
-        || !fd_take_grouping(by, &grouping)) {
+        || !take_grouping(by, &grouping)) {
         return NULL;
     }
     fd_groups groups = {.of_context = NULL};

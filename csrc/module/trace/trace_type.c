@@ -175,26 +175,16 @@ take_steps(PyObject *steps, fd_steps_wanted *wanted)
     return true;
 }
 
-/* Convert the option that selects a part of the recording; None: all parts. */
+/* Convert the option that selects a part of the recording; NULL: all parts. */
 static bool
-take_part(PyObject *only, bool timeline, fd_trace_part *part)
+take_part(const char *only, bool timeline, fd_trace_part *part)
 {
-    *part = fd_part_of(timeline);
-    if (only == Py_None) {
-        return true;
-    }
-    bool is_text = PyUnicode_Check(only);
-    if (is_text && PyUnicode_CompareWithASCIIString(only, "totals") == 0) {
-        *part = FD_PART_TOTALS;
-        return true;
-    }
-    if (is_text && PyUnicode_CompareWithASCIIString(only, "open_calls") == 0) {
-        *part = FD_PART_OPEN_CALLS;
-        return true;
-    }
-    PyErr_SetString(fd_value_error(),
-                    "only must be None, 'totals' or 'open_calls'");
-    return false;
+    static const char *const names[] = {"totals", "open_calls", NULL};
+    int found = only == NULL ? 0 : fd_choose_name("only", only, names);
+    *part = only == NULL ? fd_part_of(timeline)
+          : found == 0   ? FD_PART_TOTALS
+                         : FD_PART_OPEN_CALLS;
+    return found >= 0;
 }
 
 static PyObject *
@@ -228,11 +218,11 @@ trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"paths", "timeline", "steps", "only", NULL};
     PyObject *paths;
     PyObject *steps = Py_None;
-    PyObject *only = Py_None;
+    const char *only = NULL;
     fd_steps_wanted wanted = {.range = false};
     fd_trace_part part;
     int timeline = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOO:Trace", names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOz:Trace", names,
                                      &paths, &timeline, &steps, &only)
         || !take_steps(steps, &wanted)
         || !take_part(only, timeline != 0, &part)) {

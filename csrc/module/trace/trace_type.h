@@ -3,7 +3,6 @@
 #define FD_TRACE_TYPE_H
 
 #include "module/state.h"
-#include "profile/call_groups.h"
 #include "trace/trace_columns.h"
 
 /* Return a Trace object. It owns the trace; after a failure the trace is
@@ -45,10 +44,6 @@ PyObject *fd_trace_settled(PyObject *self, PyObject *unused);
 PyObject *fd_trace_shared(PyObject *self, PyObject *unused);
 PyObject *fd_trace_stream(PyObject *self, PyObject *name);
 PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
-
-/* Convert "node", "function", ... to a grouping. Return false with ValueError
- * for other names. */
-bool fd_take_grouping(const char *name, fd_grouping *grouping);
 
 /* Trace.export(format, *, ...) -> bytes */
 PyObject *fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs);
