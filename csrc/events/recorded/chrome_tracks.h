@@ -1,10 +1,18 @@
-/* Events of one rank other than its calls: phases of steps, and counters. */
+/* Events of one rank other than its calls:
+ *
+ *     Time by phase   [ data | forward    | backward       | optimizer | other ]
+ *     GPU 0 marked calls in flight   ▁▂▃▃▂▁    launched, and not yet passed
+ *     main: events lost              ▁▁▁▁▁▇    known at its end
+ *     Communicated bytes per step    ▁▇▇▃      from the start of each step
+ *     Allocated bytes at ends of steps ▁▂▃▄
+ *
+ * Phases are sums over a step, drawn one after the other from its start: they
+ * show durations, not positions in time. */
 #ifndef FD_CHROME_TRACKS_H
 #define FD_CHROME_TRACKS_H
 
 #include "clocks/clock_map.h"
 #include "events/event_batch.h"
-#include "events/recorded/side_tracks.h"
 #include "trace/trace.h"
 
 typedef enum fd_chrome_kind {
@@ -26,22 +34,31 @@ typedef struct fd_chrome_tracks {
     uint32_t sort_index; /* sort index */
 } fd_chrome_tracks;
 
-/* Add the slices of the phases. */
-fd_status fd_chrome_phases(const fd_chrome_tracks *tracks,
-                           fd_event_batch *batch);
+/* Add the slices of the phases of the latest steps that have any phase except
+ * "other". */
+void fd_chrome_phases(const fd_chrome_tracks *tracks, fd_event_batch *batch);
+
+/* A change of the number of calls in flight on a device by +1 or -1. */
+typedef struct fd_flight_change {
+    uint64_t time;
+    uint32_t device;
+    int up;
+} fd_flight_change;
 
 /* Position in the values of the counters. Zero-initialised memory is empty. */
 typedef struct fd_chrome_counters {
-    fd_counter_values values[FD_COUNTER_KINDS];
-    uint32_t counter; /* index into `values` */
-    uint32_t next;    /* index into its list */
+    fd_flight_change *changes; /* owned; by device and time */
+    uint32_t count;
+    uint32_t next;      /* index into `changes` */
+    uint64_t in_flight; /* before it */
 } fd_chrome_counters;
 
 fd_status fd_chrome_counters_make(fd_chrome_counters *counters,
                                   const fd_trace_rank *rank);
 void fd_chrome_counters_clear(fd_chrome_counters *counters);
 
-/* Add the next value; return false if there are no more. */
+/* Add the next number of calls in flight. After the last one, add all values
+ * of the other counters, and return false. */
 bool fd_chrome_counters_next(fd_chrome_counters *counters,
                              const fd_chrome_tracks *tracks,
                              fd_event_batch *batch);

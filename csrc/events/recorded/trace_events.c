@@ -300,7 +300,7 @@ rank_part(writer *w)
     fd_status status = label.status;
     fd_buffer_clear(&label);
     fd_chrome_tracks tracks = side_tracks(w);
-    fd_then(status, fd_chrome_phases(&tracks, w->batch));
+    fd_chrome_phases(&tracks, w->batch);
     fd_then(status, fd_chrome_counters_make(&w->counters, w->rank));
     begin_part(w, PART_COUNTERS);
     fd_flows_clear(&w->flows);
