@@ -10,22 +10,17 @@ replaced by the mean of its other steps. If either side has no steps, figures ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fastdispatch.read.arrays import Bools, Floats, Ints
 from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.plumbing import FUNCTIONS
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
 from fastdispatch.read.waiting import FOR_RANKS, MAY_WAIT, WORKS, waits_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
 
 #: Changes of rows and calls. The last two are kinds of rows: garbage collections are not compared.
 CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
@@ -107,8 +102,6 @@ class ComparedRows:
 
 def compared_rows(request: DiffRequest) -> ComparedRows:
     """Make the comparison. Raises ``ArgumentError`` for an unknown ``by``."""
-    import numpy as np
-
     with np.errstate(all="ignore"):  # impossible figures of a damaged document
         return _Comparison(request).rows
 
@@ -117,8 +110,6 @@ class SideSums:
     """The sums of one side by group."""
 
     def __init__(self, trace: Trace, rank: int, by: str) -> None:
-        import numpy as np
-
         core, nodes, contexts = trace.core, trace.nodes, trace.contexts
         self.by, self.nodes = by, nodes
         self.steps: int = sum(one["steps"] for at, one in enumerate(trace.ranks) if rank in (-1, at))
@@ -159,8 +150,6 @@ class SideSums:
 
     def _below(self) -> None:
         """Find the depth of each path, and whether it is inside its own group."""
-        import numpy as np
-
         self.depth, self.inner = np.zeros(len(self.parents), np.int64), np.zeros(len(self.parents), bool)
         rows, above = np.arange(len(self.parents)), self.parents
         while rows.size:
@@ -172,16 +161,12 @@ class SideSums:
 
     def _sum(self, values: NDArray[np.generic], chosen: Bools) -> NDArray[np.generic]:
         """Sum up figures of chosen paths by group, in their order."""
-        import numpy as np
-
         sums = np.zeros(len(self.identities), values.dtype)
         kept = chosen & (self.groups >= 0)
         np.add.at(sums, self.groups[kept], values[kept])
         return sums
 
     def own(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
-        import numpy as np
-
         return self._sum(values, np.ones(len(values), bool))
 
     def whole(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -190,8 +175,6 @@ class SideSums:
 
     def below(self, values: Floats) -> Floats:
         """Add to the figure of each path those of all paths below it."""
-        import numpy as np
-
         sums = values.copy()
         order = np.argsort(-self.depth, kind="stable")
         ends = np.flatnonzero(np.diff(self.depth[order], append=-1)) + 1
@@ -202,8 +185,6 @@ class SideSums:
 
     def explained(self, values: Floats) -> tuple[NDArray[np.generic], ...]:
         """Sum up a figure of paths by group, as EXPLAINED."""
-        import numpy as np
-
         of_origins, sums = np.zeros(len(values)), self.below(values)
         caused = self.origins >= 0
         outer = caused & ~(caused[self.parents] & (self.parents >= 0))
@@ -227,8 +208,6 @@ class SideSums:
     def spread(self) -> Floats:
         """Return the spread of the compared time by path; the sum of those of a row is an upper bound, as if they were
         fully correlated."""
-        import numpy as np
-
         name = "total" if self.by == "module" else "self"
         squares = np.zeros(len(self.parents))
         for rank, steps in self._of_ranks:
@@ -240,8 +219,6 @@ class SideSums:
     def calls(self) -> tuple[Ints, Ints, Floats, NDArray[np.uint32]]:
         """Return callers (-1: outside) and callees, groups, the number of calls and the most steps of a path, by both.
         Paths without a group are skipped: their callees are those of their callers."""
-        import numpy as np
-
         above = self.parents.copy()
         while (skipped := (above >= 0) & (self.groups[above] < 0)).any():
             above[skipped] = self.parents[above[skipped]]
@@ -258,7 +235,6 @@ class SideSums:
 
 class _Comparison:
     def __init__(self, request: DiffRequest) -> None:
-
         self.request = request
         self.sides = [SideSums(*side, request.by) for side in zip(request.traces, request.ranks, strict=True)]
         by_step = all(side.steps for side in self.sides)
@@ -281,8 +257,6 @@ class _Comparison:
         return max(float(side.totals[figure].astype(float).sum()) / per for side, per in pairs)
 
     def _join(self) -> None:
-        import numpy as np
-
         place: dict[tuple[str, str], int] = {}
         collections: dict[int, bool] = {}
         self.row_of: list[Ints] = []
@@ -306,8 +280,6 @@ class _Comparison:
     def _mark(self, index: int, side: SideSums, figures: dict[str, Floats]) -> None:
         """Mark rows that may wait and rows that communicate, add spreads and the most steps of a path, and subtract
         garbage collections from the calls of modules."""
-        import numpy as np
-
         grouped = np.flatnonzero(side.groups >= 0)
         row = self.row_of[index][side.groups[grouped]]
         spread = side.spread()
@@ -329,8 +301,6 @@ class _Comparison:
             np.subtract.at(figures["calls"][index], row[collects], taken)
 
     def _join_calls(self) -> None:
-        import numpy as np
-
         places: dict[tuple[int, int], int] = {}
         found = []
         for index, side in enumerate(self.sides):
@@ -345,8 +315,6 @@ class _Comparison:
         self.rows.callers, self.rows.callees = [caller for caller, _ in places], [callee for _, callee in places]
 
     def _judge(self) -> None:
-        import numpy as np
-
         rows, figures = self.rows, self.rows.figures
         changes = np.where(self.collection, COLLECTION, self._changed_calls(figures["calls"], figures["steps"]))
         self.changes: Ints = np.where(self.communicates, changes | COMMUNICATION, changes)
@@ -361,8 +329,6 @@ class _Comparison:
         rows.changes = self.changes | np.where(self.collection | waits_for_calls, 0, self._changed_times())
 
     def _changed_calls(self, calls: Floats, steps: Floats) -> Ints:
-        import numpy as np
-
         before, after = calls
         differ = before != after
         if self.selected:  # an epoch ends in steps of one side only
@@ -390,7 +356,7 @@ class _Comparison:
         if self.request.same_speed:
             return 1.0, 1.0
         if self.request.by != "node":
-            return _Comparison(_by_node(self.request)).speeds
+            return _Comparison(replace(self.request, by="node", queue=(0.0, 0.0), work=(0.0, 0.0))).speeds
         figures = self.rows.figures
         least = self._common_ratio(figures["least"]) if self.by_least else 1.0
         return self._within_busy(self._common_ratio(figures["self"])), self._within_busy(least)
@@ -398,8 +364,6 @@ class _Comparison:
     def _common_ratio(self, times: Floats) -> float:
         """Return the ratio that applies to most of the time, of functions and of operators: larger tensors make only
         operators longer, so it is the one of both that is closer to 1."""
-        import numpy as np
-
         before, after = times
         same = ~self.waits & (self.changes & (CALLS | COLLECTION) == 0) & (before > 0) & (after > 0)
         functions, operators = (np.isin(self.rows.kinds, kinds) for kinds in (["python"], ["op", "autograd"]))
@@ -411,8 +375,6 @@ class _Comparison:
     def _unequal(self, times: Floats) -> float:
         """Return the relative change of the fastest steps that one of the unchanged rows has by chance: a busy machine
         slows each of them by another factor."""
-        import numpy as np
-
         before, after = times
         large = np.minimum(before, after) > _LEAST_SHARE * self.least_whole
         same = large & ~self.waits & (self.changes & (CALLS | COLLECTION) == 0)
@@ -434,8 +396,6 @@ class _Comparison:
     def _changed_times(self) -> Ints:
         """Return the changes of times. The speed is not that of all functions: a change that appears only with it, or
         disappears, is not one."""
-        import numpy as np
-
         direction = self._directions(*self.speeds)
         sure = direction == self._directions(1.0, 1.0)
         return np.where(sure & (direction > 0), SLOWER, np.where(sure & (direction < 0), FASTER, 0))
@@ -443,8 +403,6 @@ class _Comparison:
     def _directions(self, speed: float, least_speed: float) -> Ints:
         """Return the directions in which times changed at a speed of the machine. A busy machine makes only some steps
         longer: a real change of work affects both the mean and the fastest step."""
-        import numpy as np
-
         figures = self.rows.figures
         before, after = figures["total" if self.request.by == "module" else "self"]
         spread = figures["spread"]
@@ -470,8 +428,6 @@ class _Comparison:
         """Return the directions in which means changed that the fastest steps do not have: a lock is free in some of
         them, whatever the speed of the machine. A busy machine makes such steps too, but few of them, and its threads
         are not idle. Of n steps, k with equal waits have a mean wait m and a deviation s with k = n m² / (m² + s²)."""
-        import numpy as np
-
         figures, longer = self.rows.figures, np.where(after > before, 1, 0)
         mean, least, deviation = (
             np.choose(longer, each) for each in ((before, after), figures["least"], figures["spread"])
@@ -482,16 +438,12 @@ class _Comparison:
 
     def _are_idle(self, before: Floats, after: Floats) -> Bools:
         """Return whether main threads wait longer, or shorter, by as much as times changed."""
-        import numpy as np
-
         growth = after - before
         alike: Bools = (self.idle * growth > 0) & (abs(self.idle) >= np.abs(growth) / 2)
         return alike
 
     def _explain(self) -> None:
         """Sum up the change of the time that changed calls, and rows with changed times, explain."""
-        import numpy as np
-
         rows = self.rows
         ids, calls, steps = self._joined_paths()
         changed = self._changed_calls(calls, steps) & CALLS != 0
@@ -520,8 +472,6 @@ class _Comparison:
 
     def _per_call(self, times: list[Floats], ids: list[Ints], calls: Floats, of_calls: list[Bools]) -> None:
         """Use the shorter time per call for paths that both sides call, but not as often: only their calls changed."""
-        import numpy as np
-
         sums = np.zeros(calls.shape)
         for index, time in enumerate(times):
             np.add.at(sums[index], ids[index], time)
@@ -534,8 +484,6 @@ class _Comparison:
     def _joined_paths(self) -> tuple[list[Ints], Floats, Floats]:
         """Return a number of each path of both sides, the same for equal paths of keys, their calls per step, and the
         steps with calls."""
-        import numpy as np
-
         places: dict[tuple[int, int], int] = {}
         ids = []
         for index, side in enumerate(self.sides):
@@ -553,8 +501,6 @@ class _Comparison:
 
 def _median_ratio(before: Floats, after: Floats) -> float | None:
     """Return the median of after / before, weighted by time; None without any."""
-    import numpy as np
-
     ratios = after / before
     order = np.argsort(ratios, kind="stable")
     below = np.cumsum(np.minimum(before, after)[order])  # a removed wait has no weight
@@ -563,12 +509,4 @@ def _median_ratio(before: Floats, after: Floats) -> float | None:
 
 def _direction(before: Floats, after: Floats, noise: Floats) -> Ints:
     """Return 1 for larger times, -1 for smaller ones, 0 for unchanged ones."""
-    import numpy as np
-
     return np.where(after - before > noise, 1, np.where(before - after > noise, -1, 0))
-
-
-def _by_node(request: DiffRequest) -> DiffRequest:
-    return DiffRequest(
-        request.traces, request.ranks, "node", request.threshold, request.same_speed, request.busy, request.idle
-    )

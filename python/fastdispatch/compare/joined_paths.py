@@ -10,15 +10,13 @@ The slowest step of each path is replaced by the mean of its other steps, as in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fastdispatch.compare.diff_rows import SideSums
 from fastdispatch.read.plumbing import FUNCTIONS
 from fastdispatch.read.trace import Columns, Trace
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _IDENTITY = ("kind", "file", "class", "name")
 _SOURCES = ("project", "site", "stdlib", "generated")
@@ -69,14 +67,10 @@ class JoinedPaths:
 
     def figures(self, side: int, rank: int) -> Columns:
         """Return the figures of a side per path, of the rank with this index; -1: of all."""
-        import numpy as np
-
         totals = self.traces[side].core.totals(rank, True)
         return {name: self._sums(side, np.asarray(view)).tolist() for name, view in totals.items()} | self.contexts
 
     def _sums(self, side: int, values: NDArray[np.generic]) -> NDArray[np.generic]:
-        import numpy as np
-
         sums = np.zeros(len(self.contexts["parent"]), values.dtype)
         np.add.at(sums, self._path_of[side], values)
         return sums

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.critical_path import CriticalPath
-from fastdispatch.pipeline.idle_time import OPEN, PARTS, POSTED, IdleTime, Jobs, idle_time, in_flight
+from fastdispatch.pipeline.idle_time import OPEN, POSTED, IdleTime, Jobs, idle_time, in_flight
 from fastdispatch.pipeline.measured_schedule import MeasuredSchedule
+from fastdispatch.pipeline.sentences import PARTS
+from fastdispatch.read.arrays import Ints
 from fastdispatch.read.schedule_jobs import KINDS
 from fastdispatch.read.trace import Columns
-
-if TYPE_CHECKING:
-    from fastdispatch.read.pipeline_jobs import Ints
 
 _COUNTS = ("stages", "chunks", "lines", "guessed", "evals", "unknown", "undirected", "matched", "local")
 
@@ -60,8 +61,6 @@ def analysis(
 
 def _longest_line(idle: IdleTime) -> int:
     """Return the line with the longest time in the drawn iteration."""
-    import numpy as np
-
     jobs, spans = idle.jobs, idle.spans
     cells = np.arange(len(jobs.line)) * len(jobs.iterations) + spans.drawn
     length = np.where(spans.chosen[cells], spans.end[cells] - spans.start[cells], -1)
@@ -76,8 +75,6 @@ def _ranks(jobs: Jobs) -> Columns:
 
 def _shares(idle: IdleTime) -> Columns:
     """Return the figures of each rank in each iteration in which it had jobs."""
-    import numpy as np
-
     jobs, spans = idle.jobs, idle.spans
     passes, most = in_flight(jobs)
     cells = np.flatnonzero(np.diff(jobs.cells))
@@ -100,8 +97,6 @@ class _Tables:
     """The tables of the drawn iteration. References to its jobs are rows of their table; -1: none."""
 
     def __init__(self, idle: IdleTime, path: CriticalPath | None) -> None:
-        import numpy as np
-
         self._idle, self._path = idle, path
         step, ranks = idle.spans.drawn, len(idle.jobs.line)
         #: The jobs of the drawn iteration.
@@ -118,8 +113,6 @@ class _Tables:
         return self._spans(at, *columns)
 
     def path(self) -> Columns:
-        import numpy as np
-
         pieces = np.array(self._path.pieces if self._path else [], np.int64).reshape(-1, 5)
         start, end, job, at, part = pieces.T
         return self._spans(at, start, end, job, part, np.full(len(at), -1))
@@ -135,8 +128,6 @@ class _Tables:
         }
 
     def jobs(self, rows: Sequence[int]) -> Columns:
-        import numpy as np
-
         jobs, path = self._idle.jobs, self._path
         at = np.array(rows, np.int64)
         table = {

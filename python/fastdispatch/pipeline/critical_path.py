@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from fastdispatch.pipeline.idle_time import LAUNCH, IdleTime, part_of
 
 #: Maximum number of passes. More mean cyclic causes: the clocks are wrong.
@@ -120,8 +122,6 @@ class CriticalPath:
 
 
 def _jobs_of(idle: IdleTime, line: int, step: int) -> dict[int, _Job]:
-    import numpy as np
-
     jobs, waits = idle.jobs, idle.waits
     ranges = [jobs.jobs_of(at, step) for at, of in enumerate(jobs.line) if of == line]
     rows = [row for each in ranges for row in each]

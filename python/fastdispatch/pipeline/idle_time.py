@@ -12,30 +12,14 @@ the rest    transfer (both ends have begun), launch (neither waiting nor working
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from fastdispatch.pipeline.sentences import PARTS
+from fastdispatch.read.arrays import Bools, Ints, Unsigned
 from fastdispatch.read.schedule_jobs import LM, OPT, RA, RD, RG, RT, SA, SG, B, F, I, W
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from fastdispatch.read.pipeline_jobs import Bools, Ints
-
-#: The parts of a rank's time; all except the first are causes of idle time.
-PARTS = (
-    "busy",
-    "warm_up",
-    "steady",
-    "cool_down",
-    "transfer",
-    "launch",
-    "load",
-    "reduce",
-    "optimizer",
-    "unmatched",
-    "other",
-)
 BUSY, WARM_UP, STEADY, COOL_DOWN, TRANSFER, LAUNCH, LOAD, REDUCE, OPTIMIZER, UNMATCHED, OTHER = range(len(PARTS))
 POSTED, FUSED, OPEN, FAILED = 1, 2, 4, 8
 _FAR = 1 << 62
@@ -48,8 +32,6 @@ class Jobs:
     """
 
     def __init__(self, made: dict[str, Any]) -> None:
-        import numpy as np
-
         arrays = {name: np.asarray(view) for name, view in made["jobs"].items()}
         self.kind, self.flags = arrays["kind"], arrays["flags"]
         self.row, self.buffer, self.bytes = arrays["row"], arrays["buffer"], arrays["bytes"]
@@ -75,8 +57,6 @@ class Jobs:
 
     def _same_calls(self) -> Bools:
         """Whether a job is the same call as the job before it."""
-        import numpy as np
-
         same = np.zeros(self.count, bool)
         fused = (self.flags & FUSED) != 0
         same[1:] = fused[1:] & fused[:-1]
@@ -86,8 +66,6 @@ class Jobs:
 
     def _meetings(self) -> Ints:
         """When both ends of a transfer had begun. A send that ended before was buffered: it did not wait."""
-        import numpy as np
-
         there = self.start[self.other]
         waits = self.joined & ~self.posted & ~(self.sends & (there >= self.end))
         met: Ints = np.where(waits, np.minimum(np.maximum(there, self.start), self.end), self.start)
@@ -118,8 +96,6 @@ class IterationSpans:
 
 def spans_of(jobs: Jobs, iterations: tuple[int, int] | None) -> IterationSpans:
     """Return the spans of iterations, and the choice: complete ones, by default without the first if there are more."""
-    import numpy as np
-
     count = len(jobs.iterations)
     shape = jobs.lines, count
     there = (np.diff(jobs.cells) > 0).reshape(len(jobs.line), count)
@@ -150,8 +126,6 @@ def spans_of(jobs: Jobs, iterations: tuple[int, int] | None) -> IterationSpans:
 
 
 def _middle(length: Ints, chosen: Bools, line: Ints) -> int:
-    import numpy as np
-
     for each in line:
         among = np.flatnonzero(chosen[each])
         if among.size:
@@ -170,8 +144,6 @@ class Dependencies:
 
 def waits_of(jobs: Jobs) -> Dependencies:
     """Find the dependencies. F depends on F of the stage before, B and I on B or I of the stage after."""
-    import numpy as np
-
     producer = _producers(jobs)
     receives = jobs.joined & ~jobs.sends & ~jobs.posted
     rank = np.where(receives, jobs.at[jobs.other], np.where(producer >= 0, jobs.at[producer], -1))
@@ -180,8 +152,6 @@ def waits_of(jobs: Jobs) -> Dependencies:
 
 
 def _producers(jobs: Jobs) -> Ints:
-    import numpy as np
-
     none = np.full(jobs.count, -1)
     roles = np.full(256, -1)
     roles[[F, B, I, RA, RG]] = 0, 1, 1, 2, 3
@@ -215,8 +185,6 @@ class Nesting:
 
 
 def nesting_of(jobs: Jobs, spans: IterationSpans) -> Nesting:
-    import numpy as np
-
     rows = np.arange(jobs.count)
     below = np.full(jobs.count, -1)
     inner = np.zeros(jobs.count, bool)
@@ -275,15 +243,11 @@ class IdleTime:
     parts: Ints = field(init=False)  #: by cell and part
 
     def __post_init__(self) -> None:
-        import numpy as np
-
         self.parts = np.zeros((len(self.spans.start), len(PARTS)), np.int64)
         np.add.at(self.parts, (self.pieces.cell, self.pieces.part), self.pieces.end - self.pieces.start)
 
     def awaited(self) -> list[list[int]]:
         """Return by rank and stage, how long a rank waited for the stage in chosen iterations."""
-        import numpy as np
-
         pieces, jobs = self.pieces, self.jobs
         found = np.zeros((len(jobs.line), jobs.stages), np.int64)
         kept = (pieces.rank >= 0) & self.spans.chosen[pieces.cell]
@@ -305,8 +269,6 @@ def idle_time(jobs: Jobs, iterations: tuple[int, int] | None) -> IdleTime:
 
 def _segments(jobs: Jobs, spans: IterationSpans, nesting: Nesting) -> tuple[Ints, ...]:
     """Return pieces of time with the job that runs, the innermost one, or -1 and the job that follows."""
-    import numpy as np
-
     used = np.flatnonzero(spans.end > spans.start)
     begins = np.maximum(jobs.start, spans.start[jobs.cell])
     # The time before the first job of each cell, then the time from each job to the next.
@@ -332,8 +294,6 @@ def _segments(jobs: Jobs, spans: IterationSpans, nesting: Nesting) -> tuple[Ints
 
 def _waiting(jobs: Jobs, waits: Dependencies, owner: Ints, following: Ints) -> tuple[Ints, Ints]:
     """Return until when each piece is waiting, and for which rank. If two jobs are one call, the later one decides."""
-    import numpy as np
-
     rows = np.arange(jobs.count)
     earlier = np.maximum(rows - 1, 0)
     late = np.where(jobs.same_call & (jobs.ready[earlier] > jobs.ready), earlier, rows)
@@ -354,8 +314,6 @@ def _waiting(jobs: Jobs, waits: Dependencies, owner: Ints, following: Ints) -> t
 
 def _split(jobs: Jobs, spans: IterationSpans, segments: tuple[Ints, ...], until: Ints, rank: Ints) -> Pieces:
     """Divide each piece into waiting and the rest."""
-    import numpy as np
-
     cell, start, end, owner, following = segments
     middle = np.where(rank >= 0, np.clip(until, start, end), start)
     forward, backward = _phases(jobs, spans)
@@ -377,8 +335,6 @@ def _split(jobs: Jobs, spans: IterationSpans, segments: tuple[Ints, ...], until:
 
 def _phases(jobs: Jobs, spans: IterationSpans) -> tuple[Ints, Ints]:
     """Return the end of the last forward pass and the start of the first backward pass of each cell."""
-    import numpy as np
-
     forward, backward = np.full(len(spans.start), -_FAR), np.full(len(spans.start), _FAR)
     first = backward.copy()
     is_forward, is_backward = jobs.kind == F, (jobs.kind == B) | (jobs.kind == I)
@@ -390,8 +346,6 @@ def _phases(jobs: Jobs, spans: IterationSpans) -> tuple[Ints, Ints]:
 
 def part_of(jobs: Jobs) -> Ints:
     """Return the part of each job, except waiting."""
-    import numpy as np
-
     by_kind = np.full(256, OTHER)
     by_kind[[LM, OPT, RT, RD]] = LOAD, OPTIMIZER, REDUCE, REDUCE
     by_kind[F : W + 1], by_kind[SA : RG + 1] = BUSY, UNMATCHED
@@ -399,11 +353,9 @@ def part_of(jobs: Jobs) -> Ints:
     return part
 
 
-def in_flight(jobs: Jobs) -> tuple[Ints, NDArray[np.uint64]]:
+def in_flight(jobs: Jobs) -> tuple[Ints, Unsigned]:
     """Return two maxima of each cell: forward passes, over all chunks, before their backward pass (W if separate), and
     the bytes of activations and gradients that were transferred for them."""
-    import numpy as np
-
     apart = np.zeros(len(jobs.cells), bool)
     apart[jobs.cell[jobs.kind == W]] = True
     known = (jobs.micro_batch >= 0) & (jobs.stage >= 0)
@@ -421,10 +373,8 @@ def in_flight(jobs: Jobs) -> tuple[Ints, NDArray[np.uint64]]:
     return passes, most
 
 
-def _held_bytes(jobs: Jobs, known: Bools, over: Bools) -> NDArray[np.uint64]:
+def _held_bytes(jobs: Jobs, known: Bools, over: Bools) -> Unsigned:
     """Return the bytes that a rank holds after each job: a backward pass releases those of its micro-batch."""
-    import numpy as np
-
     added = np.where(known & jobs.moves & (jobs.kind != SG), jobs.bytes, 0).astype(np.uint64)
     order = np.lexsort((np.arange(jobs.count), jobs.micro_batch, jobs.stage, jobs.cell))
     sums = np.cumsum(added[order], dtype=np.uint64)
@@ -441,5 +391,5 @@ def _held_bytes(jobs: Jobs, known: Bools, over: Bools) -> NDArray[np.uint64]:
     released[order] = np.where(ends, sums - (sums - added[order])[marks], 0)
     total = np.cumsum(added, dtype=np.uint64) - np.cumsum(released, dtype=np.uint64)
     first = jobs.cells[jobs.cell]
-    held: NDArray[np.uint64] = total - (total - added + released)[first]
+    held: Unsigned = total - (total - added + released)[first]
     return held

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.idle_time import IdleTime
 from fastdispatch.pipeline.plan import PlanTable
 from fastdispatch.pipeline.sentences import Row
+from fastdispatch.read.arrays import Bools, Ints
 from fastdispatch.read.schedule_jobs import KINDS, NEVER, RA, RG, SA, SG, B, F, I, Orders, W
-
-if TYPE_CHECKING:
-    from fastdispatch.read.pipeline_jobs import Bools, Ints
-
 
 #: Tried in this order where the engine names none.
 _TRIED = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-v", "deepspeed-inference")
@@ -27,8 +25,6 @@ class _Plan:
     """A plan with its jobs as arrays."""
 
     def __init__(self, schedule: str, stages: int, micro_batches: int, chunks: int) -> None:
-        import numpy as np
-
         self.orders = Orders(schedule, stages, micro_batches, chunks)
         self.table = PlanTable(self.orders)
         self.chunks, self.globals = self.orders.chunks, self.orders.globals
@@ -40,8 +36,6 @@ class _Plan:
 
     def simulate(self, times: Ints, posted: Bools | None) -> Theory:
         """Simulate with given times; without ``posted`` transfers are overlapped."""
-        import numpy as np
-
         ticks = np.ascontiguousarray(times, np.int64)
         found = self.table.replay(ticks.data, posted=None if posted is None else posted.data)
         busy, total = sum(found["busy"]), found["makespan"] * self.orders.stages
@@ -134,8 +128,6 @@ class MeasuredSchedule:
 
     def _difference(self, plan: _Plan, at: int, place: int) -> str:
         """Return the first difference of a rank from the order of the plan, or ""."""
-        import numpy as np
-
         jobs, rows, planned = self._jobs, np.asarray(self._drawn(at)), np.arange(*plan.first[place : place + 2])
         rows, planned = rows[jobs.computes[rows]], planned[plan.computes[planned]]
         has = np.stack([column[rows] for column in (jobs.kind, jobs.micro_batch, jobs.stage)], 1)
@@ -152,8 +144,6 @@ class MeasuredSchedule:
 
     def _measure(self, plan: _Plan) -> None:
         """Set the mean times of jobs of the plan, and of kinds by global stage; and which sends do not wait."""
-        import numpy as np
-
         jobs = self._jobs
         usable = self._idle.spans.chosen[jobs.cell] & (jobs.kind < len(KINDS)) & (jobs.stage >= 0)
         self._usable = usable & (jobs.stage < plan.globals)
@@ -175,16 +165,12 @@ class MeasuredSchedule:
 
     def _batch(self, micro_batch: Ints) -> Ints:
         """Return the place of a micro-batch in sums; the last one is of jobs without a micro-batch."""
-        import numpy as np
-
         known = (micro_batch >= 0) & (micro_batch < self.micro_batches)
         batch: Ints = np.where(known, micro_batch, self.micro_batches)
         return batch
 
     def _sums(self, plan: _Plan, rows: Ints, values: Ints) -> tuple[Ints, Ints]:
         """Return sums and counts by kind, global stage and micro-batch."""
-        import numpy as np
-
         shape = len(KINDS), plan.globals, self.micro_batches + 1
         sums, counts = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         place = self._jobs.kind[rows], self._jobs.stage[rows], self._batch(self._jobs.micro_batch[rows])
@@ -194,8 +180,6 @@ class MeasuredSchedule:
 
     def _launches(self, rows: Ints) -> Ints:
         """Return the gaps before jobs, without waiting. Those before transfers are part of the next job."""
-        import numpy as np
-
         jobs, before, waits = self._jobs, self._idle.before, self._idle.waits
         free = jobs.end[before]
         free = np.where((waits.rank >= 0) & (waits.time > free), waits.time, free)
@@ -211,8 +195,6 @@ class MeasuredSchedule:
 
     def _find_posted(self, plan: _Plan) -> Bools:
         """Return which sends do not wait: those of which most with their kind and micro-batch did not."""
-        import numpy as np
-
         jobs = self._jobs
         post = np.where(jobs.other >= 0, jobs.other[jobs.other], np.arange(jobs.count))
         is_post = post == np.arange(jobs.count)
@@ -231,8 +213,6 @@ class MeasuredSchedule:
 
     def _check_posted(self, plan: _Plan) -> None:
         """Treat all sends as posted if blocking transfers deadlock: an engine has another order of transfers."""
-        import numpy as np
-
         try:
             plan.simulate(self._times, self._posted)
         except Error:
@@ -248,16 +228,12 @@ class MeasuredSchedule:
 
     def _balanced(self, plan: _Plan, times: Ints) -> Ints:
         """Set the times of computations to the mean of their kind."""
-        import numpy as np
-
         means = self._prices.sum(1) // plan.globals
         balanced: Ints = np.where(plan.computes, means[plan.kind], times)
         return balanced
 
     def _theories(self, plan: _Plan) -> dict[str, Theory]:
         """Return the simulations with equal stages, with measured stages, both with free transfers, and as measured."""
-        import numpy as np
-
         computations = np.where(plan.computes, self._times, 0)
         return {
             "ideal": plan.simulate(self._balanced(plan, computations), None),
@@ -266,8 +242,6 @@ class MeasuredSchedule:
         }
 
     def _changes(self, plan: _Plan) -> Iterator[Row]:
-        import numpy as np
-
         base = plan.simulate(self._times, self._posted).makespan
         for stage in range(self._jobs.stages):
             own = plan.computes.copy()
@@ -285,8 +259,6 @@ class MeasuredSchedule:
 
     def _priced(self, plan: _Plan, prices: Ints) -> int:
         """Return the length of a plan of any schedule with times by kind and global stage."""
-        import numpy as np
-
         posted = None
         if self._posted is not None and (plan.orders.waiting != NEVER or not self._blocking):
             posted = np.full(len(plan.kind), not self._blocking)
@@ -310,8 +282,6 @@ class MeasuredSchedule:
 
     def _prices_for(self, plan: _Plan, other: _Plan) -> Ints:
         """Return the times of another plan. B is the sum of I and W; if they are not separate, each is half of it."""
-        import numpy as np
-
         of = np.zeros((len(KINDS), self._jobs.stages), np.int64)
         for stage in range(plan.globals):
             of[_COMMON, plan.orders.holder(stage)] += self._prices[_COMMON, stage]
@@ -344,8 +314,6 @@ class MeasuredSchedule:
         return self._weights[layer] / whole if whole > 0 else 0
 
     def _moved(self, plan: _Plan, source: int, to: int, share: float) -> Ints:
-        import numpy as np
-
         goes = np.where(plan.computes, share * self._prices[plan.kind, source], 0).astype(np.int64)
         less = np.where(plan.stage == source, np.maximum(self._times - goes, 0), self._times)
         moved: Ints = np.where(plan.computes, less + np.where(plan.stage == to, goes, 0), self._times)

@@ -10,9 +10,7 @@ from statistics import fmean, median
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.analysis import analysis
-from fastdispatch.pipeline.idle_time import PARTS
-from fastdispatch.pipeline.sentences import FigureTable, Row, move_text, notes, sentences
+from fastdispatch.pipeline.sentences import PARTS, Row, move_text, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
 from fastdispatch.pipeline.transfer_clocks import bound_clocks, require_one_clock
 from fastdispatch.read.clock_alignment import Aligner, RankClock
@@ -330,35 +328,24 @@ class PipelineReport:
 
     def figures(self) -> dict[str, Any]:
         """As in :meth:`to_json`."""
+
+        def of(*names: str) -> dict[str, Any]:
+            return {name: getattr(self, name) for name in names}
+
         return {
             "schema": SCHEMA,
-            "sentences": self.sentences,
-            "notes": self.notes,
-            "engine": self.engine,
-            "stages": self.stages,
-            "chunks": self.chunks,
-            "lines": self.lines,
-            "schedule": self.schedule,
+            **of("sentences", "notes", "engine", "stages", "chunks", "lines", "schedule"),
             "iterations": {
                 "recorded": sorted(set(self.shares["iteration"])),
                 "chosen": self.iterations,
                 "drawn": self.drawn,
                 "line": self.drawn_line,
             },
-            "step": self.step,
-            "period": self.period,
+            **of("step", "period"),
             "bubble": {"of_total": self.bubble_of_total, "of_ideal": self.bubble_of_ideal},
-            "table": self.table,
-            "ranks": self.ranks,
-            "replicas": self.replicas,
+            **of("table", "ranks", "replicas"),
             "transfers": self.counts | {"unmatched": self.unmatched, "links": self.links, "list": self.transfers},
-            "critical": self.critical,
-            "phases": self.phases,
-            "what_if": self.what_if,
-            "open": self.open,
-            "jobs": self.jobs,
-            "intervals": self.intervals,
-            "path": self.path,
+            **of("critical", "phases", "what_if", "open", "jobs", "intervals", "path"),
         }
 
     def to_json(self) -> str:
@@ -386,6 +373,8 @@ def report(
 
     Raises :class:`fastdispatch.Error` where no rank recorded a job of a pipeline.
     """
+    from fastdispatch.pipeline.analysis import analysis  # it needs numpy
+
     trace = run if isinstance(run, Trace) else load(run, steps="settled")
     facts = [{"rank": rank["rank"], **(rank["meta"].get("pipeline") or {})} for rank in trace.ranks]
     number_layers(facts)
@@ -490,7 +479,7 @@ def _missing(trace: Trace, made: dict[str, Any]) -> Iterable[str]:
         yield f"no jobs on rank {', '.join(map(str, idle[:8]))}"
 
 
-def _words(made: FigureTable, row: Row) -> str:
+def _words(made: PipelineReport, row: Row) -> str:
     match row["change"]:
         case "stage_faster":
             return f"stage {row['stage']} computes 10 % faster"

@@ -1,13 +1,32 @@
 """Sentences of a pipeline report: findings, and notes on their limits."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from statistics import median
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from fastdispatch.read.trace import Columns
 from fastdispatch.text.formats import seconds
 
+if TYPE_CHECKING:
+    from fastdispatch.pipeline.report import PipelineReport
+
 Row = dict[str, Any]
+
+#: The parts of a rank's time; all except the first are causes of idle time.
+PARTS = (
+    "busy",
+    "warm_up",
+    "steady",
+    "cool_down",
+    "transfer",
+    "launch",
+    "load",
+    "reduce",
+    "optimizer",
+    "unmatched",
+    "other",
+)
 
 #: Minimum share of a step for a sentence.
 _LEAST = 0.05
@@ -25,42 +44,7 @@ _SCHEDULES_OF = {
 }
 
 
-class FigureTable(Protocol):
-    """The figures of a report that sentences use."""
-
-    stages: int
-    chunks: int
-    engine: Row | None
-    schedule: Row
-    shares: Columns
-
-    @property
-    def step(self) -> float: ...
-    @property
-    def bubble_of_total(self) -> float: ...
-    @property
-    def bubble_of_ideal(self) -> float: ...
-    @property
-    def iterations(self) -> list[int]: ...
-    @property
-    def table(self) -> list[Row]: ...
-    @property
-    def transfers(self) -> list[Row]: ...
-    @property
-    def what_if(self) -> list[Row]: ...
-    @property
-    def replicas(self) -> list[Row]: ...
-    @property
-    def ranks(self) -> list[Row]: ...
-    @property
-    def open(self) -> list[Row]: ...
-    @property
-    def unmatched(self) -> list[Row]: ...
-    @property
-    def counts(self) -> Row: ...
-
-
-def sentences(made: FigureTable) -> Iterator[str]:
+def sentences(made: PipelineReport) -> Iterator[str]:
     if not made.table:
         return
     yield _bubble(made)
@@ -76,7 +60,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %" if abs(share) < 0.0995 else f"{100 * share:.1f} %"
 
 
-def _bubble(made: FigureTable) -> str:
+def _bubble(made: PipelineReport) -> str:
     text = (
         f"a step takes {seconds(made.step)}, of which stages are idle {percent(made.bubble_of_total)} "
         f"(bubble: {percent(made.bubble_of_total)} of the total, {percent(made.bubble_of_ideal)} of the ideal time)"
@@ -90,7 +74,7 @@ def _bubble(made: FigureTable) -> str:
     return text
 
 
-def _waits(made: FigureTable) -> Iterator[str]:
+def _waits(made: PipelineReport) -> Iterator[str]:
     pairs = sorted(
         ((wait / row["time"], row["stage"], other) for row in made.table for other, wait in row["waits_for"].items()),
         reverse=True,
@@ -105,13 +89,13 @@ def _waits(made: FigureTable) -> Iterator[str]:
             move = None
 
 
-def move_text(made: FigureTable, move: Row, form: str) -> str:
+def move_text(made: PipelineReport, move: Row, form: str) -> str:
     """Return how a layer moves; ``form`` has a place for its number. Several chunks have virtual stages."""
     kind = "virtual stage" if made.chunks > 1 else "stage"
     return f"{form.format(move['layer'])} from {kind} {move['stage']} to {kind} {move['to']}"
 
 
-def _slow_stage(made: FigureTable) -> Iterator[str]:
+def _slow_stage(made: PipelineReport) -> Iterator[str]:
     slowest = max(made.table, key=lambda row: row["busy"])
     if len(made.table) > 1 and slowest["imbalance"] is not None and slowest["imbalance"] >= _SLOW:
         yield (
@@ -120,7 +104,7 @@ def _slow_stage(made: FigureTable) -> Iterator[str]:
         )
 
 
-def _slow_links(made: FigureTable) -> Iterator[str]:
+def _slow_links(made: PipelineReport) -> Iterator[str]:
     """Find slow senders: all their transfers, in both directions, take longer than those of others. A few slow
     transfers have other causes, such as a busy machine."""
     by_sender: dict[int, list[float]] = {}
@@ -150,19 +134,19 @@ _OWN = {
 }
 
 
-def _own_idle(made: FigureTable) -> Iterator[str]:
+def _own_idle(made: PipelineReport) -> Iterator[str]:
     for cause, words in _OWN.items():
         worst = max(made.table, key=lambda row: row[cause] / row["time"])
         if worst[cause] >= _LEAST * worst["time"]:
             yield f"stage {worst['stage']} spends {percent(worst[cause] / worst['time'])} of the step {words}"
 
 
-def _best(made: FigureTable, change: str) -> Row | None:
+def _best(made: PipelineReport, change: str) -> Row | None:
     found = [row for row in made.what_if if row["change"] == change and row["share"] >= _SAVES]
     return found[0] if found else None
 
 
-def _changes(made: FigureTable) -> Iterator[str]:
+def _changes(made: PipelineReport) -> Iterator[str]:
     overlap = _best(made, "overlapped_transfers")
     if made.schedule["name"] is not None and made.schedule["blocking"]:
         text = "no transfer overlaps with computation: both ends wait"
@@ -182,14 +166,14 @@ def _changes(made: FigureTable) -> Iterator[str]:
             yield f"largest saving: {row['words']}, {percent(row['share'])} of a step"
 
 
-def _replicas(made: FigureTable) -> Iterator[str]:
+def _replicas(made: PipelineReport) -> Iterator[str]:
     for row in made.replicas:
         if row["of_median"] is not None and row["of_median"] >= _SLOW:
             copy = f"rank {row['slowest']} is the slowest copy of stage {row['stage']}"
             yield f"{copy}: {row['of_median']:.2f} times the median"
 
 
-def notes(made: FigureTable, raw: dict[str, Any]) -> Iterator[str]:
+def notes(made: PipelineReport, raw: dict[str, Any]) -> Iterator[str]:
     if raw["guessed"]:
         yield "no job names its stage: ranks are used as stages, in their order"
     places = set(raw["ranks"]["stage"])
@@ -206,7 +190,7 @@ def notes(made: FigureTable, raw: dict[str, Any]) -> Iterator[str]:
         yield f"the order of jobs matches no known schedule{why}: jobs are counted, without theory and estimates"
 
 
-def _ends(made: FigureTable, raw: dict[str, Any]) -> Iterator[str]:
+def _ends(made: PipelineReport, raw: dict[str, Any]) -> Iterator[str]:
     for rank, killed in zip(raw["ranks"]["rank"], raw["ranks"]["killed"], strict=True):
         if killed:
             yield f"rank {rank} did not end its recording: it was killed or still runs"
@@ -226,7 +210,7 @@ def _job(job: Row) -> str:
     return text + (f" with stage {job['peer']}" if job["peer"] >= 0 else "")
 
 
-def _clocks(made: FigureTable) -> Iterator[str]:
+def _clocks(made: PipelineReport) -> Iterator[str]:
     for row in made.ranks:
         if row["unsure_ns"] < 0:
             yield f"clock of rank {row['rank']}: not aligned, no transfers in both directions bound it"
@@ -239,7 +223,7 @@ def _clocks(made: FigureTable) -> Iterator[str]:
         yield f"{made.counts['early']} transfers were received before they were sent: clocks are off by that"
 
 
-def _left_out(made: FigureTable) -> Iterator[str]:
+def _left_out(made: PipelineReport) -> Iterator[str]:
     recorded = sorted(set(made.shares["iteration"]))
     out = [number for number in recorded if number not in made.iterations]
     if out:

@@ -12,12 +12,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fastdispatch.read.arrays import Floats, Ints, Rows
 from fastdispatch.read.clock_maps import LEAST, MOST, SPAN, ClockMap, Fit, between, rounded
-
-PartRows = NDArray[np.int64]
-Doubles = NDArray[np.float64]
 
 #: Kinds with fewer collectives are ignored.
 LEAST_COLLECTIVES = 5
@@ -42,12 +39,12 @@ class Line(NamedTuple):
         return self.value + self.slope * at
 
 
-def median(numbers: Doubles) -> float:
+def median(numbers: Floats) -> float:
     found = np.sort(numbers)
     return float((found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2)
 
 
-def median_line(at: Doubles, value: Doubles, sloped: bool) -> Line:
+def median_line(at: Floats, value: Floats, sloped: bool) -> Line:
     """Return the line with as many points above as below. Its slope is the median slope between points that are
     ``len(at) // 2`` apart."""
     half, slope = len(at) // 2, 0.0
@@ -58,7 +55,7 @@ def median_line(at: Doubles, value: Doubles, sloped: bool) -> Line:
     return Line(median(value - slope * at), slope)
 
 
-def lower_line(at: Doubles, value: Doubles, mean: float, sloped: bool) -> Line:
+def lower_line(at: Floats, value: Floats, mean: float, sloped: bool) -> Line:
     """Return the nearest line with no point below it: the edge of the lower hull at ``mean``, a time between the first
     and the last. ``at`` is sorted."""
     if not sloped:
@@ -90,7 +87,7 @@ class _Member:
         self.to_reference = Line()  # to add to own times
         self.uncertainty = self.moved = self.weight = self.error = 0.0
 
-    def pair(self, parent: _Member, own: PartRows, other: PartRows, at: Doubles, value: Doubles) -> None:
+    def pair(self, parent: _Member, own: Ints, other: Ints, at: Floats, value: Floats) -> None:
         self.parent, self.own, self.other, self.at, self.value = parent, own, other, at, value
 
     def keep(self, chosen: Any) -> None:
@@ -121,7 +118,7 @@ class Collectives:
     ``joined``: whether a part was matched with a part of another member; ``group``: the number of its collective.
     """
 
-    def __init__(self, columns: dict[str, NDArray[Any]], count: int, reference: int) -> None:
+    def __init__(self, columns: dict[str, Rows], count: int, reference: int) -> None:
         order = np.lexsort([columns[name] for name in ("member", "order", "kind")])
         self.kind, self.total, self.begin, self.end, self.member = (
             columns[name][order] for name in ("kind", "total", "begin", "end", "member")
@@ -216,10 +213,10 @@ class Collectives:
         )
         return int(violated.sum()) * _MOST_VIOLATED > len(member.at)
 
-    def _times(self, times: Doubles, rows: PartRows, member: _Member) -> Doubles:
+    def _times(self, times: Floats, rows: Ints, member: _Member) -> Floats:
         """Return times of parts of a member on the clock of the reference."""
         at = times[rows]
-        moved: Doubles = at + member.to_reference(at)
+        moved: Floats = at + member.to_reference(at)
         return moved
 
     def _find_extremes(self) -> None:
@@ -233,7 +230,7 @@ class Collectives:
         self._last = np.fmax.reduceat(begin, self.starts)[self.group]
         self._first = np.fmin.reduceat(end, self.starts)[self.group]
 
-    def _edge(self, member: _Member, parents: bool, side: int) -> tuple[Doubles, Line]:
+    def _edge(self, member: _Member, parents: bool, side: int) -> tuple[Floats, Line]:
         """Return the delays after the last begin, times ``side``, and the line of the minimum delays (side 1) or of the
         maximum delays (side -1), over own time."""
         rows, of = (member.other, member.parent) if parents else (member.own, member)

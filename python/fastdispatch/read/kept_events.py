@@ -12,19 +12,17 @@ from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastdispatch._core import Error, timeline_events, timeline_rows
+from fastdispatch.read.arrays import Bools, Rows
 from fastdispatch.read.clock_maps import LEAST, MOST, saturated
 
 if TYPE_CHECKING:
     from fastdispatch.read.timeline_inputs import StepFinder, TimelineFile, Timelines
 
-Rows = NDArray[Any]
-EventMask = NDArray[np.bool_]
 Span = tuple[int, int]
 #: Whether slices of these processes, starts and ends are inside; ``at_begin``: also what ends at the very beginning.
-Inside = Callable[[Any, Any, Any, bool], EventMask]
+Inside = Callable[[Any, Any, Any, bool], Bools]
 
 ROW = np.dtype(timeline_rows()[2])
 
@@ -108,9 +106,9 @@ def read_events(file: TimelineFile, take: Callable[[Rows], None]) -> None:
     timeline_events(file.content, accept, transfers=file.transfers)
 
 
-def among(rows: Rows, flags: Has) -> EventMask:
+def among(rows: Rows, flags: Has) -> Bools:
     """Return which rows have all of these properties."""
-    found: EventMask = rows["flags"] & flags == flags
+    found: Bools = rows["flags"] & flags == flags
     return found
 
 
@@ -128,8 +126,8 @@ def between(file: TimelineFile, times: tuple[int | None, int | None], origin: in
 
     after, at, last = first(lambda ns: ns > begin), first(lambda ns: ns >= begin), first(lambda ns: ns >= end)
 
-    def inside(_: Any, start: Any, stop: Any, at_begin: bool) -> EventMask:
-        found: EventMask = (start < last) & ((stop >= after) | ((start >= at) & at_begin))
+    def inside(_: Any, start: Any, stop: Any, at_begin: bool) -> Bools:
+        found: Bools = (start < last) & ((stop >= after) | ((start >= at) & at_begin))
         return found
 
     return inside
@@ -168,12 +166,12 @@ class Windows:
             end = limit if limit > end else MOST
         return begin, end
 
-    def __call__(self, pid: Any, start: Any, _: Any, at_begin: bool) -> EventMask:
+    def __call__(self, pid: Any, start: Any, _: Any, at_begin: bool) -> Bools:
         begin, end = (np.full(len(start), bound) for bound in self.all or (0, 0))
         for process, window in self._of.items():
             mine = pid == np.uint64(process)
             begin[mine], end[mine] = window
-        found: EventMask = (start < end) & ((start > begin) | ((start == begin) & at_begin))
+        found: Bools = (start < end) & ((start > begin) | ((start == begin) & at_begin))
         return found
 
 
@@ -183,7 +181,7 @@ class Choice:
 
     def __init__(self, inside: Inside, launches: bool) -> None:
         self._inside, self._launches = inside, launches
-        self._keep: list[EventMask] = []
+        self._keep: list[Bools] = []
         self._metadata = 0
         self._pairs = Pairs()
         self._paired: list[Any] = []
@@ -207,7 +205,7 @@ class Choice:
             self._take_launches(rows[(phase == _X) & (rows["number"] > 0)])
         self._take_pairs(rows[paired & has & (abs(start // 2) < _FAR // 2)])
 
-    def _begins(self, rows: Rows, at_begin: bool) -> EventMask:
+    def _begins(self, rows: Rows, at_begin: bool) -> Bools:
         return self._inside(rows["pid"], rows["start"], rows["start"], at_begin)
 
     def _take_launches(self, rows: Rows) -> None:
@@ -245,7 +243,7 @@ class Joined:
         self._events: list[Any] = []
         self._of: list[Any] = []
 
-    def add(self, keys: Any, inside: EventMask) -> None:
+    def add(self, keys: Any, inside: Bools) -> None:
         self._keys[0].append(np.unique(keys[~inside]))
         self._keys[1].append(np.unique(keys[inside]))
 
@@ -253,7 +251,7 @@ class Joined:
         self._events.append(events.astype(np.int64) - 1)
         self._of.append(keys)
 
-    def found(self) -> tuple[Any, EventMask, EventMask]:
+    def found(self) -> tuple[Any, Bools, Bools]:
         """Return the indexes of the events, whether others with their key are inside, and whether some are outside."""
         none = np.empty(0, np.uint64)
         keys = np.concatenate([none, *self._of])
@@ -285,7 +283,7 @@ class Pairs:
         return rows[pair], rows[pair + 1]
 
 
-def nested(key: Any, ends: EventMask) -> tuple[Any, Any, EventMask]:
+def nested(key: Any, ends: Bools) -> tuple[Any, Any, Bools]:
     """Return the depth of rows that are sorted by key, the number of their group, and whether they are not an end
     without a begin. A begin and its end have the same depth."""
     first = np.r_[True, key[1:] != key[:-1]][: len(key)]
@@ -298,7 +296,7 @@ def nested(key: Any, ends: EventMask) -> tuple[Any, Any, EventMask]:
     return level + ends, group, matched
 
 
-def level_of(step: Any, first: EventMask, group: Any) -> Any:
+def level_of(step: Any, first: Bools, group: Any) -> Any:
     """Return the sum of steps in each group."""
     total = step.cumsum()
     return total - (total - step)[first][group] if len(step) else total

@@ -11,11 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fastdispatch.report.spans import Ints
-
-Unsigned = NDArray[np.uint64]
+from fastdispatch.read.arrays import Ints, Unsigned
 
 _BITS = 6
 #: Buckets of 64-bit values have smaller numbers.

@@ -4,12 +4,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fastdispatch.read.arrays import Bools, Floats, Ints, Rows
 from fastdispatch.report.durations import summary
-from fastdispatch.report.spans import Ints
 
-EventColumns = dict[str, NDArray[Any]]
+EventColumns = dict[str, Rows]
 
 #: The number of an absent stream or device.
 NO_STREAM = np.iinfo(np.int64).min
@@ -153,7 +152,7 @@ class Streams:
         ]
 
 
-def _first_starts(events: EventColumns, mask: NDArray[np.bool_], process: int) -> tuple[Ints, Ints]:
+def _first_starts(events: EventColumns, mask: Bools, process: int) -> tuple[Ints, Ints]:
     """Return the smallest numbers of a process, and the first start with each."""
     own = mask & (events["process"] == process)
     order = np.lexsort((events["start"][own], events["correlation"][own]))
@@ -170,7 +169,7 @@ def _misfit(launches: tuple[Ints, Ints], work: tuple[Ints, Ints]) -> tuple[float
     )
 
 
-def _best_pairs(misfit: NDArray[np.float64]) -> list[int]:
+def _best_pairs(misfit: Floats) -> list[int]:
     """Return a row for each column: those in the order of appearance, with swaps that fit better."""
     count = misfit.shape[1]
     rows, better = list(range(len(misfit))), True
@@ -189,7 +188,7 @@ def _best_pairs(misfit: NDArray[np.float64]) -> list[int]:
     return rows[:count]
 
 
-def _repeats(launches: EventColumns, places: Ints, number: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _repeats(launches: EventColumns, places: Ints, number: Ints) -> tuple[Bools, Bools]:
     """Return which launches have the number of the one before, and which are another call, not one within it."""
     start, end, thread = (launches[key][places] for key in ("start", "end", "thread"))
     again, apart = np.zeros(len(places), bool), np.zeros(len(places), bool)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastdispatch._core import Error
+from fastdispatch.read.arrays import Ints, Rows
 from fastdispatch.report.durations import Tally, summary
 from fastdispatch.report.gpu_streams import EventColumns, Streams
-from fastdispatch.report.spans import NONE, Ints, Spans, joined, pieces, union, within, without
+from fastdispatch.report.spans import NONE, Spans, joined, pieces, union, within, without
 from fastdispatch.report.timeline_steps import RankSteps
-from fastdispatch.report.trace_outline import SLICE, Is, Outline, SliceRows, is_inside
+from fastdispatch.report.trace_outline import SLICE, Is, Outline, is_inside
 from fastdispatch.text.formats import counted, rounded_share
 
 FigureRow = dict[str, Any]
@@ -149,9 +149,9 @@ class Parts:
     """Columns of some slices of all batches."""
 
     def __init__(self, *names: str) -> None:
-        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        self._parts: dict[str, list[Rows]] = {name: [] for name in names}
 
-    def add(self, rows: SliceRows, **more: NDArray[Any]) -> None:
+    def add(self, rows: Rows, **more: Rows) -> None:
         if len(rows):
             for name, parts in self._parts.items():
                 parts.append(more[name] if name in more else rows[name].copy())
@@ -212,7 +212,7 @@ class Slices:
         self._launched = Parts("rank", "process", "thread", "start", "end", "correlation")
         self._gpu = Parts("rank", "process", "thread", "start", "end", "correlation", "device", "stream", "work")
 
-    def _chosen(self, rows: SliceRows, file: int) -> SliceRows:
+    def _chosen(self, rows: Rows, file: int) -> Rows:
         """Set the rank of slices. Skip those of other ranks, and those far beyond all others, which are counted."""
         rows = rows[rows["process"] < len(self._rank_of)]  # more if the file grew meanwhile
         rows["rank"] = self._rank_of[rows["process"]]
@@ -226,7 +226,7 @@ class Slices:
             reach = start - begin if start < begin else last - end
             count, *first = self.strays.get(file, (0, int(far["name"][0]), reach))
             self.strays[file] = count + len(far), first[0], first[1]
-        chosen: SliceRows = rows[inside]
+        chosen: Rows = rows[inside]
         return chosen
 
     def take(self, content: bytes, file: int) -> None:
@@ -244,12 +244,12 @@ class Slices:
         matched = (kind & Is.COLLECTIVE != 0) & (kind & self._matched[rows["rank"]] != 0)
         self._collectives.add(rows[matched], rank=self._numbers[rows["rank"][matched]])
 
-    def _take_names(self, rows: SliceRows, kind: Ints, work: Ints, duration: Ints) -> None:
+    def _take_names(self, rows: Rows, kind: Ints, work: Ints, duration: Ints) -> None:
         named = kind & (Is.STEP | Is.GPU_STEP | Is.AROUND) == 0
         key = rows["category"].astype(np.int64) << 24 | rows["name"].astype(np.int64) << 2 | work
         self._names.add([key[named]], duration[named])
 
-    def _take_jobs(self, rows: SliceRows, kind: Ints, duration: Ints) -> None:
+    def _take_jobs(self, rows: Rows, kind: Ints, duration: Ints) -> None:
         """Add jobs to their steps, and to the whole time. Another program's trace of the rank may have the same jobs:
         one process has them."""
         jobs_of = np.array([-1 if rank is None else rank["jobs_of"] for rank in self._here], np.int64)
@@ -268,7 +268,7 @@ class Slices:
                 keys = [np.full(len(own), rank["rank"], np.int64), rows["stage"][own], step, types]
                 self._jobs.add([key[chosen] for key in keys], duration[own][chosen])
 
-    def _take_work(self, rows: SliceRows, kind: Ints) -> None:
+    def _take_work(self, rows: Rows, kind: Ints) -> None:
         work, basis = np.zeros(len(rows), np.int64), self._basis[rows["rank"]]
         for name in set(self._basis.tolist()):
             own = basis == name

@@ -1,11 +1,11 @@
 """Sets of times as disjoint intervals: arrays with a row (start, end) per interval, in order."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from fastdispatch.read.arrays import Ints
+
 #: Two columns, start and end.
-Spans = NDArray[np.int64]
+Spans = Ints
 
 NONE: Spans = np.empty((0, 2), np.int64)
 

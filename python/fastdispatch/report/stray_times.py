@@ -1,9 +1,8 @@
 """Events far beyond all others: a time of 0, or of another clock, or a length that was not set."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fastdispatch.report.spans import Ints
+from fastdispatch.read.arrays import Bools, Ints
 
 SECOND = 10**9
 #: A slice that lasts far beyond all others is longer by this: work of a device, and waiting, which can be long.
@@ -22,7 +21,7 @@ class TimeGroups:
         self._groups = np.empty((0, 3), np.int64)
         self._long = np.empty((0, 3), np.int64)  # begin, end, device; the longest last
 
-    def add(self, start: Ints, end: Ints, device: NDArray[np.bool_]) -> None:
+    def add(self, start: Ints, end: Ints, device: Bools) -> None:
         start, end = (times.clip(-_LAST, _LAST) for times in (start, end))
         is_long = end - start >= SECOND
         if is_long.any():
@@ -51,11 +50,11 @@ class TimeGroups:
     def _before_last(self) -> int:
         return int(self._groups[-2, 1]) + SECOND if len(self._groups) > 1 else -_LAST
 
-    def few(self, start: Ints, end: Ints) -> NDArray[np.bool_]:
+    def few(self, start: Ints, end: Ints) -> Bools:
         """Return which events are in groups with few events, or long, and may be far beyond all others."""
         start, end = (times.clip(-_LAST, _LAST) for times in (start, end))
         lengths = self._long[:, 1] - self._long[:, 0]
-        few: NDArray[np.bool_] = end - start >= (lengths[0] if len(lengths) > _STRAYS else SECOND)
+        few: Bools = end - start >= (lengths[0] if len(lengths) > _STRAYS else SECOND)
         if len(self._groups):
             few |= self._groups[np.searchsorted(self._groups[:, 0], start, "right") - 1, 2] <= _STRAYS
         return few

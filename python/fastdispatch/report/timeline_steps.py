@@ -6,15 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fastdispatch.report.spans import Ints
+from fastdispatch.read.arrays import Bools, Ints, Rows
 
 _STEP = np.dtype([("number", np.int64), ("start", np.int64), ("end", np.int64), ("open", np.bool_)])
-StepRows = NDArray[Any]
 
 
 @dataclass
@@ -31,7 +28,7 @@ class _Step:
 class RankSteps:
     """Rows with number, start, end and open, in order and disjoint."""
 
-    def __init__(self, rows: NDArray[Any]) -> None:
+    def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self._first = np.full(len(rows), np.iinfo(np.int64).max, np.int64)
         self._last = np.full(len(rows), np.iinfo(np.int64).min, np.int64)
@@ -94,9 +91,7 @@ def _disjoint(steps: list[_Step], on_gpu: bool = False) -> list[_Step]:
     return made
 
 
-def disjoint_steps(
-    number: Ints, start: Ints, end: Ints, is_open: NDArray[np.bool_], *, on_gpu: bool = False
-) -> StepRows:
+def disjoint_steps(number: Ints, start: Ints, end: Ints, is_open: Bools, *, on_gpu: bool = False) -> Rows:
     """Return steps in order and disjoint. Those on several streams of a GPU, and copies of one on several threads, are
     joined; others with the same number are different steps."""
     columns = (column.tolist() for column in (number, start, end, is_open))
@@ -142,7 +137,7 @@ class Ranges:
         return len(self.rows) < len(best.rows) if self.optimizer else self.span > best.span
 
 
-def steps_of_ranges(groups: Iterable[Ranges], first: int) -> tuple[Ranges | None, StepRows]:
+def steps_of_ranges(groups: Iterable[Ranges], first: int) -> tuple[Ranges | None, Rows]:
     """Make steps of the ranges of a rank: they end where optimizers end; otherwise they are annotations that follow
     each other closely. Return those that were chosen, None without steps. ``first``: the start of the first step that
     ends with an optimizer."""

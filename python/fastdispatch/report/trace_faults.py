@@ -10,19 +10,18 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastdispatch._core import Error, timeline_events
+from fastdispatch.read.arrays import Rows
 from fastdispatch.read.kept_events import ROW, Has
 from fastdispatch.read.paddle_log import PaddleLog, as_chrome_json
 from fastdispatch.read.pipeline_flows import flows_within
 from fastdispatch.report.stray_times import TimeGroups
 
-TraceRows = NDArray[Any]
 Mask = Any  # an array of flags
 Place = tuple[int, int]  # byte, and number of the event from 1; 0: no single event
 
-#: TraceRows of tracks in memory, processes, and places per kind.
+#: Rows of tracks in memory, processes, and places per kind.
 _ROWS, _PROCESSES, _PLACES = 1 << 22, 1 << 16, 3
 _NEVER = np.iinfo(np.int64).max
 
@@ -83,7 +82,7 @@ class Faults:
         self.counts[kind] += 1
         self.place(kind, (byte, event))
 
-    def add_rows(self, kind: str, rows: TraceRows) -> None:
+    def add_rows(self, kind: str, rows: Rows) -> None:
         self.counts[kind] += len(rows)
         for row in rows[np.argsort(rows["byte"], kind="stable")[:_PLACES]]:
             self.place(kind, (int(row["byte"]), int(row["event"])))
@@ -181,7 +180,7 @@ class Events:
         self._groups = TimeGroups()
         self._few = np.empty(0, ROW)  # events of groups with few events
 
-    def take(self, rows: TraceRows) -> None:
+    def take(self, rows: Rows) -> None:
         for kind, column in (("repair", "repairs"), ("backslash", "slashes")):
             counts = rows[column]
             if counts.any():
@@ -196,14 +195,14 @@ class Events:
         self._take_times(rows[(rows["phase"] != ord("M")) & (rows["flags"] & Has.START != 0)])
         self._take_processes(rows)
 
-    def _take_times(self, rows: TraceRows) -> None:
+    def _take_times(self, rows: Rows) -> None:
         whole = (rows["phase"] == ord("X")) & (rows["flags"] & Has.END != 0)
         rows = rows.copy()
         rows["end"] = np.where(whole, rows["end"], rows["start"])
         self._groups.add(rows["start"], rows["end"], rows["flags"] & Has.DEVICE != 0)
         self._few = np.concatenate([part[self._groups.few(part["start"], part["end"])] for part in (self._few, rows)])
 
-    def _check_each(self, rows: TraceRows) -> None:
+    def _check_each(self, rows: Rows) -> None:
         flags, phase = rows["flags"], rows["phase"]
 
         def has(flag: Has) -> Mask:
@@ -232,7 +231,7 @@ class Events:
             if mask.any():
                 self.faults.add_rows(kind, rows[mask])
 
-    def _take_processes(self, rows: TraceRows) -> None:
+    def _take_processes(self, rows: Rows) -> None:
         for pid, count in zip(*(found.tolist() for found in np.unique(rows["pid"], return_counts=True)), strict=True):
             if pid not in self._processes and len(self._processes) < _PROCESSES:
                 self._processes[pid] = TraceProcess()
@@ -250,7 +249,7 @@ class Events:
             elif process is not None:
                 self._take_step(process, row)
 
-    def _name(self, process: TraceProcess, row: TraceRows) -> None:
+    def _name(self, process: TraceProcess, row: Rows) -> None:
         name = int(row["name"])
         if process.name not in (0, name):
             self.faults.add("renamed-process", *place_of(row))
@@ -258,7 +257,7 @@ class Events:
         process.rank = int(row["number"]) if row["flags"] & Has.NUMBER else None
         process.first = process.first if process.first[1] else place_of(row)
 
-    def _take_step(self, process: TraceProcess, row: TraceRows) -> None:
+    def _take_step(self, process: TraceProcess, row: Rows) -> None:
         """Check that steps are numbered in time order."""
         step, start = int(row["number"]), int(row["start"])
         last, before = process.step or (step, start)
@@ -266,7 +265,7 @@ class Events:
             self.faults.add("steps", *place_of(row))
         process.step = step, start
 
-    def _take_rank(self, row: TraceRows) -> None:
+    def _take_rank(self, row: Rows) -> None:
         self._merged = True
         number = int(row["number"])
         if not row["flags"] & Has.NUMBER or number in self._ranks:
@@ -294,7 +293,7 @@ class Events:
         self.faults.counts["ranks"] += sum(not there for there in self._ranks.values())
 
 
-def place_of(row: TraceRows) -> Place:
+def place_of(row: Rows) -> Place:
     return int(row["byte"]), int(row["event"])
 
 
@@ -308,7 +307,7 @@ _TRACK = np.dtype(
 #: Events of flows on their threads, besides phases: inside a slice; before one, which begins later.
 _INSIDE, _BEFORE = ord("."), ord(">")
 _WHOLE, _END = ord("X"), ord("E")
-#: TraceRows that are Python objects at a time.
+#: Rows that are Python objects at a time.
 _CHUNK = 1 << 14
 
 
@@ -327,7 +326,7 @@ class Tracks:
         self._held = self._offered = 0
         self._cut: set[int] = set()
 
-    def take(self, rows: TraceRows) -> None:
+    def take(self, rows: Rows) -> None:
         rows = rows[rows["flags"] & (Has.START | Has.RANK | Has.OTHER) == Has.START]
         phase, flags = rows["phase"], rows["flags"]
 
@@ -346,7 +345,7 @@ class Tracks:
         ):
             self._add(rows[mask], track, end, what[mask])
 
-    def _add(self, rows: TraceRows, track: str, end: str, what: TraceRows) -> None:
+    def _add(self, rows: Rows, track: str, end: str, what: Rows) -> None:
         self._offered += len(rows)
         if self.passes > 1:
             mine = (rows[track] >> np.uint64(32)) % np.uint64(self.passes) == self._part
@@ -381,7 +380,7 @@ class Tracks:
         return self._part == self.passes
 
 
-def sorted_rows(rows: TraceRows) -> TraceRows:
+def sorted_rows(rows: Rows) -> Rows:
     """Sort by track, time and event. Of complete slices in a row that begin at the same time, the longest is first: it
     encloses the others, as in Perfetto."""
     rows = rows[np.lexsort((rows["event"], rows["time"], rows["track"]))]
@@ -390,12 +389,12 @@ def sorted_rows(rows: TraceRows) -> TraceRows:
     return rows[np.lexsort((~rows["end"], np.r_[0, (~again).cumsum()][: len(rows)]))] if again.any() else rows
 
 
-def changes(rows: TraceRows) -> Mask:
+def changes(rows: Rows) -> Mask:
     """Return whether a row is the first of its track."""
     return np.r_[True, rows["track"][1:] != rows["track"][:-1]][: len(rows)]
 
 
-def check_tracks(rows: TraceRows, faults: Faults) -> None:
+def check_tracks(rows: Rows, faults: Faults) -> None:
     """Check sorted rows of whole tracks."""
     what, index = rows["what"], np.arange(len(rows))
     begins = np.isin(what, [ord("X"), ord("B")])
@@ -412,7 +411,7 @@ def check_tracks(rows: TraceRows, faults: Faults) -> None:
     faults.add_rows("async-begin", rows[unmatched(rows, rows["what"] == ord("b"))])
 
 
-def records(rows: TraceRows) -> Iterator[tuple[Any, ...]]:
+def records(rows: Rows) -> Iterator[tuple[Any, ...]]:
     for at in range(0, len(rows), _CHUNK):
         part = rows[at : at + _CHUNK]
         yield from zip(*(part[name].tolist() for name in _TRACK.names or ()), strict=True)
@@ -455,7 +454,7 @@ def check_thread(thread: Iterator[tuple[Any, ...]], faults: Faults) -> None:
             faults.add("begin", byte, event)
 
 
-def check_flows(rows: TraceRows, faults: Faults) -> None:
+def check_flows(rows: Rows, faults: Faults) -> None:
     first, index = changes(rows), np.arange(len(rows))
     starts, ends = (rows["what"] == ord(phase) for phase in "sf")
     begin, start, end = (np.maximum.accumulate(np.where(mask, index, -1)) for mask in (first, starts, ends))
@@ -465,7 +464,7 @@ def check_flows(rows: TraceRows, faults: Faults) -> None:
     faults.add_rows("flow-end", rows[starts & np.r_[(first | starts)[1:], True][: len(rows)]])
 
 
-def unmatched(rows: TraceRows, closing: Mask) -> Mask:
+def unmatched(rows: Rows, closing: Mask) -> Mask:
     """Return the closing rows without an opening one before them in their track."""
     first, step = changes(rows), np.where(closing, -1, 1)
     track, total = first.cumsum(), step.cumsum()

@@ -6,15 +6,13 @@ from enum import IntFlag
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastdispatch._core import timeline_rows, timeline_slices
-from fastdispatch.report.spans import Ints
+from fastdispatch.read.arrays import Bools, Ints, Rows
 from fastdispatch.report.stray_times import TimeGroups
 from fastdispatch.report.timeline_steps import Ranges, disjoint_steps, steps_of_ranges
 
 SLICE, _PROCESS = (np.dtype(layout) for layout in timeline_rows()[:2])
-SliceRows = NDArray[Any]
 #: Steps and ranges in memory.
 _MOST = 1 << 20
 #: A step of at most this many nanoseconds was open when the trace ended, or has no end for another reason.
@@ -42,8 +40,8 @@ class Is(IntFlag):
     GPU_COLLECTIVES = 1 << 31  # of a rank: it has kernels that communicate
 
 
-def is_inside(rows: SliceRows, window: tuple[int, int]) -> NDArray[np.bool_]:
-    inside: NDArray[np.bool_] = (rows["start"] >= window[0]) & (rows["end"] <= window[1])
+def is_inside(rows: Rows, window: tuple[int, int]) -> Bools:
+    inside: Bools = (rows["start"] >= window[0]) & (rows["end"] <= window[1])
     return inside
 
 
@@ -60,7 +58,7 @@ class Outline:
         self._steps = [np.empty(0, SLICE)]
         self._ranges = [np.empty(0, SLICE)]
 
-    def take(self, rows: SliceRows) -> None:
+    def take(self, rows: Rows) -> None:
         if self.window is not None:
             rows = rows[is_inside(rows, self.window)]
         if not len(rows):
@@ -84,7 +82,7 @@ class Outline:
         self._first = np.r_[self._first, np.full(more, limits.max)]
         self._last = np.r_[self._last, np.full(more, limits.min)]
 
-    def _take_steps(self, rows: SliceRows, kind: Ints) -> None:
+    def _take_steps(self, rows: Rows, kind: Ints) -> None:
         """Add steps, and ranges until there is a step."""
         steps = np.flatnonzero(kind & (Is.STEP | Is.GPU_STEP) != 0)
         ranges = np.flatnonzero(kind & (Is.OPTIMIZER | Is.RANGE) != 0)
@@ -161,7 +159,7 @@ class Outline:
                     row |= {"steps_of": chosen.name, "steps_end_there": chosen.optimizer}
 
 
-def grouped(rows: SliceRows) -> Iterator[Ranges]:
+def grouped(rows: Rows) -> Iterator[Ranges]:
     """Yield the ranges of each name and thread."""
     bounds = np.flatnonzero((rows["type"][1:] != rows["type"][:-1]) | (rows["thread"][1:] != rows["thread"][:-1])) + 1
     for part in np.split(rows, bounds):
