@@ -93,7 +93,7 @@ def two_recordings(arguments: argparse.Namespace) -> int:
         document = diff.as_json(everything=arguments.all)
         print(json.dumps(document | ({"gate": budget.as_json(broken, diff)} if budget is not None else {})))
     elif arguments.markdown:
-        from fastdispatch.compare.diff_markdown import markdown
+        from fastdispatch.compare.diff_text import markdown
 
         print("\n".join(markdown(diff, budget, broken, top=None if arguments.all else _TOP)))
     else:

@@ -106,18 +106,12 @@ def run(arguments: argparse.Namespace) -> None:
         check_gpu(trace, arguments.path, "--sort")
     everything = arguments.all or arguments.json
     options = ReportOptions(
+        **{name: getattr(arguments, name) for name in ("sort", "rank", "tree", "depth", "callers", "callees", "paths")},
         by=arguments.by or ("node" if neighbours else "function"),
-        sort=arguments.sort,
         top=arguments.top if everything else arguments.top or _TOP,
         hide=not everything,
-        rank=arguments.rank,
-        tree=arguments.tree,
-        depth=arguments.depth,
         min_share=(arguments.min_percent if arguments.min_percent is not None else 0.0 if arguments.json else _LEAST)
         / 100,
-        callers=arguments.callers,
-        callees=arguments.callees,
-        paths=arguments.paths,
     )
     made = report(trace, options)
     if arguments.json:

@@ -84,13 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.weight == "gpu":
         check_gpu(trace, arguments.path, "--weight")
     options = PictureOptions(
-        rank=arguments.rank,
-        style=arguments.style,
-        weight=arguments.weight,
-        ops=arguments.ops,
-        hide=arguments.hide,
+        **{name: getattr(arguments, name) for name in ("rank", "style", "weight", "ops", "hide", "min_percent", "all")},
         contract=arguments.merge_into_caller,
-        min_percent=arguments.min_percent,
-        all=arguments.all,
     )
     write(arguments.output, fitted(call_picture(trace, options), arguments.style, arguments.output))

@@ -47,9 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def once(arguments: argparse.Namespace) -> None:
     from fastdispatch.read.live import rates, sample
-    from fastdispatch.report.live_findings import LiveFindings, findings_now
     from fastdispatch.report.terminal import print_parts, width_of
-    from fastdispatch.report.top_text import head, parts
+    from fastdispatch.report.top_text import LiveFindings, findings_now, head, parts
 
     before = None
     if not arguments.total:

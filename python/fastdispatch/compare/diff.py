@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -341,13 +341,7 @@ class Diff:
             "speed": self.speed,
             "verdict": self.verdict.as_json(),
             **{
-                end: {
-                    "name": side.name,
-                    "rank": side.rank,
-                    "steps": side.steps,
-                    "whole": side.whole,
-                    "window": side.window,
-                }
+                end: {name: getattr(side, name) for name in ("name", "rank", "steps", "whole", "window")}
                 for end, side in zip(("before", "after"), self.sides, strict=True)
             },
             "rows": [row.as_json() for row in (self.rows if everything else self.changed())],
@@ -371,10 +365,4 @@ def _busy(trace: Trace, one: int | None, *, queue: bool = True) -> float:
 
 
 def _changes(bits: int) -> frozenset[str]:
-    return frozenset(_names(bits))
-
-
-def _names(bits: int) -> Iterator[str]:
-    for index, name in enumerate(CHANGES):
-        if bits >> index & 1:
-            yield name
+    return frozenset(name for index, name in enumerate(CHANGES) if bits >> index & 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +49,8 @@ class DiffVerdict:
     that the speed of the machine explains, ``without_core`` that in which threads could run but had no CPU,
     ``communication`` that of collectives, transfers and waits for other ranks, ``rest`` that of everything else."""
 
+    text: str
     changed: bool
-    before: float
-    after: float
     mean: bool
     rank: int | None
     below: str | None
@@ -62,24 +61,12 @@ class DiffVerdict:
     without_core: float
     communication: float
     rest: float
-    text: str
+    before: float
+    after: float
 
     def as_json(self) -> dict[str, Any]:
-        names = (
-            "text",
-            "changed",
-            "mean",
-            "rank",
-            "below",
-            "backward",
-            "part",
-            "because",
-            "machine",
-            "without_core",
-            "communication",
-            "rest",
-        )
-        return {name: getattr(self, name) for name in names} | {"step": [self.before, self.after]}
+        *figures, _, _ = fields(self)
+        return {each.name: getattr(self, each.name) for each in figures} | {"step": [self.before, self.after]}
 
 
 @dataclass(frozen=True)

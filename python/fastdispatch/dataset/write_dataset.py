@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from hashlib import blake2b
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fastdispatch._core import Error
-from fastdispatch.dataset import engine, part_results, reduced_parts, run_manifest, run_tables
+from fastdispatch._core import Error, save
+from fastdispatch.dataset import engine, reduced_parts, run_manifest, run_tables
 from fastdispatch.dataset.group_writer import WrittenGroup, files_of, write_group
 from fastdispatch.dataset.run_manifest import PartGroup, RunManifest
 from fastdispatch.dataset.runners import RUNNERS
@@ -28,8 +29,11 @@ MAX_RANKS, MAX_BYTES = 64, 256 << 20
 
 _LOCK = ".fastdispatch-dataset"
 
+#: Results of the tasks of a job array.
+_WRITTEN = "written"
+
 #: Folders that a data set has.
-_FOLDERS = (*run_tables.SHARED, *run_tables.PER_RANK, reduced_parts.FOLDER, part_results.FOLDER)
+_FOLDERS = (*run_tables.SHARED, *run_tables.PER_RANK, reduced_parts.FOLDER, _WRITTEN)
 
 Progress = Callable[[int, int], None]
 
@@ -88,7 +92,7 @@ def write_part(
     with _locked(target, LOCK_SH):
         tasks = _plan(target, _manifest_of(target), sources)[part[0] - 1 :: part[1]]
         for done, (task, written) in enumerate(RUNNERS[runner](_step, tasks), 1):
-            part_results.keep(target, task.name, task.sources, written)
+            _keep(target, task.name, task.sources, written)
             if progress is not None:
                 progress(done, len(tasks))
     return len(tasks)
@@ -236,7 +240,7 @@ def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[tuple[_T
     """Yield each task with its result: those of a job array first."""
     left = []
     for task in tasks:
-        written = part_results.find(folder, task.name, task.sources)
+        written = _kept(folder, task.name, task.sources)
         if written is None:
             left.append(task)
         else:
@@ -284,7 +288,7 @@ def _finish(folder: Path, manifest: RunManifest) -> None:
         for table, key in run_tables.SHARED_KEYS.items():
             _share(connection, folder, table, key)
     connection.close()
-    rmtree(folder / part_results.FOLDER, ignore_errors=True)
+    rmtree(folder / _WRITTEN, ignore_errors=True)
     manifest.groups.sort(key=lambda group: min(one.rank for one in group.inputs))
     manifest.save(folder)
 
@@ -297,3 +301,30 @@ def _share(connection: duckdb.DuckDBPyConnection, folder: Path, table: str, key:
         run_tables.write_query(connection, f"SELECT DISTINCT ON ({key}) * FROM ({rows}) ORDER BY {key}", target)
         for part in parts:
             part.unlink()
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / _WRITTEN / f"{name}.json"
+
+
+def _listed(sources: Sequence[Source]) -> list[list[Any]]:
+    return [[source.path, source.bytes, source.changed] for source in sources]
+
+
+def _keep(folder: Path, name: str, sources: Sequence[Source], written: WrittenGroup) -> None:
+    """Save the result of a group that a task of a job array has written; one more call adds it to the data set."""
+    _file(folder, name).parent.mkdir(exist_ok=True)
+    document = {"sources": _listed(sources), **asdict(written)}
+    save(_file(folder, name), (json.dumps(document) + "\n").encode())
+
+
+def _kept(folder: Path, name: str, sources: Sequence[Source]) -> WrittenGroup | None:
+    """Return the saved result of a group; None if there is no valid one of these inputs as they are."""
+    try:
+        found = json.loads(_file(folder, name).read_bytes())
+        if found["sources"] != _listed(sources):
+            return None
+        group = run_manifest.group_of(found["group"]) if found["group"] is not None else None
+        return WrittenGroup(group, run_manifest.refused_of(found["refused"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None

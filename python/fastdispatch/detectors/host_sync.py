@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.anomaly_checks import anomaly_checks
 from fastdispatch.detectors.gpu_clock import TO_HOST
 from fastdispatch.detectors.input_code import makes_input
 from fastdispatch.detectors.measured_steps import (
@@ -76,6 +75,50 @@ ADVICE = (
     "keep the value on the device (detach()) and read it every N steps, or after the loop; replace data-dependent"
     " branches and masks by torch.where"
 )
+
+
+_ANOMALY_CHECKS = {"aten::isnan", "aten::_is_any_true", "aten::item", "aten::is_nonzero"}
+_STACKS = "torch/fx/traceback.py:[]:format_stack"
+
+ADVICE_ANOMALY = (
+    "use torch.autograd.detect_anomaly() to look for the cause of a NaN only, and switch it off for training"
+)
+
+
+def anomaly_checks(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
+    """Yield the finding that anomaly detection is on in every step."""
+    checked = {
+        steps.paths["parent"][path]
+        for path in steps.named("aten::_is_any_true")
+        if steps.every(path) and steps.kind(steps.paths["parent"][path]) == "autograd"
+    }
+    if not checked:
+        return
+    checks = [row for path in checked for row in steps.children[path] if steps.key(row) in _ANOMALY_CHECKS]
+    reads = sum(steps.calls(row) for row in checks if steps.key(row) == "aten::_is_any_true")
+    slow = [*checks, *steps.named(_STACKS)]
+    time = steps.unclaimed(slow)
+    steps.claim(slow)
+    backward = next(iter(steps.named("torch/_tensor.py:[Tensor]:backward")), min(checked))
+    found = steps.finding(
+        id,
+        "anomaly detection is on: backward checks every gradient for NaN",
+        steps.where(backward, "set_detect_anomaly", "detect_anomaly", "backward"),
+        time,
+        f"{number(reads)} checks per step, each of which reads a value, and the stack of every operator in forward:"
+        f" {seconds(time)} or {percent(time / steps.step)} of a step"
+        + ("; each check waits for all queued work of a GPU" if steps.uses_gpu else ""),
+        ADVICE_ANOMALY,
+        evidence={
+            "operators": sorted({steps.key(row) for row in checks}),
+            "calls_per_step": round(reads, 2),
+            "ns_per_step": round(time),
+            "phase": "backward",
+        },
+    )
+    if found.severity == "info":
+        found.severity = "warning"
+    yield found
 
 
 def find(steps: MeasuredSteps) -> Iterator[Finding]:

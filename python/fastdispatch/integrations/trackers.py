@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, cast
 from fastdispatch import CallGraph, Trace
 from fastdispatch._core import Error
 from fastdispatch.dataset.run_loading import load_run
-from fastdispatch.integrations.packages import package
 from fastdispatch.read.trace import PathLike
 
 if TYPE_CHECKING:
@@ -116,3 +116,14 @@ def _written(shown: Views, page: bool) -> Iterator[list[Path]]:
         for file in files:
             shown.html(file)
         yield files
+
+
+def package(name: str, install: str = "") -> Any:
+    """Return a module of another project; raise Error if its package is not installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != name.partition(".")[0]:
+            raise
+        needed = install or name.partition(".")[0]
+        raise Error(f"the package {needed} is not installed: pip install {needed}") from None

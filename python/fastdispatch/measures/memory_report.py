@@ -191,15 +191,9 @@ def _add(row: MemoryRow, path: PathMemory) -> None:
     for to, of in ((row.parts, path.parts), (row.held, path.held)):
         for name, value in of.items():
             to[name] = to.get(name, 0) + value
-    row.peak += path.peak
-    row.allocated += path.allocated
-    row.blocks += path.blocks
-    row.freed += path.freed
-    row.frees += path.frees
-    row.live += path.live
-    if path.grows:
-        row.growth += path.growth
-        row.error += path.error
+    names = ("peak", "allocated", "blocks", "freed", "frees", "live", *(("growth", "error") if path.grows else ()))
+    for name in names:
+        setattr(row, name, getattr(row, name) + getattr(path, name))
 
 
 class Places:

@@ -163,22 +163,56 @@ class Graph:
     def compressed(self) -> Graph:
         """Return the graph with one node per branch: a run of nodes with one input and one output after a node with
         several users. Times and parameters are added up, the last output is kept."""
-        from fastdispatch.pipeline.graph_shape import compressed
 
-        return compressed(self)
+        def is_link(id: str) -> bool:
+            return len(self.inputs(id)) == len(self.outputs(id)) == 1
+
+        def begins(id: str) -> bool:
+            return is_link(id) and len(self.outputs(self.inputs(id)[0])) > 1
+
+        head: dict[str, str] = {}
+        for node in self.order():
+            head[node.id] = node.id
+            if is_link(node.id):
+                before = self.inputs(node.id)[0]
+                if head[before] != before or begins(before):
+                    head[node.id] = head[before]
+        names: dict[str, str] = {}
+        nodes: list[Node] = []
+        number = 0
+        for node in self.nodes:
+            if head[node.id] != node.id:
+                continue
+            if begins(node.id):
+                number += 1
+                names[node.id] = f"compressed_node{number}"
+                nodes.append(_branch(self, head, node, number))
+            else:
+                names[node.id] = node.id
+                nodes.append(replace(node, about={}))
+        edges = [
+            (names[head[first]], names[head[second]]) for first, second in self.edges if head[first] != head[second]
+        ]
+        return Graph(nodes, edges)
 
     def is_series_parallel(self) -> bool:
         """Return whether removing nodes with one predecessor and one successor reduces the graph to one edge."""
-        from fastdispatch.pipeline.graph_shape import is_series_parallel
-
-        return is_series_parallel(self)
+        before = {node.id: set(self.inputs(node.id)) for node in self.nodes}
+        behind = {node.id: set(self.outputs(node.id)) for node in self.nodes}
+        todo = [node.id for node in self.order()]
+        while todo:
+            id = todo.pop()
+            if id in before and len(before[id]) == len(behind[id]) == 1:
+                (first,), (second,) = before.pop(id), behind.pop(id)
+                behind[first] = behind[first] - {id} | {second}
+                before[second] = before[second] - {id} | {first}
+                todo += first, second
+        return len(before) <= 2
 
     def is_same(self, other: Graph) -> bool:
         """Return whether two graphs have the same names and edges, except for ids and the order of lines. False is
         always right; graphs that differ only in the connections of equal layers may be considered the same."""
-        from fastdispatch.pipeline.graph_shape import is_same
-
-        return is_same(self, other)
+        return len(self.edges) == len(other.edges) and _hashes(self) == _hashes(other)
 
     def before(self, id: str) -> set[str]:
         """Return the ids of all direct and indirect inputs of a node."""
@@ -291,4 +325,40 @@ def _reached(id: str, following: Callable[[str], list[str]]) -> set[str]:
         if each not in found:
             found.add(each)
             todo += following(each)
+    return found
+
+
+def _branch(graph: Graph, head: dict[str, str], first: Node, number: int) -> Node:
+    """Return the sum of a run of layers; the last output is kept."""
+    run = [first]
+    while head[after := graph.outputs(run[-1].id)[0]] == first.id:
+        run.append(graph[after])
+    alone = len(run) == 1
+    saved = [node.saved_bytes for node in run if node.saved_bytes is not None]
+    return replace(
+        first,
+        id=f"compressed_node{number}",
+        name=first.name if alone else f"Branch {number}",
+        forward_ms=sum(node.forward_ms for node in run),
+        backward_ms=sum(node.backward_ms for node in run),
+        output_bytes=run[-1].output_bytes,
+        parameter_bytes=sum(node.parameter_bytes for node in run),
+        forward_spread_ms=first.forward_spread_ms if alone else None,
+        backward_spread_ms=first.backward_spread_ms if alone else None,
+        saved_bytes=sum(saved) if len(saved) == len(run) else None,
+        about={},
+    )
+
+
+def _hashes(graph: Graph) -> list[int]:
+    order = graph.order()
+    names = {node.id: hash(node.name) for node in order}
+    before = _side([node.id for node in order], names, graph.inputs)
+    return sorted(_side([node.id for node in reversed(order)], before, graph.outputs).values())
+
+
+def _side(order: list[str], start: dict[str, int], near: Callable[[str], list[str]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for id in order:
+        found[id] = hash((start[id], *sorted(found[each] for each in near(id))))
     return found

@@ -8,7 +8,15 @@ from numbers import Integral, Real
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.errors import PipelineNotImplementedError
+
+
+class PipelineRuntimeError(Error, RuntimeError):
+    """A ``RuntimeError`` of DeepSpeed, with its text."""
+
+
+class PipelineNotImplementedError(Error, NotImplementedError):
+    """A ``NotImplementedError`` of DeepSpeed, with its text."""
+
 
 Number = int | float
 

@@ -10,8 +10,14 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.balanced_cuts import cuts_of
-from fastdispatch.pipeline.errors import PipelineNotImplementedError, PipelineRuntimeError
-from fastdispatch.pipeline.layers import Layers, Number, layers_of, weights_of
+from fastdispatch.pipeline.layers import (
+    Layers,
+    Number,
+    PipelineNotImplementedError,
+    PipelineRuntimeError,
+    layers_of,
+    weights_of,
+)
 from fastdispatch.pipeline.times import recorded_layers, times_of
 from fastdispatch.read.trace import Trace, load
 

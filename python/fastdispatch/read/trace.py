@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,6 @@ from fastdispatch.files.run_sources import recordings
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.dump_tables import opened
-from fastdispatch.read.group_edges import group_edges
 from fastdispatch.read.plan_differences import settle
 from fastdispatch.read.rank_rows import RankRow
 
@@ -317,3 +317,40 @@ def _check_number(ranks: int, output: PathLike) -> None:
         raise _core.Error(
             f"{os.fspath(output)}: {ranks} ranks are too many for one JSON file: write a data set: -o NAME.parquet"
         )
+
+
+_FIGURES = ("calls", "resumes", "total")
+
+
+def group_edges(core: _core.Trace, by: str, rank: int) -> dict[str, list[Any]]:
+    """Return caller and callee (rows of ``table(by)``, -1: nothing in the graph), calls, resumes and total, sorted.
+
+    Paths without a group are contracted: their callees are those of their callers. ``total`` is without calls inside a
+    call of the same edge.
+    """
+    contexts, groups = core.contexts(rank), core.groups(by)
+    callees: dict[int, list[int]] = {}
+    for at, parent in enumerate(contexts["parent"]):
+        callees.setdefault(parent, []).append(at)
+    calls, resumes, total = (contexts[name] for name in _FIGURES)
+    sums: dict[tuple[int, int], list[int]] = {}
+    open: Counter[tuple[int, int]] = Counter()
+    left = [(at, -1) for at in callees.get(-1, ())]  # a path and its caller; ~path at its end
+    while left:
+        at, caller = left.pop()
+        if at < 0:
+            open[caller, groups[~at]] -= 1
+            continue
+        group = groups[at]
+        if group >= 0:
+            edge = caller, group
+            figures = sums.setdefault(edge, [0, 0, 0])
+            figures[0] += calls[at]
+            figures[1] += resumes[at]
+            figures[2] += 0 if open[edge] else total[at]
+            if caller >= 0:
+                open[edge] += 1
+                left.append((~at, caller))
+        left += [(callee, group if group >= 0 else caller) for callee in callees.get(at, ())]
+    rows = [[*edge, *figures] for edge, figures in sorted(sums.items())]
+    return {name: [row[at] for row in rows] for at, name in enumerate(("caller", "callee", *_FIGURES))}

@@ -21,12 +21,10 @@ from fastdispatch.record import children, custom_flops, environment
 from fastdispatch.record.budget import StepBudget
 from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.engines import Engines
-from fastdispatch.record.environment import CallSource, failure
+from fastdispatch.record.environment import FROM_USER, CallSource, failure
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, why_missing
-from fastdispatch.record.keep import Keep
-from fastdispatch.record.notebook import cell_folders, shell
 from fastdispatch.record.operators import Operators
-from fastdispatch.record.options import Ops, Options, RareOptions, check_names, print_line, text_of
+from fastdispatch.record.options import Keep, Ops, Options, RareOptions, check_names, print_line, text_of
 from fastdispatch.record.probe import attach_memory
 from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.runtime_facts import RuntimeFacts
@@ -297,8 +295,8 @@ class CallGraph(Recorded):
     def _session_options(self) -> dict[str, Any]:
         ready = self._options.on_trace_ready
         return self._options.of_session() | {
-            "prefixes": [*cell_folders(), *environment.prefixes()],
-            "notebook": shell() is not None,
+            "prefixes": [*_cell_folders(), *environment.prefixes()],
+            "notebook": _shell() is not None,
             "rank": self._rank,
             "world": self._world,
             "schedule": self._budget or self._options.chosen,
@@ -503,3 +501,17 @@ def dump(path: str | os.PathLike[str]) -> None:
     if _current is None:
         raise _core.Error("this process is not recording: use CallGraph or `fastdispatch run`")
     _current.dump(path)
+
+
+def _shell() -> Any:
+    """Return the running IPython shell, None outside of one; imports nothing."""
+    module = sys.modules.get("IPython")
+    found = getattr(module, "get_ipython", None)
+    return found() if found is not None else None
+
+
+def _cell_folders() -> list[tuple[str, int]]:
+    """Return the folder of the files that ipykernel names after cells; its name contains the process id."""
+    compiler = sys.modules.get("ipykernel.compiler")
+    folder = getattr(compiler, "get_tmp_directory", None)
+    return [(folder(), FROM_USER)] if folder is not None else []

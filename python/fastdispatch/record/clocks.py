@@ -7,12 +7,13 @@ the address, port and token. No rank waits for another: a separate thread does a
 import _socket
 import _thread
 import os
+import socket
 import time
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.files.host import boot_id
 
 FAN = 64
 SEARCH_SECONDS = 60.0
@@ -55,6 +56,14 @@ def own_address(host: str) -> str:
         finally:
             probe.close()
     raise why or OSError(f"{host} has no address")
+
+
+def boot_id() -> str:
+    """Return an id that is equal for all ranks of a machine, which share a clock."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except OSError:
+        return socket.gethostname()
 
 
 class Pings:

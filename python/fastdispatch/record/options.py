@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from fastdispatch._core import Error
+from fastdispatch._core import Error, Session
 from fastdispatch.record.budget import PATIENCE, share_of_budget
-from fastdispatch.record.detail import detail_of
 from fastdispatch.record.environment import CALLS, CallSource
 from fastdispatch.record.gpu import Gpu, gpu_of
-from fastdispatch.record.keep import Keep, keep_function
-from fastdispatch.record.measures import Measures, measures_of
 from fastdispatch.record.schedule import Schedule, step_function, window
 from fastdispatch.record.timeline import Timeline, timeline_of
 from fastdispatch.text.formats import printable
@@ -254,3 +253,74 @@ def print_line(line: str) -> None:
     """Print a line on standard error, if it exists."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"fastdispatch: {printable(line)}", file=sys.stderr)
+
+
+def detail_of(text: str, calls: str) -> str:
+    """Check the argument of ``CallGraph(detail=)``: ``"c_calls"``, or empty for nothing."""
+    if text not in ("", "c_calls"):
+        raise Error(f"detail={text!r}: must be c_calls")
+    if text and calls == "off":
+        raise Error(f"detail={text!r} requires Python calls: omit calls='off'")
+    return text
+
+
+#: Bits of ``fd_measure_plan.kinds``.
+KINDS = {"flops": 1, "memory": 2, "comm": 4, "shapes": 8}
+
+#: Kinds that read the operands of operators.
+_OF_OPERANDS = ("flops", "comm", "shapes")
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Kinds to measure."""
+
+    kinds: tuple[str, ...]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self.kinds
+
+    def attach(self, session: Session) -> None:
+        if self.kinds:
+            from fastdispatch.measures.flop_formulas import OPERATORS, PADDING
+
+            operators = OPERATORS | (PADDING if "shapes" in self.kinds else {})
+            session.measure(sum(KINDS[kind] for kind in self.kinds), operators)
+
+    def read_operands(self) -> bool:
+        return any(kind in _OF_OPERANDS for kind in self.kinds)
+
+    def facts(self) -> dict[str, object]:
+        """Return the option to store in the recording: 1 is one in so many steps."""
+        return {"measure": dict.fromkeys(self.kinds, 1)}
+
+
+def measures_of(text: str, ops: str) -> Measures:
+    """Parse the argument ``CallGraph(measure=)``."""
+    parts = [part.strip() for part in re.split(r"[,+]", text)] if text else []
+    for part in parts:
+        if part not in (*KINDS, "all"):
+            raise Error(f"measure={part!r}: must be one of {', '.join(KINDS)}, all")
+    kinds = tuple(kind for kind in KINDS if kind in parts or "all" in parts)
+    if ops in ("dispatch", "off") and any(kind in _OF_OPERANDS for kind in kinds):
+        raise Error(f"measure={text!r} requires ops='record': omit ops")
+    return Measures(kinds)
+
+
+Keep = str | Iterable[str] | Callable[[str], object]
+
+
+def keep_function(keep: Keep | None) -> Callable[[str], object] | None:
+    """Convert any form of ``keep`` to a function of the key; ``None`` stays ``None``."""
+    if keep is None or callable(keep):
+        return keep
+    globs = [keep] if isinstance(keep, str) else list(keep)
+    if not globs or not all(isinstance(glob, str) and glob for glob in globs):
+        raise Error("keep: give a callable or at least one glob such as 'model.py:*'")
+    wanted = [glob for glob in globs if not glob.startswith("!")] or ["*"]
+    unwanted = [glob[1:] for glob in globs if glob.startswith("!")]
+
+    def kept(key: str) -> bool:
+        return any(fnmatchcase(key, glob) for glob in wanted) and not any(fnmatchcase(key, glob) for glob in unwanted)
+
+    return kept

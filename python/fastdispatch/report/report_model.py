@@ -15,8 +15,7 @@ from fastdispatch.report.report_collectives import CollectiveMeans, collectives
 from fastdispatch.report.report_facts import Facts, facts
 from fastdispatch.report.report_find import Neighbours, neighbours
 from fastdispatch.report.report_paths import Paths, paths
-from fastdispatch.report.report_phases import phase_listing
-from fastdispatch.report.report_rows import SORTS, Listing, listing
+from fastdispatch.report.report_rows import SORTS, Listing, listing, phase_listing
 from fastdispatch.report.report_tree import Branch, tree
 
 SCHEMA = "fastdispatch-report/1"

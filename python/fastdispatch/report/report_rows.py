@@ -3,12 +3,16 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import pstdev
 from typing import Any
 
 from fastdispatch.measures.measured import FIGURES, Measured, SiteGroups, measured, required
 from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import is_library, plumbing
+from fastdispatch.read.steps import PHASE_BITS, PHASES, step_phases
+from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Group, Trace
+from fastdispatch.report.report_facts import Facts
 from fastdispatch.text.formats import module_pattern
 
 #: Sort keys, with their column in ``Trace.table`` and of measured figures.
@@ -25,6 +29,10 @@ SORTS = {
     "comm": "communicated",
     "allocated": "allocated",
 }
+
+#: Columns of ``Trace.table`` with the names of fields.
+_OF_TABLE = ["where", "instances", "resumes", "ops", "self", "total", "backward"]
+_OF_TABLE += ["gpu_calls", "gpu_self", "gpu_total", "gpu_backward", "gpu_starved"]
 
 #: Library functions below this share of the whole are hidden.
 SMALL = 0.001
@@ -56,16 +64,16 @@ class ReportRow:
     ops: int
     self: int
     total: int
-    backward: int
-    asynchronous: int
-    unseen_calls: int  # calls without a hook: a lower bound
-    step_mean: int  # of the total per step
-    step_deviation: int
-    gpu_calls: int  # of sampled steps, like the next three
-    gpu_self: int
-    gpu_total: int
-    gpu_backward: int
-    gpu_starved: int
+    backward: int = 0
+    asynchronous: int = 0
+    unseen_calls: int = 0  # calls without a hook: a lower bound
+    step_mean: int = 0  # of the total per step
+    step_deviation: int = 0
+    gpu_calls: int = 0  # of sampled steps, like the next three
+    gpu_self: int = 0
+    gpu_total: int = 0
+    gpu_backward: int = 0
+    gpu_starved: int = 0
     parameters: int = 0  # elements, for modules of all instances and their children
     parameter_bytes: int = 0
     modules: list[Modules] = field(default_factory=list)
@@ -156,21 +164,15 @@ def row(trace: Trace, table: Columns, index: int) -> ReportRow:
     nodes = trace.nodes
     is_kernel = nodes["kind"][node] == "kernel"
     return ReportRow(
-        **{name: table[name][index] for name in ("where", "instances", "resumes", "ops", "self", "total")},
+        **{name: table[name][index] for name in _OF_TABLE},
         calls=table["gpu_calls" if is_kernel else "calls"][index],
         kind=nodes["kind"][node],
         package=nodes["package"][node],
         source=nodes["from"][node],
-        backward=table["backward"][index],
         asynchronous=table["async"][index],
         unseen_calls=table["hidden"][index],
         step_mean=round(table["step_mean"][index]),
         step_deviation=round(table["step_deviation"][index]),
-        gpu_calls=table["gpu_calls"][index],
-        gpu_self=table["gpu_self"][index],
-        gpu_total=table["gpu_total"][index],
-        gpu_backward=table["gpu_backward"][index],
-        gpu_starved=table["gpu_starved"][index],
     )
 
 
@@ -268,3 +270,54 @@ def _add_places(
         node = table["node"][i]
         made.modules = [Modules(pattern, count) for pattern, count in sorted(modules[node].items())]
         made.threads = sorted(threads[node])
+
+
+_OF_PHASES = ("calls", "resumes", "self", "async", "gpu_calls", "gpu_self", "gpu_starved")
+
+
+def phase_listing(trace: Trace, rank: int | None, facts: Facts, column: str) -> Listing:
+    """Return a row per non-empty phase, sorted by ``column`` of :class:`ReportRow`. Each call is in one phase: total is
+    self."""
+    sums = _phase_sums(trace, rank, facts.whole_role)
+    rows = [
+        _phase_row(trace, rank, phase.phase, phase.per_step, sums[PHASES.index(phase.phase)]) for phase in facts.phases
+    ]
+    rows = [row for row in rows if row.calls or row.self]
+    rows.sort(key=lambda row: (-getattr(row, column), -row.self, row.where))
+    return Listing(rows, 0, Hidden({}, 0))
+
+
+def _phase_sums(trace: Trace, rank: int | None, role: str) -> list[Counter[str]]:
+    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    own_starved = list(contexts["gpu_starved"])
+    for starved, parent in zip(contexts["gpu_starved"], contexts["parent"], strict=True):
+        if parent >= 0:
+            own_starved[parent] -= starved
+    columns = [contexts[name] for name in _OF_PHASES[:-1]] + [own_starved]
+    kinds = trace.nodes["kind"]
+    sums = [Counter[str]() for _ in PHASES]
+    inside = in_role(trace, contexts, role)
+    for node, flags, wanted, *figures in zip(contexts["node"], contexts["flags"], inside, *columns, strict=True):
+        if wanted:
+            sum_ = sums[min(flags & PHASE_BITS, len(PHASES) - 1)]
+            sum_.update(dict(zip(_OF_PHASES, figures, strict=True)))
+            sum_["ops"] += figures[0] if kinds[node] == "op" else 0
+    return sums
+
+
+def _phase_row(trace: Trace, rank: int | None, phase: str, per_step: int, sums: Counter[str]) -> ReportRow:
+    figures: dict[str, Any] = {name: sums[name] for name in ("ops", *_OF_PHASES) if name != "async"}
+    of_steps = step_phases(entry for entry in trace.ranks if rank in (None, entry["rank"]))[phase]
+    return ReportRow(
+        where=phase,
+        kind="phase",
+        package="",
+        source="none",
+        instances=1,
+        **figures,
+        total=sums["self"],
+        asynchronous=sums["async"],
+        step_mean=per_step,
+        step_deviation=round(pstdev(of_steps)) if of_steps else 0,
+        gpu_total=sums["gpu_self"],
+    )

@@ -9,8 +9,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 
 from fastdispatch._core import Error
 from fastdispatch.read.live import Rate, Sample, rates, sample
-from fastdispatch.report.live_findings import LiveFindings
-from fastdispatch.report.top_text import TITLES, cells, head
+from fastdispatch.report.top_text import TITLES, LiveFindings, cells, head
 
 SORTS = ("self", "total", "calls", "where")
 MOST_ROWS = 200

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.text.fused_operators import fused_operators
+from fastdispatch.read.compilations import fused_operators
 from tests import commands, processes
 
 pytestmark = pytest.mark.torch

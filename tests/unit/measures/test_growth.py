@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from fastdispatch.detectors.memory_use import growth
+from fastdispatch.detectors.memory_growth import growth
 from fastdispatch.detectors.slowdown import grew_alike
 
 UNIT = 2_000_000  # bytes

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from fastdispatch.read.compilations import fused_operators
 from fastdispatch.text import kernel_names
-from fastdispatch.text.fused_operators import fused_operators
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 from tests.lint.tree import ROOT
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.detectors.slow_times import slow_steps
+from fastdispatch.detectors.many_ranks import slow_steps
 from fastdispatch.read import steps
 from fastdispatch.text.formats import seconds
 from tests import commands, programs, schemas

@@ -9,10 +9,10 @@ import pytest
 
 import fastdispatch
 from fastdispatch.detectors import device_copy, evaluation, input_wait, pipeline_bubble, slow_rank, stage_imbalance
+from fastdispatch.detectors.device_copy import rare_saves
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
 from fastdispatch.detectors.text import sentence
-from fastdispatch.detectors.weight_copy import rare_saves
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.waiting import PhaseSplit, busy_time, queued_share
 from fastdispatch.report.report_lines import overload

@@ -1,5 +1,7 @@
 """The templates of a package, in the published converter's form."""
 
+from collections.abc import Sequence
+
 MODEL = """\
 import torch
 %(import_statements)s
@@ -29,3 +31,8 @@ def model(criterion):
 def full_model():
     return %(full_model)s
 """
+
+
+def rows(values: Sequence[object]) -> str:
+    """The inside of a tuple, a line an entry."""
+    return "".join(f"\n    {value!r}," for value in values) + "\n" if values else ""
