@@ -15,26 +15,10 @@ from fastdispatch.cli.messages import message
 from fastdispatch.read.trace import SKIPPED, reporting_incomplete
 
 #: In the order of the help text.
-COMMANDS = (
-    "run",
-    "attach",
-    "report",
-    "findings",
-    "html",
-    "svg",
-    "diff",
-    "top",
-    "stacks",
-    "resume",
-    "merge",
-    "anonymize",
-    "sql",
-    "export",
-    "timeline",
-    "et",
-    "pipeline",
-    "doctor",
-)
+_NAMES = """
+run attach report findings html svg diff top stacks resume merge anonymize sql export timeline et pipeline doctor
+"""
+COMMANDS = tuple(_NAMES.split())
 
 #: Commands with actions; each is a folder.
 GROUPS = ("timeline", "et", "pipeline")

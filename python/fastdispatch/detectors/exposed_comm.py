@@ -35,19 +35,11 @@ _REDUCES = (
 )
 
 #: Names of collectives of torch.distributed in a program's source.
-_COLLECTIVES = (
-    "all_reduce",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "broadcast",
-    "broadcast_object_list",
-    "reduce_scatter_tensor",
-    "barrier",
-    "monitored_barrier",
-    "reduce",
-    "gather",
-)
+_COLLECTIVE_NAMES = """
+all_reduce all_gather all_gather_into_tensor all_gather_object broadcast broadcast_object_list reduce_scatter_tensor
+barrier monitored_barrier reduce gather
+"""
+_COLLECTIVES = _COLLECTIVE_NAMES.split()
 
 #: Messages between two ranks, such as micro-batches of a pipeline: they cannot be combined.
 _MESSAGES = {"c10d::send", "c10d::recv_", "c10d::recv_any_source_"}

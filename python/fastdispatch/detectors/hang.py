@@ -48,7 +48,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     longest = max(limits.HANG_S * 1e9, limits.HANG_STEPS * steps.typical)
     waiting = [each for each in standing if each.collective]
     sentences = _sentences(steps) if len(steps.trace.ranks) > 1 else []
-    minority = _minority(steps) if waiting else []
+    minority = next(filter(None, map(_minority_of, compared_groups([steps.trace]))), []) if waiting else []
     named = [each for each in waiting if each.rank in minority]
     late = [each for each in waiting if each.quiet >= longest]
     loading = [each for each in standing if each.loading >= longest]
@@ -167,10 +167,6 @@ def _rarest(steps: MeasuredSteps, standing: list[Standing]) -> list[Standing]:
 def _sentences(steps: MeasuredSteps) -> list[str]:
     groups = compared_groups([steps.trace])
     return list(differences(groups)) if groups else list(operator_differences([steps.trace]))
-
-
-def _minority(steps: MeasuredSteps) -> list[int]:
-    return next(filter(None, map(_minority_of, compared_groups([steps.trace]))), [])
 
 
 def _minority_of(group: GroupCalls) -> list[int]:

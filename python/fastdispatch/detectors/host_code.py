@@ -17,42 +17,11 @@ from fastdispatch.text.formats import percent, seconds
 ID = "host-code"
 
 #: Functions that block or take long, by their names in the source, the more likely ones first.
-_SLOW = [
-    "sleep",
-    "fsync",
-    "acquire",
-    "recv",
-    "communicate",
-    "check_output",
-    "urlopen",
-    "request",
-    "post",
-    "join",
-    "wait",
-    "result",
-    "run",
-    "dump",
-    "dumps",
-    "load",
-    "loads",
-    "compress",
-    "crc32",
-    "findall",
-    "sub",
-    "sorted",
-    "sort",
-    "stack",
-    "format_stack",
-    "deepcopy",
-    "tensor",
-    "write",
-    "flush",
-    "print",
-    "open",
-    "read",
-    "get",
-    "put",
-]
+_SLOW_NAMES = """
+sleep fsync acquire recv communicate check_output urlopen request post join wait result run dump dumps load loads
+compress crc32 findall sub sorted sort stack format_stack deepcopy tensor write flush print open read get put
+"""
+_SLOW = _SLOW_NAMES.split()
 
 #: Calls that wait for collectives or devices, which no operator shows.
 _WAITS = {"wait", "synchronize", "result"}

@@ -25,28 +25,16 @@ from fastdispatch.text.formats import percent, seconds
 ID = "host-sync"
 
 #: Operators whose result is a value, or has a shape that depends on values.
-SYNCHRONIZING = {
-    "aten::_local_scalar_dense",
-    "aten::is_nonzero",
-    "aten::nonzero",
-    "aten::masked_select",
-    "aten::_unique2",
-    "aten::unique_dim",
-    "aten::unique_consecutive",
-    "aten::equal",
-    "aten::bincount",
-}
+_SYNCHRONIZING_NAMES = """
+_local_scalar_dense is_nonzero nonzero masked_select _unique2 unique_dim unique_consecutive equal bincount
+"""
+SYNCHRONIZING = {f"aten::{name}" for name in _SYNCHRONIZING_NAMES.split()}
 
 #: Operators that read a value on a CPU only.
-_ON_CPU_ONLY = {
-    "aten::std",
-    "aten::var",
-    "aten::std_mean",
-    "aten::var_mean",
-    "aten::one_hot",
-    "aten::quantile",
-    "aten::embedding_renorm_",
-}
+_ON_CPU_NAMES = """
+std var std_mean var_mean one_hot quantile embedding_renorm_
+"""
+_ON_CPU_ONLY = {f"aten::{name}" for name in _ON_CPU_NAMES.split()}
 
 #: Functions that wait for the device.
 WAITING = ("torch/cuda/__init__.py:[]:synchronize", "torch/accelerator/__init__.py:[]:synchronize")

@@ -59,10 +59,6 @@ def _outer_starts(steps: MeasuredSteps, *keys: str) -> Iterator[int]:
     return steps.outermost(set(steps.named(*keys)).__contains__)
 
 
-def _is_next_index(steps: MeasuredSteps, path: int) -> bool:
-    return steps.name(path) == "_next_index" and steps.file(path) == "torch/utils/data/dataloader.py"
-
-
 def starts_of_every_step(steps: MeasuredSteps) -> list[int]:
     """Return the paths that start the iterator of a DataLoader in every step, and those that follow from it: its
     sampler begins again, and the step waits for new worker processes. Return none for an iterator per epoch."""
@@ -72,7 +68,8 @@ def starts_of_every_step(steps: MeasuredSteps) -> list[int]:
         roots = steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA)
         paths = {*starts, *(path for path in roots if steps.activity(path) >= 0.5)}
         return list(steps.outermost(paths.__contains__))
-    return [*starts, *(row for row in range(len(steps.main)) if _is_next_index(steps, row))] if starts else []
+    rows = [row for row in range(len(steps.main)) if steps.name(row) == "_next_index"] if starts else []
+    return [*starts, *(row for row in rows if steps.file(row) == "torch/utils/data/dataloader.py")]
 
 
 def _starts(steps: MeasuredSteps) -> Iterator[Finding]:

@@ -15,17 +15,10 @@ ID = "tiny-ops"
 _FUNCTIONS = ("torch/nn/functional.py", "torch/nn/utils/", "torch/functional.py", "torch/_tensor.py")
 
 #: Operators of layers: a short loop with one of them is a model.
-_LAYERS = {
-    "aten::linear",
-    "aten::matmul",
-    "aten::mm",
-    "aten::addmm",
-    "aten::bmm",
-    "aten::conv1d",
-    "aten::conv2d",
-    "aten::conv3d",
-    "aten::scaled_dot_product_attention",
-}
+_LAYER_NAMES = """
+linear matmul mm addmm bmm conv1d conv2d conv3d scaled_dot_product_attention
+"""
+_LAYERS = {f"aten::{name}" for name in _LAYER_NAMES.split()}
 
 _BACKWARD = "torch/_tensor.py:[Tensor]:backward"
 

@@ -41,15 +41,11 @@ def _parts(tables: dict[str, Any]) -> Iterator[str]:
     for node, id in enumerate(nodes["id"]):
         data = "".join(f'<data key="{key}">{value}</data>' for key, value in _attributes(tables, node))
         yield f'<node id="{id}">{data}</node>\n'
-    names = {kinds: _kind_names(kinds) for kinds in {*edges["kinds"]}}
+    names = {kinds: ",".join(kind for at, kind in enumerate(KINDS) if kinds >> at & 1) for kinds in {*edges["kinds"]}}
     for start, end, kinds in zip(edges["from"], edges["to"], edges["kinds"], strict=True):
         ends = f'source="{nodes["id"][start]}" target="{nodes["id"][end]}"'
         yield f'<edge {ends}><data key="kinds">{names[kinds]}</data></edge>\n'
     yield "</graph>\n</graphml>\n"
-
-
-def _kind_names(kinds: int) -> str:
-    return ",".join(kind for at, kind in enumerate(KINDS) if kinds >> at & 1)
 
 
 def _attributes(tables: dict[str, Any], node: int) -> Iterator[tuple[str, object]]:

@@ -1,7 +1,7 @@
 """Collectives across ranks: waiting for the last rank, transfer, bandwidth (docs/concepts/measures.md)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
@@ -234,8 +234,8 @@ def kernel_waits(trace: Trace) -> list[Waits]:
                 ranks = found.setdefault((*kernels[row], group, moved.bit_length()), {})
                 sums = ranks.setdefault(rank["rank"], [0, 0, 0])
                 sums[:] = (a + b for a, b in zip(sums, (count, time, moved * count), strict=True))
-    together = _same_steps(trace.ranks)
-    rows = [_kernel_row(*key[:3], ranks, together) for key, ranks in found.items()]
+    steps = {(rank["steps"], rank["run_steps"], *rank["latest_steps"]["number"]) for rank in trace.ranks}
+    rows = [_kernel_row(*key[:3], ranks, len(steps) == 1) for key, ranks in found.items()]
     return sorted(rows, key=lambda row: (-row.wait_ns, -row.time_ns, row.group, row.operator, row.algorithm))
 
 
@@ -278,11 +278,6 @@ def _calls_of(trace: Trace, kernels: Mapping[int, object]) -> dict[int, tuple[st
         one_each = count > 0 and count == trace.contexts["gpu_calls"][row]
         found[row] = (group, moved // count if one_each else 0)
     return found
-
-
-def _same_steps(ranks: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether all ranks have recorded the same steps."""
-    return len({(rank["steps"], rank["run_steps"], *rank["latest_steps"]["number"]) for rank in ranks}) == 1
 
 
 @dataclass

@@ -82,7 +82,7 @@ def flops_of(trace: Trace, rank: int | None = None) -> Flops:
     entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     trace.index(rank)
     if not has_flops(entries):
-        raise Error(_nothing(trace))
+        raise Error(f"--flops: {trace.name} has no FLOPs: record with --measure flops (docs/concepts/measures.md)")
     on_kernels = all(map(_has_kernels, entries))
     found = Flops(
         measured=measured_steps(entries),
@@ -103,10 +103,6 @@ def _has_kernels(entry: Mapping[str, Any]) -> bool:
     """Return whether the kernels of all recorded steps of a rank are known."""
     known = mapping(entry["meta"].get("gpu_kernels"))
     return bool(known.get("kernels")) and "problem" not in known and bool(entry["meta"].get("gpu_steps"))
-
-
-def _nothing(trace: Trace) -> str:
-    return f"--flops: {trace.name} has no FLOPs: record with --measure flops (docs/concepts/measures.md)"
 
 
 def measured_steps(entries: Iterable[Mapping[str, Any]]) -> int:

@@ -8,26 +8,11 @@ FUNCTIONS = ("python", "c")
 _LIBRARIES = ("site", "stdlib")
 
 #: Functions of libraries, by name: calls of modules, decorators, context managers, threads.
-_NAMES = {
-    "_wrapped_call_impl",
-    "_call_impl",
-    "__call__",
-    "__torch_function__",
-    "_use_grad",
-    "_disable_dynamo",
-    "_fn",
-    "_run_code",
-    "_run_ddp_forward",
-    "_bootstrap",
-    "_bootstrap_inner",
-    "decorate_context",
-    "decorated",
-    "fn",
-    "func",
-    "inner",
-    "maybe_fallback",
-    "wrapped",
-}
+_PASSING = """
+_wrapped_call_impl _call_impl __call__ __torch_function__ _use_grad _disable_dynamo _fn _run_code _run_ddp_forward
+_bootstrap _bootstrap_inner decorate_context decorated fn func inner maybe_fallback wrapped
+"""
+_NAMES = set(_PASSING.split())
 
 #: Functions of the engine of autograd between a call of ``backward`` and its nodes.
 _AUTOGRAD = {

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 _LISTED = 50
@@ -74,13 +75,9 @@ def kernel_sources() -> list[dict[str, Any]]:
                         found = lines.setdefault(name, set())
                         found.update((function, file, int(line)) for each in frames for file, line, function in each)
     return [
-        {"kernel": name, "lines": [_at(line) for line in sorted(lines[name], key=_by_line)[:_LINES]]}
+        {"kernel": name, "lines": [_at(line) for line in sorted(lines[name], key=itemgetter(1, 2))[:_LINES]]}
         for name in sorted(lines)[:_KERNELS]
     ]
-
-
-def _by_line(location: _Location) -> tuple[str, int]:
-    return location[1], location[2]
 
 
 def _utils() -> Any:

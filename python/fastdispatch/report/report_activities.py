@@ -37,7 +37,9 @@ def activities(trace: Trace) -> list[Activity]:
         return []
     rules: dict[str, Callable[[int], bool]] = {
         "evaluation": lambda path: _is_evaluation(steps, path),
-        "checkpoint saving": lambda path: _is_saving(steps, path),
+        "checkpoint saving": lambda path: (
+            steps.is_python(path) and (steps.key(path) == _SAVE or steps.name(path) in _SAVING)
+        ),
         "recomputation": lambda path: is_recomputed(steps, path),
     }
     found: dict[str, list[int]] = {name: [] for name in rules}
@@ -72,10 +74,6 @@ def backward_passes(trace: Trace) -> float | None:
 
 def _is_zeroing(steps: MeasuredSteps, path: int) -> bool:
     return steps.is_python(path) and steps.name(path) == "zero_grad"
-
-
-def _is_saving(steps: MeasuredSteps, path: int) -> bool:
-    return steps.is_python(path) and (steps.key(path) == _SAVE or steps.name(path) in _SAVING)
 
 
 def _is_evaluation(steps: MeasuredSteps, path: int) -> bool:
