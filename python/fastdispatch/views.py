@@ -188,9 +188,8 @@ class TraceViews(Views):
         from fastdispatch.graphs.call_exports import call_lists, call_picture
         from fastdispatch.graphs.picture_options import PictureOptions
         from fastdispatch.read.clock_alignment import Aligner
-        from fastdispatch.read.folded_stacks import folded_stacks
+        from fastdispatch.read.folded_stacks import folded_stacks, pprof
         from fastdispatch.read.pipeline_flows import flows_of
-        from fastdispatch.read.pprof import pprof
 
         trace = self._shown
         if format == "folded":

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fastdispatch.compare.diff_verdict import CHANGES, FIGURES
 from fastdispatch.read.arrays import Bools, Floats, Ints
 from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.plumbing import FUNCTIONS
@@ -22,13 +23,7 @@ from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Trace
 from fastdispatch.read.waiting import FOR_RANKS, MAY_WAIT, WORKS, waits_of
 
-#: Changes of rows and calls. The last two are kinds of rows: garbage collections are not compared.
-CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
 NEW, GONE, CALLS, SLOWER, FASTER, COLLECTION, COMMUNICATION = (1 << place for place in range(len(CHANGES)))
-
-#: Figures of rows: calls with resumes of generators, times in ns; gpu: of the steps with GPU times; spread: standard
-#: deviation over steps of the compared time.
-FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
 
 #: Changes of the time of a step that changed calls and times explain: in a function, with all that it calls, and in the
 #: backward of these calls.

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from fastdispatch.compare.diff import Diff, DiffCall, DiffRow
     from fastdispatch.compare.diff_measured import MeasuredChange
 
+#: Changes of rows and calls. The last two are kinds of rows: garbage collections are not compared.
+CHANGES = ("new", "gone", "calls", "slower", "faster", "collection", "communication")
+
+#: Figures of rows: calls with resumes of generators, times in ns; gpu: of the steps with GPU times; spread: standard
+#: deviation over steps of the compared time.
+FIGURES = ("calls", "self", "total", "backward", "async", "gpu", "spread")
+
 #: The named function has this share of the change of its callers at least: one deeper in the tree would explain less.
 _MOST = 0.8
 

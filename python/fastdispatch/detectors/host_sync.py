@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import TO_HOST
-from fastdispatch.detectors.input_code import makes_input
+from fastdispatch.detectors.input_wait import makes_input
 from fastdispatch.detectors.measured_steps import (
     BACKWARD,
     DATA,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from statistics import median
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.input_code import makes_input
 from fastdispatch.detectors.measured_steps import (
     BACKWARD,
     DATA,
@@ -45,6 +45,29 @@ ADVICE_WORKERS = (
 )
 ADVICE_STARTS = "call iter() once before the loop, or loop over the DataLoader; restart it at the end of an epoch only"
 ADVICE_EPOCHS = "use persistent_workers=True, or one endless sampler, so that workers are not started for each epoch"
+
+
+#: Names of functions that make input, for loops without a DataLoader.
+MAKES_INPUT = re.compile(
+    r"(^|_)(batch(es)?|load|fetch|sample|read|collate|transform|augment|tokeni[sz]e|preprocess|decode|data)(_|$|er$)"
+)
+
+#: Arguments of functions that follow the model, whatever their names.
+_RESULTS = {"model", "net", "module", "optimizer", "loss", "losses", "logits", "output", "outputs", "pred", "preds"}
+_RESULTS |= {"prediction", "predictions", "scores", "grad", "grads", "gradients"}
+
+
+def makes_input(steps: MeasuredSteps, path: int) -> bool:
+    """Whether a function makes input, by its name; not one that trains, nor one with the model or its results, nor one
+    whose result is not used."""
+    if not MAKES_INPUT.search(steps.name(path).lower()):
+        return False
+    if any(steps.phase(row) in (FORWARD, BACKWARD, OPTIMIZER) for row in (path, *steps.below(path))):
+        return False
+    caller = steps.caller(path)
+    if caller >= 0 and steps.sources.discards(steps.paths["node"][caller], steps.name(path)):
+        return False
+    return not _RESULTS & steps.sources.arguments(steps.paths["node"][path])
 
 
 def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:

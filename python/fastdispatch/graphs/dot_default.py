@@ -6,8 +6,20 @@ from collections.abc import Iterator
 from math import floor, sqrt
 
 from fastdispatch.graphs.box_graph import Box, BoxEdge, BoxGraph, stacked
-from fastdispatch.graphs.dot_parts import box_tooltip, calls_text, edge_tooltip, ends, layout_limits, placed
-from fastdispatch.graphs.dot_text import count_text, html_text, label_text, percent_text, time_text, tooltip_text
+from fastdispatch.graphs.dot_parts import (
+    box_tooltip,
+    calls_text,
+    count_text,
+    edge_tooltip,
+    ends,
+    html_text,
+    label_text,
+    layout_limits,
+    percent_text,
+    placed,
+    time_text,
+    tooltip_text,
+)
 from fastdispatch.graphs.function_selection import DELETED, INNER, JOINED, OTHER, RUNNING, SMALL, TORCH
 from fastdispatch.read.plumbing import FUNCTIONS
 

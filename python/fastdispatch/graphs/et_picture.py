@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import log10
 from typing import Any
 
-from fastdispatch.graphs.dot_text import count_text, label_text, time_text
+from fastdispatch.graphs.dot_parts import count_text, label_text, time_text
 from fastdispatch.graphs.et_boxes import collapsed
 
 #: Dependency lines if each box is one node, and if boxes have several nodes (such boxes depend on each other in all

@@ -5,12 +5,11 @@ from pathlib import PurePath
 from typing import Any
 
 from fastdispatch.compare.diff import Diff
-from fastdispatch.compare.diff_rows import CHANGES
 from fastdispatch.compare.diff_text import lines
+from fastdispatch.compare.diff_verdict import CHANGES
 from fastdispatch.compare.joined_paths import JoinedPaths
 from fastdispatch.page import html_data, html_source
-from fastdispatch.page.html import PageOptions, bounded
-from fastdispatch.page.html_blocks import block
+from fastdispatch.page.html import PageOptions, block, bounded
 from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.trace import Columns
 from fastdispatch.report.report_facts import facts

@@ -7,10 +7,9 @@ print(plan.replay().bubble_of_total)
 
 from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.graph import Graph, Node
-from fastdispatch.pipeline.layouts import megatron_layout, split_points, with_parts
 from fastdispatch.pipeline.optimize import optimize
 from fastdispatch.pipeline.optimum import Optimum
-from fastdispatch.pipeline.partition import partition
+from fastdispatch.pipeline.partition import megatron_layout, partition, split_points, with_parts
 from fastdispatch.pipeline.plan import Job, Plan, Replay, TrainStep, plan, table_of
 from fastdispatch.pipeline.report import PipelineReport as Report
 from fastdispatch.pipeline.report import report

@@ -21,13 +21,12 @@ from fastdispatch.record import children, custom_flops, environment
 from fastdispatch.record.budget import StepBudget
 from fastdispatch.record.children import ParentRank, Process
 from fastdispatch.record.engines import Engines
-from fastdispatch.record.environment import FROM_USER, CallSource, failure
+from fastdispatch.record.environment import FROM_USER, CallSource, RuntimeFacts, failure
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, why_missing
 from fastdispatch.record.operators import Operators
 from fastdispatch.record.options import Keep, Ops, Options, RareOptions, check_names, print_line, text_of
 from fastdispatch.record.probe import attach_memory
 from fastdispatch.record.recording_views import Recorded
-from fastdispatch.record.runtime_facts import RuntimeFacts
 from fastdispatch.record.step_sites import StepSites
 from fastdispatch.record.timeline import Timeline
 

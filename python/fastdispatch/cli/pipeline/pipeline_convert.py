@@ -16,9 +16,9 @@ from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.convert.imports import read_imports
 from fastdispatch.pipeline.convert.layer_graph import from_graph
 from fastdispatch.pipeline.convert.saving import save
+from fastdispatch.pipeline.convert.stage_plans import Written
 from fastdispatch.pipeline.convert.targets import TARGETS
 from fastdispatch.pipeline.convert.verify import Verification, verify
-from fastdispatch.pipeline.convert.written import Written
 from fastdispatch.pipeline.graph import Graph
 
 SCHEMA = "fastdispatch-convert/1"

@@ -16,8 +16,7 @@ from fastdispatch.cli.numbers import count
 from fastdispatch.cli.paths import Input
 from fastdispatch.files.regular import open_regular, read_text
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
-from fastdispatch.pipeline.layouts import megatron_layout, split_points
-from fastdispatch.pipeline.partition import Partition, cut, stage_report
+from fastdispatch.pipeline.partition import Partition, cut, megatron_layout, split_points, stage_report
 from fastdispatch.text.formats import aligned
 
 _DESCRIPTION = """Partition a sequence of layers into the stages of a pipeline. INPUT is a file of weights (a JSON list,

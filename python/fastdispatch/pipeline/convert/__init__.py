@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fastdispatch._core import Error
 
 if TYPE_CHECKING:
-    from fastdispatch.pipeline.convert.written import Written
+    from fastdispatch.pipeline.convert.stage_plans import Written
     from fastdispatch.pipeline.graph import Graph
 
 

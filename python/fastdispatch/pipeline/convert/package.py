@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires
 from fastdispatch.pipeline.convert.naming import check_names
-from fastdispatch.pipeline.convert.stage_plans import PackagePlan
+from fastdispatch.pipeline.convert.stage_plans import PackagePlan, Written, configuration_text, configurations
 from fastdispatch.pipeline.convert.templates import INIT, MODEL, rows
 from fastdispatch.pipeline.convert.ties import Ties
-from fastdispatch.pipeline.convert.written import Written, configuration_text, configurations
 
 _WEIGHTS = '''\
 """Where the weights of every stage come from, and what loads them."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode
+from fastdispatch.pipeline.convert.stage_plans import Written, configuration_text, configurations
 from fastdispatch.pipeline.convert.templates import INIT, MODEL
-from fastdispatch.pipeline.convert.written import Written, configuration_text, configurations
 
 #: Classes outside torch.nn: a pattern of their arguments, and their module.
 _SPECIAL = {

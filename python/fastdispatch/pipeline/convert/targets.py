@@ -10,9 +10,8 @@ from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.emit import wires
 from fastdispatch.pipeline.convert.programs import CARRY, DEEPSPEED, TORCH
 from fastdispatch.pipeline.convert.samples import forms
-from fastdispatch.pipeline.convert.stage_plans import PackagePlan, crossing
+from fastdispatch.pipeline.convert.stage_plans import PackagePlan, Written, crossing
 from fastdispatch.pipeline.convert.templates import rows
-from fastdispatch.pipeline.convert.written import Written
 
 _SINGLE = "each.backward()"
 

@@ -18,8 +18,7 @@ from fastdispatch.pipeline.convert import package
 from fastdispatch.pipeline.convert.imports import Import
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph
 from fastdispatch.pipeline.convert.samples import samples
-from fastdispatch.pipeline.convert.stage_plans import plan
-from fastdispatch.pipeline.convert.written import Written
+from fastdispatch.pipeline.convert.stage_plans import Written, plan
 
 _SEED = 20
 _WHOLE = "the whole"
