@@ -53,7 +53,8 @@ def _gather(distributed: ModuleType, file: run_directory.RecordingFile | None, r
     if rank not in present:
         return f"gather: rank {rank} stopped later than the limit of {limit:g} s"
     if rank != 0:
-        return "" if exchange.send(_recording(file)) else "gather: rank 0 did not receive the recording in time"
+        content = None if file is None else file.folder.read(file.name, 1 << 62)
+        return "" if exchange.send(content or b"") else "gather: rank 0 did not receive the recording in time"
     return _missing({0} | _take_recordings(exchange, file, present, run), world)
 
 
@@ -86,14 +87,6 @@ def _next_ready(exchange: StoreExchange, waiting: set[int]) -> int | None:
     return None
 
 
-def _recording(file: run_directory.RecordingFile | None) -> dict[str, bytes]:
-    """Return the finished file of this rank and its side file, by their endings."""
-    if file is None:
-        return {}
-    found = {ending: file.folder.read(file.name + ending, 1 << 62) for ending in ("",)}
-    return {ending: content for ending, content in found.items() if content is not None}
-
-
 def _take_recordings(
     exchange: StoreExchange, file: run_directory.RecordingFile | None, present: list[int], run: str
 ) -> set[int]:
@@ -108,9 +101,9 @@ def _take_recordings(
     return got
 
 
-def _store(file: run_directory.RecordingFile, rank: int, found: dict[str, bytes], run: str) -> None:
+def _store(file: run_directory.RecordingFile, rank: int, content: bytes, run: str) -> None:
     """Store a recording unless it exists: ranks may share a disk. It replaces that of a previous run."""
-    folder, name, content = file.folder, run_directory.recording_name(rank), found[""]
+    folder, name = file.folder, run_directory.recording_name(rank)
     with run_directory.locked(folder, best_effort=True):
         here = [name, *(entry["file"] for entry in run_directory.entries(Path(folder.path)))]
         if content[32:48] in (run_directory.recording_id(folder, each) for each in here):

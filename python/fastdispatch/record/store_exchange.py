@@ -1,12 +1,9 @@
 """Files of ranks sent through the store of torch.distributed, in pieces that the receiver requests."""
 
-import json
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any
-
-from fastdispatch._core import Error
 
 #: Bytes of a piece. The process of the store holds one for each transfer that runs.
 _PIECE = 1 << 18
@@ -35,13 +32,10 @@ class StoreExchange:
         keys = [self._key(what, rank) for rank in ranks]
         return bytes(self._store.get(keys[0])).decode() if self._waited(keys, until) else None
 
-    def send(self, files: Mapping[str, bytes]) -> bool:
-        """Send named contents to the rank that requests them; return whether it received them all in time."""
-        sizes = {name: len(content) for name, content in files.items()}
-        head = json.dumps(sizes).encode()
-        content = b"".join([len(head).to_bytes(8, "little"), head, *files.values()])
+    def send(self, content: bytes) -> bool:
+        """Send a content to the rank that requests it; return whether it received all of it in time."""
         self.publish("ready")
-        pieces = [content[at : at + _PIECE] for at in range(0, len(content), _PIECE)]
+        pieces = [content[at : at + _PIECE] for at in range(0, len(content), _PIECE)] or [b""]
         for number, piece in enumerate(pieces):
             if not self._waited([self._key(f"want{number}", self._rank)]):
                 return False
@@ -49,8 +43,8 @@ class StoreExchange:
             self._store.set(self._key(f"piece{number}", self._rank), last + piece)
         return self._waited([self._key("taken", self._rank)])
 
-    def receive(self, rank: int) -> dict[str, bytes] | None:
-        """Return the contents that a rank sends after it published ``ready``; None if they did not arrive in time."""
+    def receive(self, rank: int) -> bytes | None:
+        """Return the content that a rank sends after it published ``ready``; None if it did not arrive in time."""
         content = bytearray()
         number, last = 0, False
         while not last:
@@ -65,7 +59,7 @@ class StoreExchange:
             self._store.delete_key(self._key(f"want{number}", rank))
             number += 1
         self._store.set(self._key("taken", rank), "1")
-        return _unpacked(bytes(content))
+        return bytes(content)
 
     def _key(self, what: str, rank: int) -> str:
         return f"{self._name}/{what}/{rank}"
@@ -82,15 +76,3 @@ class StoreExchange:
                 if time.monotonic() - began < min(left, _SLICE) / 2:
                     raise
         return False
-
-
-def _unpacked(content: bytes) -> dict[str, bytes]:
-    at = 8 + int.from_bytes(content[:8], "little")
-    files = {}
-    try:
-        for name, size in json.loads(content[8:at]).items():
-            files[name] = content[at : at + size]
-            at += size
-    except (ValueError, AttributeError, TypeError):
-        raise Error("a rank sent data that is not a recording") from None
-    return files
