@@ -7,9 +7,8 @@ import json
 from typing import Any
 
 from fastdispatch._core import Error
-from fastdispatch.cli.numbers import growth, whole
+from fastdispatch.cli.numbers import add_steps, growth, whole
 from fastdispatch.cli.paths import Input, OutputFile
-from fastdispatch.cli.step_options import add_steps
 
 _TOP = 20
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from fastdispatch import Trace, load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
-from fastdispatch.cli.numbers import whole
+from fastdispatch.cli.numbers import add_steps, check_gpu, whole
 from fastdispatch.cli.paths import Output, add_input, add_output
-from fastdispatch.cli.step_options import add_steps, check_gpu
 from fastdispatch.files.output import make_folder, write
 from fastdispatch.read import tables
 from fastdispatch.read.trace import Steps

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from fastdispatch.cli.numbers import add_steps
 from fastdispatch.cli.paths import add_input
-from fastdispatch.cli.step_options import add_steps
 
 _DESCRIPTION = """Print causes of slow training, by estimated gain: the place in the program, the evidence, and what
 to do. Detectors without enough evidence are listed as not decided."""

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from fastdispatch._core import Error
+from fastdispatch.cli.numbers import add_steps
 from fastdispatch.cli.paths import add_input, add_output
-from fastdispatch.cli.step_options import add_steps
 from fastdispatch.files.output import write
 
 _DESCRIPTION = """Write a self-contained HTML report of a recording: overview, flame graph, call graph, table, modules,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error
-from fastdispatch.cli.numbers import count, peak, percent, whole
+from fastdispatch.cli.numbers import add_steps, check_gpu, count, peak, percent, whole
 from fastdispatch.cli.paths import add_input
-from fastdispatch.cli.step_options import add_steps, check_gpu
 
 if TYPE_CHECKING:
     from fastdispatch.report.run_summary import Summary
@@ -133,12 +133,7 @@ def print_summary(summary: Summary, as_json: bool) -> None:
 
 def _print_measures(arguments: argparse.Namespace) -> None:
     """Print the figures of a measure."""
-    printers = {
-        "flops": _print_flops,
-        "comm": _print_comm,
-        "memory": _print_memory,
-        "shapes": _print_shapes,
-    }
+    printers = {"flops": _print_flops, "comm": _print_comm, "memory": _print_memory, "shapes": _print_shapes}
     chosen = next(name for name in printers if getattr(arguments, name))
     others = ["summary", "tree", "depth", "min_percent", "paths", "callers", "callees", "time"]
     others += [name for name in printers if name != chosen]
@@ -150,23 +145,23 @@ def _print_measures(arguments: argparse.Namespace) -> None:
     printers[chosen](arguments)
 
 
+def _rows_of(arguments: argparse.Namespace, sorts: Iterable[str], measure: str) -> dict[str, Any]:
+    """Return the arguments that select rows of a measure. Raises Error for a column that it does not have."""
+    sort = arguments.sort or "total"
+    if sort not in sorts:
+        raise Error(f"--sort {sort}: with --{measure} one of {', '.join(sorts)}")
+    top = arguments.top if arguments.all or arguments.json else arguments.top or _TOP
+    return {"rank": arguments.rank, "sort": sort, "top": top}
+
+
 def _print_flops(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_flops import SORTS, flop_report
 
-    arguments.sort = arguments.sort or "total"
-    if arguments.sort not in SORTS:
-        raise Error(f"--sort {arguments.sort}: with --flops one of {', '.join(SORTS)}")
-    everything = arguments.all or arguments.json
-    made = flop_report(
-        load_run(arguments.path, steps=arguments.steps, rank=arguments.rank),
-        by=arguments.by or "function",
-        rank=arguments.rank,
-        sort=arguments.sort,
-        top=arguments.top if everything else arguments.top or _TOP,
-        hide=not everything,
-        peak=arguments.peak,
-    )
+    rows = _rows_of(arguments, SORTS, "flops")
+    trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
+    hide = not (arguments.all or arguments.json)
+    made = flop_report(trace, by=arguments.by or "function", hide=hide, peak=arguments.peak, **rows)
     if arguments.json:
         print(json.dumps(made.as_json()))
         return
@@ -193,17 +188,9 @@ def _print_shapes(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.report.report_shapes import SORTS, shape_report
 
-    arguments.sort = arguments.sort or "total"
-    if arguments.sort not in SORTS:
-        raise Error(f"--sort {arguments.sort}: with --shapes one of {', '.join(SORTS)}")
-    everything = arguments.all or arguments.json
-    made = shape_report(
-        load_run(arguments.path, steps=arguments.steps, rank=arguments.rank),
-        rank=arguments.rank,
-        sort=arguments.sort,
-        top=arguments.top if everything else arguments.top or _TOP,
-        everything=everything,
-    )
+    rows = _rows_of(arguments, SORTS, "shapes")
+    trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
+    made = shape_report(trace, everything=arguments.all or arguments.json, **rows)
     if arguments.json:
         print(json.dumps(made.as_json()))
         return

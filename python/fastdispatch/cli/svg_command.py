@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from fastdispatch._core import Error
-from fastdispatch.cli.numbers import percent, whole
+from fastdispatch.cli.numbers import add_steps, check_gpu, percent, whole
 from fastdispatch.cli.paths import PictureFile, add_input, add_output
-from fastdispatch.cli.step_options import add_steps, check_gpu
 from fastdispatch.files.output import write
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.globs import matches

@@ -3,11 +3,14 @@
 import base64
 import gzip
 import hashlib
+import inspect
 import json
 import re
 import sys
+import tokenize
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import PurePath
@@ -18,9 +21,10 @@ from markupsafe import Markup
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import Findings, findings
-from fastdispatch.page import html_data, html_overview, html_source, html_timeline
+from fastdispatch.page import html_data, html_overview, html_timeline
 from fastdispatch.page.html_data import measured
-from fastdispatch.read.trace import Trace
+from fastdispatch.read.source_files import find_source, source_folders
+from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.report_facts import facts
 from fastdispatch.version import __version__
 
@@ -102,7 +106,7 @@ def page(trace: Trace, path: str, options: PageOptions, found: Findings | None =
     known = facts(trace, None)
     overview = block(*html_overview.block_of(trace, known, found or findings(trace)))
     pipeline = html_timeline.findings_of(trace)
-    source = block(*html_source.block_of(trace.nodes, options.source, (trace,)))
+    source = block(*source_block(trace.nodes, options.source, (trace,)))
     ranks = html_data.paths_by_rank(trace, kept)
     slices = html_timeline.MOST
     while True:
@@ -196,3 +200,37 @@ def _add(name: str, done: dict[str, str]) -> None:
     body = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {found[2]}_js;\n", text)
     body = _EXPORT.sub(r"\1 \2", body)
     done[name] = f"const {name}_js = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
+
+
+_LONGEST = 400  # lines shown per function
+
+
+def source_block(
+    nodes: Columns, with_texts: bool, recorded: Sequence[Trace], *, without: Collection[int] = ()
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Return values and tables of the block "data-source". ``recorded``: the traces with the nodes; ``without``:
+    nodes without a file."""
+    hidden = set(without)
+    of_file: dict[str, list[int]] = {}
+    for node, (file, line) in enumerate(zip(nodes["file"], nodes["line"], strict=True)):
+        if file and line and node not in hidden:
+            of_file.setdefault(file, []).append(node)
+    folders = [folder for each in recorded for folder in source_folders(each)]
+    paths: dict[str, str] = {}
+    texts: Columns = {"node": [], "text": []}
+    for file, members in sorted(of_file.items()):
+        path, lines = find_source(file, folders, [(nodes["name"][node], nodes["line"][node]) for node in members])
+        if path is None:
+            continue
+        paths[file] = str(path)
+        if with_texts:
+            texts["node"] += members
+            texts["text"] += [_text(lines, nodes["line"][node]) for node in members]
+    return {"paths": paths, "any": with_texts}, {"texts": texts}
+
+
+def _text(lines: list[str], line: int) -> str:
+    some = lines[line - 1 : line - 1 + _LONGEST]
+    with suppress(SyntaxError, tokenize.TokenError):  # the limit cuts a bracket: show the lines up to it
+        some = inspect.getblock(some)
+    return "".join(some).rstrip("\n")

@@ -8,8 +8,8 @@ from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.diff_text import lines
 from fastdispatch.compare.diff_verdict import CHANGES
 from fastdispatch.compare.joined_paths import JoinedPaths
-from fastdispatch.page import html_data, html_source
-from fastdispatch.page.html import PageOptions, block, bounded
+from fastdispatch.page import html_data
+from fastdispatch.page.html import PageOptions, block, bounded, source_block
 from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.trace import Columns
 from fastdispatch.report.report_facts import facts
@@ -68,7 +68,7 @@ def _source(diff: Diff, joined: JoinedPaths, with_texts: bool) -> tuple[dict[str
     now, named = (html_data.identities(nodes) for nodes in (after.nodes, joined.nodes))
     there = set(now)
     gone = [node for node, identity in enumerate(named) if identity not in there]
-    return html_source.block_of(joined.nodes, with_texts, (after, before), without=gone)
+    return source_block(joined.nodes, with_texts, (after, before), without=gone)
 
 
 def _core(

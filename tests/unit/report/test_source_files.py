@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastdispatch.page.html_source import _text
+from fastdispatch.page.html import _text
 from fastdispatch.read.source_files import find_source
 
 MODULE = """import functools
