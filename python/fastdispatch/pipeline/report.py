@@ -13,8 +13,7 @@ from fastdispatch._core import Error
 from fastdispatch.pipeline.sentences import PARTS, Row, move_text, notes, sentences
 from fastdispatch.pipeline.times import recorded_layers
 from fastdispatch.pipeline.transfer_clocks import bound_clocks, require_one_clock
-from fastdispatch.read.clock_alignment import Aligner, RankClock
-from fastdispatch.read.pipeline_jobs import PipelineRank, RankJobs, pipeline_jobs
+from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.schedule_jobs import SCHEDULES
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
@@ -373,7 +372,8 @@ def report(
 
     Raises :class:`fastdispatch.Error` where no rank recorded a job of a pipeline.
     """
-    from fastdispatch.pipeline.analysis import analysis  # it needs numpy
+    from fastdispatch.pipeline.analysis import analysis  # it needs numpy, as the module of jobs does
+    from fastdispatch.read.pipeline_jobs import PipelineRank, RankJobs, pipeline_jobs
 
     trace = run if isinstance(run, Trace) else load(run, steps="settled")
     facts = [{"rank": rank["rank"], **(rank["meta"].get("pipeline") or {})} for rank in trace.ranks]
@@ -381,7 +381,17 @@ def report(
     layers, weights, notes = layers_of(facts, trace)
     named = {each.get("schedule") for each in facts} & set(SCHEDULES)
     clocks = Aligner("auto").clocks_of(trace.core).ranks
-    jobs = pipeline_jobs([_recorded(trace, index, clock) for index, clock in enumerate(clocks)])
+    known = [
+        PipelineRank.of(
+            rank["rank"],
+            rank["meta"].get("coordinates"),
+            each.clock,
+            unsure=each.uncertainty,
+            killed=rank["state"] in ("killed", "running"),
+        )
+        for rank, each in zip(trace.ranks, clocks, strict=True)
+    ]
+    jobs = pipeline_jobs([(RankJobs(trace.core, index), each) for index, each in enumerate(known)])
     if strict:
         require_one_clock(jobs["ranks"])
     bound_clocks(jobs)
@@ -447,13 +457,6 @@ def layers_of(facts: Sequence[Row], trace: Trace) -> tuple[list[int] | None, lis
 
 def rows_of(columns: Columns) -> list[Row]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-def _recorded(trace: Trace, index: int, clock: RankClock) -> tuple[RankJobs, PipelineRank]:
-    rank = trace.ranks[index]
-    more = {"unsure": clock.uncertainty, "killed": rank["state"] in ("killed", "running")}
-    known = PipelineRank.of(rank["rank"], rank["meta"].get("coordinates"), clock.clock, **more)
-    return RankJobs(trace.core, index), known
 
 
 def _engine_notes(facts: Sequence[Row]) -> Iterable[str]:

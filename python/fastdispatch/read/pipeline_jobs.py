@@ -8,19 +8,14 @@ match if line, iteration, direction, lower global stage and micro-batch are equa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastdispatch import _core
+from fastdispatch.read.arrays import Bools, Ints
 from fastdispatch.read.clock_maps import ClockMap
 from fastdispatch.read.schedule_jobs import KINDS, LM, OPT, RA, RD, RG, SA, SG, B, F, W
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
 
 #: Kinds in addition to those of schedules: others, the iteration itself, and transfers of unknown direction.
 OTHER, WHOLE, SEND, RECEIVE = range(len(KINDS), len(KINDS) + 4)
