@@ -139,6 +139,16 @@ typedef struct fd_et_given {
     uint64_t id;
 } fd_et_given;
 
+/* A cycle with edges of these kinds, and the edge that was dropped: ids and
+ * names of its nodes. */
+typedef struct fd_et_cycle {
+    uint64_t from;
+    uint64_t to;
+    uint32_t from_name;
+    uint32_t to_name;
+    uint32_t kinds;
+} fd_et_cycle;
+
 /* Faults of the input, and their consequences. */
 typedef struct fd_et_faults {
     uint64_t lost;             /* number of damaged regions */
@@ -159,7 +169,7 @@ typedef struct fd_et_faults {
     uint64_t dtypes;           /* nodes with an unknown dtype */
     char dtype[64];            /* the first unknown dtype, or "" */
     char trouble[160];         /* message about the first damage, or "" */
-    char cycle[256];           /* message about the first cycle, or "" */
+    fd_et_cycle cycle;         /* the first one */
 } fd_et_faults;
 
 typedef struct fd_et {

@@ -1,12 +1,8 @@
 #include "et/et_order.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { NONE = UINT32_MAX };
-
-static const char *const kind_names[FD_ET_KINDS] = {
-    "order", "launch", "stream", "event", "sync", "group", "data", "given"};
 
 /* Ready nodes, the lowest index on top. */
 typedef struct heap {
@@ -120,35 +116,26 @@ unmet_edge(const sorting *s, uint32_t index)
     return NONE;
 }
 
-/* Count and describe a cycle, if the file states one of its edges: a cycle of
- * derived edges alone is not a fault of the file. */
+/* Count a cycle, if the file states one of its edges: a cycle of derived edges
+ * alone is not a fault of the file. */
 static void
 count_cycle(fd_et *et, uint32_t kinds, const fd_et_edge *dropped)
 {
     const uint32_t stated =
         1U << FD_ET_GIVEN | 1U << FD_ET_SYNC | 1U << FD_ET_EVENT;
-    char list[80] = "";
+    const fd_et_node *from = &et->nodes.list[dropped->from];
+    const fd_et_node *to = &et->nodes.list[dropped->to];
     if ((et->nodes.list[0].flags & FD_ET_WRITTEN) == 0
         && (kinds & stated) == 0) {
         return;
     }
     for (int i = 0; i < FD_ET_KINDS; i++) {
         et->faults.cut[i] += (dropped->kinds >> i) & 1;
-        if ((kinds & 1U << i) != 0) {
-            size_t size = strlen(list);
-            snprintf(list + size, sizeof list - size, "%s%s",
-                     size > 0 ? ", " : "", kind_names[i]);
-        }
     }
-    if (et->faults.cycles++ > 0) {
-        return;
+    if (et->faults.cycles++ == 0) {
+        et->faults.cycle =
+            (fd_et_cycle){from->id, to->id, from->name, to->name, kinds};
     }
-    const fd_et_node *from = &et->nodes.list[dropped->from];
-    const fd_et_node *to = &et->nodes.list[dropped->to];
-    snprintf(et->faults.cycle, sizeof et->faults.cycle,
-             "of %s; dropped the edge from %llu (%.48s) to %llu (%.48s)", list,
-             (unsigned long long)from->id, fd_et_text(et, from->name),
-             (unsigned long long)to->id, fd_et_text(et, to->name));
 }
 
 /* Cut a cycle when no node is ready: walk back from the lowest waiting node

@@ -217,8 +217,8 @@ class ExecutionTrace:
     def columns(self, table: str, /) -> dict[str, Any]:
         """The columns of a table, of equal length. A text is a number for :meth:`text`, -1 is unknown.
 
-        head, faults, link, kineto: one row; faults and link are described in
-        ``docs/reference/schemas/et-info.schema.json`` and in ``et/tools/et_link.h``. cut: dropped edges by kind.
+        head, faults, cycle, link, kineto: one row; ``et/et_graph.h`` and ``et/tools/et_link.h`` describe them. cuts:
+        dropped edges by kind.
         groups: process groups. nodes: id, parent_id, parent and comm (index + 1 in nodes and comms; 0: none), texts,
         type (Chakra's number), flags (1 GPU, 2 with times, 4 root of a thread, 8 of the process, 16 times of its
         children), stream, thread, start_ns, dur_ns, and a range of attrs. comms: group, type (Chakra's number of the

@@ -4,10 +4,10 @@
 #include "et/process_group_table.h"
 #include "et/readers/gpu_kernels.h"
 #include "et/readers/operand_json.h"
-#include "et/readers/recording_head.h"
 #include "trace/reader/file_chunks.h"
 
 #include <string.h>
+#include <time.h>
 
 typedef enum event { BEGIN, LAUNCH, END } event;
 
@@ -52,6 +52,12 @@ typedef struct making {
 FD_ORDER_AS(by_start, fd_tensor_call, FD_UP(raw->start), FD_UP(raw))
 
 FD_ORDER_BY(by_tick, moment, tick, call, what)
+
+static fd_span
+string_span(const fd_string *string)
+{
+    return (fd_span){string->bytes, string->bytes + string->size};
+}
 
 static void
 find_calls(making *m)
@@ -246,7 +252,7 @@ put_name(making *m, fd_tensor_call *call, fd_et_node *node)
         const char *end = dot != NULL ? dot : name->bytes + name->size;
         node->name = fd_et_add_text(m->et, (fd_span){name->bytes, end});
         node->schema =
-            schema == NULL ? 0 : fd_et_add_text(m->et, fd_string_span(schema));
+            schema == NULL ? 0 : fd_et_add_text(m->et, string_span(schema));
     }
     else if (call->raw->schema == 0 && fd_words_next(&call->in, &first)
              && first.kind == FD_OPERAND_TEXT) {
@@ -406,6 +412,54 @@ put_roots(making *m)
     }
 }
 
+/* Return the last fact of this name. */
+static const fd_string *
+last_fact(const fd_chunks *file, const char *key)
+{
+    const fd_string *value = NULL;
+    for (uint32_t i = 0; i < file->list.count; i++) {
+        const fd_chunk_view *view = &file->list.list[i];
+        const fd_meta *meta = view->records;
+        for (uint32_t j = 0;
+             view->header.kind == FD_CHUNK_META && j < view->used; j++) {
+            const fd_string *name = fd_chunks_string(file, meta[j].key);
+            if (name != NULL && name->size == strlen(key)
+                && memcmp(name->bytes, key, name->size) == 0) {
+                value = fd_chunks_string(file, meta[j].value);
+            }
+        }
+    }
+    return value;
+}
+
+/* Set rank, world, host, times and process groups. */
+static void
+put_head(fd_et *et, const fd_chunks *file)
+{
+    const fd_header *header = fd_chunks_header(file);
+    char text[32] = "";
+    struct tm local;
+    time_t seconds = (time_t)(header->start.realtime_ns / 1000000000);
+    size_t size = localtime_r(&seconds, &local) == NULL
+                    ? 0
+                    : strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+    et->pid = header->pid;
+    et->rank = header->rank;
+    et->world = header->world;
+    et->start_ts = (int64_t)(header->start.monotonic_ns / 1000000);
+    et->finish_ts = (int64_t)(header->stop.monotonic_ns / 1000000);
+    et->finished = header->state == FD_STATE_STOPPED;
+    const fd_string *groups = last_fact(file, "process_groups");
+    const fd_string *host = last_fact(file, "host");
+    et->time = fd_et_add_text(et, (fd_span){text, text + size});
+    if (host != NULL) {
+        et->host = fd_et_add_json_text(et, fd_span_inside(string_span(host)));
+    }
+    if (groups != NULL) {
+        fd_et_add_groups(et, string_span(groups));
+    }
+}
+
 static void
 make_graph(making *m)
 {
@@ -413,7 +467,7 @@ make_graph(making *m)
     find_schemas(m);
     fd_et_identify(m->scratch, &m->calls, &m->identities);
     number_all(m);
-    fd_et_put_recording_head(m->et, m->file);
+    put_head(m->et, m->file);
     put_roots(m);
     put_calls(m);
     fd_et_finish(m->et);

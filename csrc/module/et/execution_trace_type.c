@@ -16,6 +16,7 @@ typedef struct et_object {
 
 #define ET(name, type, field) FD_COLUMN(fd_et, name, type, field)
 #define FAULT(name, type, field) FD_COLUMN(fd_et_faults, name, type, field)
+#define CYCLE(name, type, field) FD_COLUMN(fd_et_cycle, name, type, field)
 #define GROUP(name, type, field) FD_COLUMN(fd_et_group, name, type, field)
 #define NODE(name, type, field) FD_COLUMN(fd_et_node, name, type, field)
 #define ATTR(name, type, field) FD_COLUMN(fd_et_attr, name, type, field)
@@ -35,7 +36,7 @@ static const fd_column head_columns[] = {
     ET("start_ts", I64, start_ts),
     ET("finish_ts", I64, finish_ts),
 };
-static const fd_column fault_columns[] = {
+static const fd_column faults_columns[] = {
     FAULT("lost", U64, lost),
     FAULT("lost_bytes", U64, lost_bytes),
     FAULT("trouble", CHARS, trouble),
@@ -46,16 +47,20 @@ static const fd_column fault_columns[] = {
     FAULT("orphans", U64, orphans),
     FAULT("dangling", U64, dangling),
     FAULT("cycles", U64, cycles),
-    FAULT("cycle", CHARS, cycle),
     FAULT("renumbered", U64, renumbered),
     FAULT("collectives_unknown", U64, untyped),
     FAULT("dtypes_unknown", U64, dtypes),
     FAULT("dtype", CHARS, dtype),
 };
+static const fd_column cycle_columns[] = {
+    CYCLE("kinds", U32, kinds),          CYCLE("from", U64, from),
+    CYCLE("from_name", TEXT, from_name), CYCLE("to", U64, to),
+    CYCLE("to_name", TEXT, to_name),
+};
 static const fd_column cut_columns[] = {
     {.name = "edges", .type = FD_COLUMN_U64, .bytes = sizeof(uint64_t)},
 };
-static const fd_column group_columns[] = {
+static const fd_column groups_columns[] = {
     GROUP("name", TEXT, name),
     GROUP("description", TEXT, about),
     GROUP("ranks", TEXT, ranks),
@@ -122,48 +127,43 @@ static const fd_column kineto_columns[] = {
     KINETO("trouble", CHARS, trouble),
 };
 
-/* Tables of numbers become arrays, those with texts lists. */
-static const struct {
+typedef struct et_table {
     fd_table table;
-    bool numbers;
-} tables[] = {
-    {FD_TABLE("head", head_columns, fd_et, false), false},
-    {FD_TABLE("faults", fault_columns, fd_et_faults, false), false},
-    {FD_TABLE("cut", cut_columns, uint64_t, false), true},
-    {FD_TABLE("groups", group_columns, fd_et_group, false), false},
-    {FD_TABLE("nodes", node_columns, fd_et_node, false), true},
-    {FD_TABLE("attrs", attr_columns, fd_et_attr, false), true},
-    {FD_TABLE("comms", comm_columns, fd_et_comm, false), true},
-    {FD_TABLE("edges", edge_columns, fd_et_edge, false), true},
-    {FD_TABLE("link", link_columns, fd_et_link, false), false},
-    {FD_TABLE("kineto", kineto_columns, fd_kineto, false), false},
-};
-enum { TABLES = sizeof tables / sizeof *tables };
+    bool numbers; /* columns become arrays, not lists */
+    const void *list;
+    uint32_t count;
+} et_table;
 
-static PyObject *
-table_columns(const et_object *self, int number)
+/* Find a table by name. */
+static bool
+find_table(const et_object *self, PyObject *name, et_table *found)
 {
     const fd_et *et = &self->et;
-    const struct {
-        const void *list;
-        uint32_t count;
-    } rows[TABLES] = {
-        {et, 1},
-        {&et->faults, 1},
-        {et->faults.cut, FD_ET_KINDS},
-        {et->groups.list, et->groups.count},
-        {et->nodes.list, et->nodes.count},
-        {et->attrs.list, et->attrs.count},
-        {et->comms.list, et->comms.count},
-        {et->edges.list, et->edges.count},
-        {&self->link, 1},
-        {&self->kineto, 1},
+#define ROWS(name, type) FD_TABLE(#name "s", name##_columns, type, false), true
+#define ROW(name, type) FD_TABLE(#name, name##_columns, type, false), false
+    const et_table tables[] = {
+        {ROW(head, fd_et), et, 1},
+        {ROW(faults, fd_et_faults), &et->faults, 1},
+        {ROW(cycle, fd_et_cycle), &et->faults.cycle, 1},
+        {ROW(link, fd_et_link), &self->link, 1},
+        {ROW(kineto, fd_kineto), &self->kineto, 1},
+        {ROW(groups, fd_et_group), et->groups.list, et->groups.count},
+        {ROWS(node, fd_et_node), et->nodes.list, et->nodes.count},
+        {ROWS(attr, fd_et_attr), et->attrs.list, et->attrs.count},
+        {ROWS(comm, fd_et_comm), et->comms.list, et->comms.count},
+        {ROWS(edge, fd_et_edge), et->edges.list, et->edges.count},
+        {ROWS(cut, uint64_t), et->faults.cut, FD_ET_KINDS},
     };
-    const fd_table *table = &tables[number].table;
-    const void *list = rows[number].list;
-    return tables[number].numbers
-             ? fd_arrays(table, list, rows[number].count)
-             : fd_columns(table, list, rows[number].count, &et->texts);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        *found = tables[i];
+        if (PyUnicode_Check(name)
+            && PyUnicode_CompareWithASCIIString(name, found->table.name)
+                   == 0) {
+            return true;
+        }
+    }
+    PyErr_Format(fd_value_error(), "no such table: %S", name);
+    return false;
 }
 
 /* Return the object, or NULL with an exception while a thread works on it. */
@@ -183,16 +183,13 @@ static PyObject *
 et_columns(PyObject *object, PyObject *name)
 {
     const et_object *self = idle_trace(object);
-    if (self == NULL) {
+    et_table found;
+    if (self == NULL || !find_table(self, name, &found)) {
         return NULL;
     }
-    for (int i = 0; PyUnicode_Check(name) && i < TABLES; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, tables[i].table.name)
-            == 0) {
-            return table_columns(self, i);
-        }
-    }
-    return PyErr_Format(fd_value_error(), "no such table: %S", name);
+    return found.numbers ? fd_arrays(&found.table, found.list, found.count)
+                         : fd_columns(&found.table, found.list, found.count,
+                                      &self->et.texts);
 }
 
 static PyObject *
@@ -202,7 +199,8 @@ et_text(PyObject *object, PyObject *number)
     unsigned long id = self == NULL ? 0 : PyLong_AsUnsignedLong(number);
     return PyErr_Occurred() != NULL
              ? NULL
-             : fd_text_object(&self->et.texts, (uint32_t)id);
+             : fd_text_object(&self->et.texts,
+                              id > UINT32_MAX ? 0 : (uint32_t)id);
 }
 
 /* Free what a failed step left. */

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fastdispatch.read.execution_trace import GPU, KINDS, MESSAGES, SEND, TIMED, TYPES, collective_name
+from fastdispatch.read.execution_trace import GPU, MESSAGES, SEND, TIMED, TYPES, collective_name, kind_names
 
 #: The attributes: id, what has it, name, type.
 _KEYS = (
@@ -41,7 +41,7 @@ def _parts(tables: dict[str, Any]) -> Iterator[str]:
     for node, id in enumerate(nodes["id"]):
         data = "".join(f'<data key="{key}">{value}</data>' for key, value in _attributes(tables, node))
         yield f'<node id="{id}">{data}</node>\n'
-    names = {kinds: ",".join(kind for at, kind in enumerate(KINDS) if kinds >> at & 1) for kinds in {*edges["kinds"]}}
+    names = {kinds: ",".join(kind_names(kinds)) for kinds in {*edges["kinds"]}}
     for start, end, kinds in zip(edges["from"], edges["to"], edges["kinds"], strict=True):
         ends = f'source="{nodes["id"][start]}" target="{nodes["id"][end]}"'
         yield f'<edge {ends}><data key="kinds">{names[kinds]}</data></edge>\n'

@@ -250,8 +250,22 @@ def summary(trace: ExecutionTrace) -> dict[str, Any]:
         "edges": {name: sum(masks[mask] for mask in masks if mask >> at & 1) for at, name in enumerate(KINDS)},
         "communication": _communication(nodes, trace.columns("comms")),
         "groups": rows(trace, "groups"),
-        "faults": {**row(trace, "faults"), "cut": dict(zip(KINDS, trace.columns("cut")["edges"], strict=True))},
+        "faults": _faults(trace),
     }
+
+
+def kind_names(kinds: int) -> list[str]:
+    return [name for at, name in enumerate(KINDS) if kinds >> at & 1]
+
+
+def _faults(trace: ExecutionTrace) -> dict[str, Any]:
+    cut = dict(zip(KINDS, trace.columns("cuts")["edges"], strict=True))
+    cycle, sentence = row(trace, "cycle"), ""
+    if cycle["kinds"]:
+        names = (cycle[f"{end}_name"].encode()[:48].decode(errors="replace") for end in ("from", "to"))
+        ends = (f"{cycle[end]} ({name})" for end, name in zip(("from", "to"), names, strict=True))
+        sentence = f"of {', '.join(kind_names(cycle['kinds']))}; dropped the edge from {' to '.join(ends)}"
+    return {**row(trace, "faults"), "cycle": sentence, "cut": cut}
 
 
 def _is_operator(name: str) -> bool:

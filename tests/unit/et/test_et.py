@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fastdispatch import cli
+from fastdispatch import _core, cli
 from tests import commands, schemas
 
 
@@ -72,7 +72,7 @@ def test_there_and_back(trace: Path, end: str, tmp_path: Path) -> None:
     assert (there.read_bytes()[:2] == b"\x1f\x8b") == end.endswith(".gz")
 
 
-def test_tables(trace: Path) -> None:
+def test_printed_tables(trace: Path) -> None:
     output = commands.out("et", "info", trace)
     assert "ALL_REDUCE" in output
     assert "order" in output
@@ -108,6 +108,18 @@ def test_times_and_streams(tmp_path: Path) -> None:
     wanted = {"steps": 1, "timed": 4, "guessed": 2, "streams": 3, "threads": 1, "begin_ns": 3000, "end_ns": 17000}
     assert {key: row[key] for key in wanted} == wanted
     assert (row["cpu"], row["gpu"], row["types"]) == (3, 3, {"METADATA": 1, "COMP": 5})
+
+
+def test_tables(trace: Path) -> None:
+    made = _core.ExecutionTrace(trace)
+    with pytest.raises(_core.ArgumentError, match="no such table: calls"):
+        made.columns("calls")
+    assert [made.text(number) for number in (made.columns("nodes")["name"][2], 0, 10**6, 2**32 + 1)] == [
+        *('say "hi"\n', "", "", "")
+    ]
+    with pytest.raises(_core.Error, match="it has no traceEvents"):
+        made.read_kineto(trace)
+    assert len(made.columns("nodes")["id"]) == 0
 
 
 def test_many_ranks(trace: Path, tmp_path: Path) -> None:

@@ -64,7 +64,11 @@ record(fixture *f, const char *path)
                         "aten::mm.out(Tensor self) -> Tensor");
     fd_recording_note(
         f->recording, "process_groups",
-        "[{\"pg_name\":\"0\",\"ranks\":[0,1],\"group_size\":2}]");
+        "[{\"pg_name\":\"0\",\"ranks\":[0,1],\"group_size\":2},"
+        "{\"pg_name\":\"1\",\"ranks\":[1],\"fd_address\":4096}]");
+    /* The last fact of a name counts. */
+    fd_recording_note(f->recording, "host", "\"first\"");
+    fd_recording_note(f->recording, "host", "\"node\\u00371\"");
     fixture_stop(f);
 }
 
@@ -98,8 +102,10 @@ ABSORBS(nodes_of_a_recording)
     EQUAL(mm->out.values, linear->out.values);
     EQUAL(backward->fw_parent, 6);
     EQUAL(backward->flags & FD_ET_TIMED, 0);
-    EQUAL(et.groups.count, 1);
-    EQUAL(et.finished, true);
+    FIELDS(&et, (groups.count, 2), (finished, true),
+           (groups.list[0].address, 0), (groups.list[1].address, 4096));
+    SAME(fd_et_text(&et, et.host), "node71");
+    SAME(fd_et_text(&et, et.groups.list[1].name), "1");
     OK(fd_et_complete(&et, FD_ET_ALL_KINDS));
 }
 
