@@ -1,6 +1,5 @@
 #include "fuzz.h"
-
-#include "et/et_file.h"
+#include "traces.h"
 
 /* The invariants of a trace. */
 static void
