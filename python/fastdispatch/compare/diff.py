@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from fastdispatch.compare.diff_measured import MeasuredDiff, measured_diff
+from fastdispatch.compare.diff_measured import MeasuredDiff, Pair, measured_diff
 from fastdispatch.compare.diff_verdict import CHANGES, FIGURES, DiffVerdict, verdict
 from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.read.steps import number_of_ranks, step_time
@@ -22,18 +22,6 @@ _KINDS = {"collection", "communication"}
 CompareBy = Literal["node", "module", "package"]
 
 _TOP = 20
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A figure of one step (of the whole run if a side has no steps), before and after; times in ns."""
-
-    before: float
-    after: float
-
-    @property
-    def change(self) -> float:
-        return self.after - self.before
 
 
 @dataclass(frozen=True)

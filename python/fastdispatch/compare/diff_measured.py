@@ -21,16 +21,22 @@ _NAMES = {"flops": "FLOPs", "communicated": "communicated bytes"}
 
 
 @dataclass(frozen=True)
-class MeasuredPath:
-    """A figure of a function of the program, or of an operator outside of any, without the functions that it calls."""
+class Pair:
+    """A figure of one step (of the whole run if a side has no steps), before and after; times in ns."""
 
-    key: str
     before: float
     after: float
 
     @property
     def change(self) -> float:
         return self.after - self.before
+
+
+@dataclass(frozen=True)
+class MeasuredPath(Pair):
+    """A figure of a function of the program, or of an operator outside of any, without the functions that it calls."""
+
+    key: str
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ def measured_diff(traces: tuple[Trace, Trace], ranks: tuple[int | None, int | No
 
 def _change(figure: str, name: str, before: dict[str, float], after: dict[str, float]) -> MeasuredChange:
     totals = sum(before.values()), sum(after.values())
-    paths = [MeasuredPath(key, before.get(key, 0.0), after.get(key, 0.0)) for key in {**before, **after}]
+    paths = [MeasuredPath(before.get(key, 0.0), after.get(key, 0.0), key) for key in {**before, **after}]
     changed = [each for each in paths if differs(figure, each.before, each.after, max(totals))]
     return MeasuredChange(figure, name, *totals, sorted(changed, key=lambda each: (-abs(each.change), each.key)))
 

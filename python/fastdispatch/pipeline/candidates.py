@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch.pipeline.graph import Graph
@@ -19,24 +19,26 @@ Found = dict[str, Any]
 Candidate = tuple[Found, list[int]]
 
 
-def shortest_step(
-    graph: Graph,
-    machines: list[int],
-    bandwidths: list[float],
-    problem: dict[str, Any],
-    schedule: str,
-    micro_batches: int,
-    watch: array[float] | None,
-) -> Found:
+class PlanSearch(NamedTuple):
+    """What to plan: arguments of the planner."""
+
+    graph: Graph
+    machines: list[int]
+    bandwidths: list[float]
+    problem: dict[str, Any]
+
+
+def shortest_step(search: PlanSearch, schedule: str, micro_batches: int, watch: array[float] | None) -> Found:
     """Return the best candidate, with its figures under the schedule."""
     best: Found = {}
+    problem = search.problem
     error = _core.Error(f"{schedule}: no plan fits into {problem['room']:.4g} bytes per machine")
-    for made in _candidates(graph, machines[0], bandwidths, problem, chunks_of(schedule), watch):
+    for made in _candidates(search, chunks_of(schedule), watch):
         if isinstance(made, _core.Error):
             error = made
             continue
         try:
-            found = _under(graph, machines, bandwidths, problem, schedule, micro_batches, *made)
+            found = _under(search, schedule, micro_batches, *made)
         except _core.Error as reason:  # no engine runs it with so many ranks
             error = reason
             continue
@@ -47,16 +49,10 @@ def shortest_step(
     return best
 
 
-def _candidates(
-    graph: Graph,
-    machines: int,
-    bandwidths: list[float],
-    problem: dict[str, Any],
-    chunks: int,
-    watch: array[float] | None,
-) -> Iterator[Candidate | _core.Error]:
+def _candidates(search: PlanSearch, chunks: int, watch: array[float] | None) -> Iterator[Candidate | _core.Error]:
     """Yield the fastest pipeline; then, for each number of ranks, the fastest one with one machine per stage, and equal
     stages: the fastest one if sending takes no time. An error: no such pipeline."""
+    graph, (machines, *_), bandwidths, problem = search
 
     def solved(count: int, **changed: Any) -> Found | _core.Error:
         try:
@@ -84,17 +80,9 @@ def _candidates(
             watch[2] = (number + 1) / len(tries)
 
 
-def _under(
-    graph: Graph,
-    machines: list[int],
-    bandwidths: list[float],
-    problem: dict[str, Any],
-    schedule: str,
-    micro_batches: int,
-    found: Found,
-    replicas: list[int],
-) -> Found | None:
+def _under(search: PlanSearch, schedule: str, micro_batches: int, found: Found, replicas: list[int]) -> Found | None:
     """Simulate a candidate. None: it does not fit into the memory."""
+    graph, machines, bandwidths, problem = search
     ranks = len(replicas)
     rank_of_stage = [*range(ranks)] * chunks_of(schedule)
     if schedule == "zb-v":

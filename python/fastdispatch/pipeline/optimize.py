@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastdispatch import _core
-from fastdispatch.pipeline.candidates import shortest_step
+from fastdispatch.pipeline.candidates import PlanSearch, shortest_step
 from fastdispatch.pipeline.graph import Graph
 from fastdispatch.pipeline.optimum import Optimum, optimized
 
@@ -77,7 +77,8 @@ def optimize(
     }
     if schedule is None:
         return Optimum(graph, levels, speeds, optimized(graph, levels, speeds, watch=watch, **problem))
-    return Optimum(graph, levels, speeds, shortest_step(graph, levels, speeds, problem, schedule, micro_batches, watch))
+    search = PlanSearch(graph, levels, speeds, problem)
+    return Optimum(graph, levels, speeds, shortest_step(search, schedule, micro_batches, watch))
 
 
 def _check(

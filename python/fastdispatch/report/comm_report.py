@@ -64,26 +64,15 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
     columns = zip(trace.contexts["self"], in_role(trace, trace.contexts, trace.main_role), strict=True)
     main = sum(own for own, inside in columns if inside)
     found = [
-        _row(trace, device or key[0] in with_async, main * calls[key[0]], *key, *figures)
-        for key, figures in sums.items()
+        _row(trace, device or key[0] in with_async, main * calls[key[0]], key, figures) for key, figures in sums.items()
     ]
     return sorted(found, key=lambda row: (-max(row.sent, row.received), row.operator, row.path))
 
 
-def _row(
-    trace: Trace,
-    returns_early: bool,
-    whole: int,
-    context: int,
-    detail: str,
-    flags: int,
-    ranks: int,
-    calls: int,
-    sent: int,
-    got: int,
-) -> CommRow:
+def _row(trace: Trace, returns_early: bool, whole: int, key: tuple[int, str, int], figures: list[int]) -> CommRow:
     """``returns_early``: the functions around some calls of the path do not wait for their end. ``whole``: the time of
     the main threads, times the measured calls of the path."""
+    (context, detail, flags), (ranks, calls, sent, got) = key, figures
     kind, _, group = detail.partition(" ")
     name, _, members = group.rpartition(":")
     path = _path(trace, context)
