@@ -33,7 +33,7 @@ BUDGET: dict[str, int] = {
     "python": 100,
     "python/fastdispatch": 1100,
     "python/fastdispatch/cli": 4600,
-    "python/fastdispatch/compare": 2250,
+    "python/fastdispatch/compare": 2200,
     "python/fastdispatch/dataset": 1800,
     "python/fastdispatch/detectors": 5600,
     "python/fastdispatch/files": 750,
