@@ -515,8 +515,8 @@ class Trace:
 
     def clock_facts(self, moments: bool, /) -> list[dict[str, Any]]:
         """Return what is known about the clock of each rank: rank, base (real time of time 0, ns since 1970) and first
-        (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0), host,
-        other (the other rank of two, or None); and columns of pings and, with ``moments``, of messages and parts (of
+        (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0), host;
+        ``clock``, an object of JSON with pings, or ""; and with ``moments``, columns of messages and parts (of
         collectives)."""
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:

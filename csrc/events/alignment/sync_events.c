@@ -8,15 +8,6 @@
 
 enum { INPUT_PEER = 2, INPUT_TAG = 3 };
 
-/* Return a member of an object, without quotes. */
-static fd_span
-object_member(fd_span object, const char *name)
-{
-    fd_span value;
-    bool found = object.from != NULL && fd_scan_find(object, name, &value);
-    return found ? fd_span_inside(value) : (fd_span){NULL, NULL};
-}
-
 static uint64_t
 hash_of(uint64_t seed, fd_span text)
 {
@@ -356,51 +347,6 @@ fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name, int64_t begin,
                      : FD_OK;
 }
 
-static bool
-take_i64(fd_span text, int64_t *number)
-{
-    bool negative = text.from != NULL && fd_span_begins(text, "-");
-    uint64_t size;
-    text.from += negative;
-    if (text.from == NULL || !fd_span_u64(text, &size) || size > INT64_MAX) {
-        return false;
-    }
-    *number = negative ? -(int64_t)size : (int64_t)size;
-    return true;
-}
-
-/* Read the member "pings": [[peer, sent, replied, received], ...] */
-static fd_status
-take_pings(fd_timeline_sync *sync, fd_span array)
-{
-    fd_scan scan = {.forgets = true};
-    fd_status status = FD_OK;
-    fd_scan_begin(&scan, array.from, array.to);
-    fd_scan_result result = fd_scan_mark(&scan, '[');
-    while (status == FD_OK && result == FD_SCAN_OK
-           && sync->pings.count < fd_budget(FD_TIMELINE_MOST_PINGS)) {
-        fd_timeline_ping one;
-        uint64_t peer;
-        fd_scan_space(&scan);
-        fd_span ping = {scan.at, scan.at};
-        result = fd_scan_value(&scan);
-        ping.to = scan.at;
-        fd_span from = result == FD_SCAN_OK ? array_element(ping, 0)
-                                            : (fd_span){NULL, NULL};
-        if (from.from != NULL && fd_span_u64(from, &peer)
-            && peer < FD_TIMELINE_RANKS
-            && take_i64(array_element(ping, 1), &one.sent)
-            && take_i64(array_element(ping, 2), &one.replied)
-            && take_i64(array_element(ping, 3), &one.received)) {
-            one.peer = (uint32_t)peer;
-            status = fd_vector_push(&sync->pings, one);
-        }
-        result = result == FD_SCAN_OK ? fd_scan_mark(&scan, ',') : result;
-    }
-    fd_scan_clear(&scan);
-    return status;
-}
-
 static void
 take_text(fd_span text, char *to, size_t capacity)
 {
@@ -411,42 +357,18 @@ take_text(fd_span text, char *to, size_t capacity)
     to[size] = '\0';
 }
 
-/* Set the peer in a world of two ranks: the other rank. */
-static void
-take_pair(fd_timeline_sync *sync, fd_span value)
-{
-    fd_span size = object_member(value, "world_size");
-    fd_span rank = object_member(value, "rank");
-    uint64_t ranks;
-    uint64_t own;
-    sync->has_peer = size.from != NULL && rank.from != NULL
-                  && fd_span_u64(size, &ranks) && fd_span_u64(rank, &own)
-                  && ranks == 2 && own < 2;
-    sync->only_peer = sync->has_peer ? (uint32_t)(1 - own) : 0;
-}
-
 fd_status
 fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
 {
-    fd_span pings;
     if (fd_span_is(key, "host_name")) {
         take_text(fd_span_inside(value), sync->host, sizeof sync->host);
     }
-    if (fd_span_is(key, "distributedInfo") && *value.from == '{') {
-        take_pair(sync, value);
+    if (fd_span_is(key, "clock") && *value.from == '{'
+        && fd_span_size(value) <= FD_TIMELINE_CLOCK_BYTES) {
+        sync->clock.size = 0;
+        fd_buffer_bytes(&sync->clock, value.from, fd_span_size(value));
     }
-    if (!fd_span_is(key, "clock") || *value.from != '{') {
-        return FD_OK;
-    }
-    take_text(object_member(value, "boot_id"), sync->boot_id,
-              sizeof sync->boot_id);
-    sync->has_boot =
-        sync->boot_id[0] != '\0'
-        && take_i64(object_member(value, "boottime_ns"), &sync->boottime_ns);
-    sync->pings.count = 0;
-    return fd_scan_find(value, "pings", &pings) && *pings.from == '['
-             ? take_pings(sync, pings)
-             : FD_OK;
+    return sync->clock.status;
 }
 
 void
@@ -454,5 +376,5 @@ fd_timeline_sync_clear(fd_timeline_sync *sync)
 {
     fd_vector_clear(&sync->parts);
     fd_vector_clear(&sync->messages);
-    fd_vector_clear(&sync->pings);
+    fd_buffer_clear(&sync->clock);
 }

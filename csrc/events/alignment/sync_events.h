@@ -1,15 +1,16 @@
 /* Data in a trace for the alignment of clocks: begin and end of collectives,
- * times of messages, pings. Python numbers and samples them
+ * times of messages, pings. Python reads, numbers and samples them
  * (read/clock_samples.py). */
 #ifndef FD_SYNC_EVENTS_H
 #define FD_SYNC_EVENTS_H
 
+#include "base/buffer.h"
 #include "base/vector.h"
 #include "events/merged_ids.h"
 
 enum {
     FD_TIMELINE_MOST_PARTS = 1 << 18, /* per trace */
-    FD_TIMELINE_MOST_PINGS = 4096,
+    FD_TIMELINE_CLOCK_BYTES = 1 << 20,
     FD_TIMELINE_SYNC_OPEN = 16 /* open at the same time */
 };
 
@@ -33,15 +34,6 @@ typedef struct fd_timeline_part {
     int64_t end;
 } fd_timeline_part;
 
-/* A round trip by the clocks of the machines, since their boot: sent by the own
- * clock, replied by the other clock, received by the own clock. */
-typedef struct fd_timeline_ping {
-    uint32_t peer; /* rank that replied */
-    int64_t sent;
-    int64_t replied;
-    int64_t received;
-} fd_timeline_ping;
-
 /* The kind of an open slice. */
 typedef struct fd_sync_slice {
     enum {
@@ -64,13 +56,11 @@ typedef struct fd_timeline_begun {
 typedef struct fd_timeline_sync {
     FD_VECTOR(fd_timeline_part) parts;
     FD_VECTOR(fd_timeline_message) messages;
-    FD_VECTOR(fd_timeline_ping) pings;
-    bool has_boot;
+    fd_buffer clock; /* the member of this name, an object of JSON; "": none */
+    bool has_boot;   /* the next two are known without it */
     char boot_id[33];
     int64_t boottime_ns; /* boot time of the machine at time 0 of the trace */
     char host[64];       /* host name, or "" */
-    bool has_peer;       /* the world has exactly two ranks */
-    uint32_t only_peer;  /* the other rank of two */
 
     /* The following members are used while reading. */
     uint32_t begun_count;

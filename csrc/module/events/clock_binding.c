@@ -8,7 +8,6 @@
 
 #define PART(name, type) FD_COLUMN(fd_timeline_part, #name, type, name)
 #define MESSAGE(name, type) FD_COLUMN(fd_timeline_message, #name, type, name)
-#define PING(name, type) FD_COLUMN(fd_timeline_ping, #name, type, name)
 
 static const fd_column part_columns[] = {PART(kind, U64), PART(order, U64),
                                          PART(exact, BOOL), PART(begin, I64),
@@ -21,11 +20,6 @@ static const fd_column message_columns[] = {
     MESSAGE(time, I64)};
 static const fd_table messages_table =
     FD_TABLE("messages", message_columns, fd_timeline_message, false);
-
-static const fd_column ping_columns[] = {
-    PING(peer, U32), PING(sent, I64), PING(replied, I64), PING(received, I64)};
-static const fd_table pings_table =
-    FD_TABLE("pings", ping_columns, fd_timeline_ping, false);
 
 static PyObject *
 known_time(bool is_known, int64_t ns)
@@ -42,17 +36,15 @@ fd_clock_facts(uint32_t rank, const fd_timeline_survey *survey)
         known_time(survey->has_base, survey->base_ns), "first",
         known_time(survey->has_first, survey->first_ns), "boot",
         sync->has_boot ? sync->boot_id : NULL, "boottime",
-        (long long)sync->boottime_ns, "host", sync->host, "other",
-        known_time(sync->has_peer, sync->only_peer));
+        (long long)sync->boottime_ns, "host", sync->host, "clock",
+        PyBytes_FromStringAndSize(sync->clock.bytes,
+                                  (Py_ssize_t)sync->clock.size));
     made = fd_columns_with(
         made, "parts",
         fd_arrays(&parts_table, sync->parts.list, sync->parts.count));
-    made = fd_columns_with(
+    return fd_columns_with(
         made, "messages",
         fd_arrays(&messages_table, sync->messages.list, sync->messages.count));
-    return fd_columns_with(
-        made, "pings",
-        fd_arrays(&pings_table, sync->pings.list, sync->pings.count));
 }
 
 bool

@@ -38,7 +38,7 @@ class ClockFacts:
     host: bytes
     parts: dict[str, memoryview]
     messages: dict[str, memoryview]
-    pings: dict[str, memoryview]
+    pings: dict[str, list[int]]
 
 
 @dataclass

@@ -5,13 +5,18 @@ Every rank numbers and selects them in the same way, so that the samples of rank
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+from fastdispatch.read.clock_maps import MOST
 
 MomentColumns = dict[str, Any]
 
 #: Collectives, and messages: of all inputs together, and bounds of one input.
 _ALL, _LEAST, _MOST = 1 << 20, 128, 1 << 12
 _UNKNOWN = (1 << 32) - 1  # a rank
+#: Bounds of pings, of their ranks, and of the length of the id of a boot.
+_MOST_PINGS, _RANKS, _BOOT_ID = 4096, 1 << 21, 32
 
 
 def share_of(inputs: int) -> int:
@@ -19,10 +24,11 @@ def share_of(inputs: int) -> int:
     return min(max(_ALL // inputs, _LEAST), _MOST) if inputs > 1 else 0
 
 
-def sample(facts: dict[str, Any], most: int) -> dict[str, Any]:
-    """Number the parts and the messages of facts about a clock (``_core.Trace.clock_facts``), and keep ``most`` of
-    each. Messages to an unknown rank are those to ``other``, the only other rank, or dropped."""
-    other = facts.pop("other")
+def sample(facts: dict[str, Any], most: int, other: int | None = None) -> dict[str, Any]:
+    """Number the parts and the messages of facts about a clock (``_core.Trace.clock_facts``), keep ``most`` of each,
+    and read its member ``clock``. Messages to an unknown rank are those to ``other``, the only other rank, or
+    dropped."""
+    _read_clock(facts, facts.pop("clock"))
     parts, messages = facts["parts"], facts["messages"]
     if len(parts["kind"]) or len(messages["peer"]):
         import numpy as np
@@ -36,6 +42,30 @@ def sample(facts: dict[str, Any], most: int) -> dict[str, Any]:
     facts["parts"] = _sampled(parts, ("kind",), "begin", exact, most)
     facts["messages"] = _sampled(messages, ("peer", "received", "tag"), "time", None, most)
     return facts
+
+
+def _read_clock(facts: dict[str, Any], text: bytes) -> None:
+    """Set the pings (peer, and the times when one was sent, replied and received, by clocks since the boot of their
+    machines), and what is unknown of the boot."""
+    try:
+        clock = json.loads(text or b"{}")
+    except (ValueError, RecursionError):
+        clock = {}
+    given = clock.get("pings")
+    rows = [row[:4] for row in given if _is_ping(row)][:_MOST_PINGS] if isinstance(given, list) else []
+    names = ("peer", "sent", "replied", "received")
+    facts["pings"] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    boot, time = clock.get("boot_id"), clock.get("boottime_ns")
+    if facts["boot"] is None and isinstance(boot, str) and 0 < len(boot) <= _BOOT_ID and _is_time(time):
+        facts |= {"boot": boot.encode(), "boottime": time}
+
+
+def _is_ping(row: Any) -> bool:
+    return isinstance(row, list) and len(row) > 3 and all(map(_is_time, row[:4])) and 0 <= row[0] < _RANKS
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) is int and abs(value) <= MOST
 
 
 def _sampled(columns: MomentColumns, keys: tuple[str, ...], time: str, exact: Any, most: int) -> MomentColumns:

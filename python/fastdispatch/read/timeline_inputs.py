@@ -154,7 +154,8 @@ class Timelines:
 def _surveyed(file: TimelineInput, ranks: Sequence[int] | None, first: bool, share: int) -> TimelineFile:
     path, rank, content, damaged, damage = file if len(file) > 2 else (*file, os.fsencode(file[0]), 0, None)
     facts = timeline_survey(content, first=first, moments=share > 0)
-    clock = sample(facts["clock"], share)
+    own, pair = facts["clock"]["rank"], facts["has_rank"] and facts["world"] == 2
+    clock = sample(facts["clock"], share, 1 - own if pair and own < 2 else None)
     made = TimelineFile(path, clock["rank"] if facts["has_rank"] else rank, facts, content, damaged, damage)
     made.used = facts["is_trace"] and (ranks is None or made.rank in ranks)
     made.left_out = facts["is_trace"] and not made.used

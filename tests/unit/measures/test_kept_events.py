@@ -114,12 +114,13 @@ def test_events_between_times(tmp_path: Path) -> None:
         kept(tmp_path, events, times=(1_000_000, None))
 
 
-def facts(count: int, other: int | None = None, peer: int = 3) -> dict[str, Any]:
+def facts(count: int, peer: int = 3, clock: bytes = b"") -> dict[str, Any]:
     index = np.arange(count)
     part = {"kind": np.full(count, 7, np.uint64), "order": index.astype(np.uint64), "exact": index == 1}
     message = {"peer": np.full(count, peer, np.uint32), "received": index < 0, "tag": np.zeros(count, np.uint64)}
     return {
-        "other": other,
+        "boot": None,
+        "clock": clock,
         "parts": part | {"begin": -index, "end": 9 - index},
         "messages": message | {"time": index},
     }
@@ -138,5 +139,17 @@ def test_moments_are_numbered_and_thinned_out() -> None:
 
 def test_messages_to_an_unknown_rank() -> None:
     unknown = (1 << 32) - 1
-    assert [*sample(facts(2, 0, unknown), 9)["messages"]["peer"]] == [0, 0]
-    assert not sample(facts(2, None, unknown), 9)["messages"]["peer"]
+    assert [*sample(facts(2, unknown), 9, 0)["messages"]["peer"]] == [0, 0]
+    assert not sample(facts(2, unknown), 9)["messages"]["peer"]
+
+
+def test_pings_and_boot_of_a_clock() -> None:
+    found = sample(
+        facts(1, clock=b'{"boot_id":"ab","boottime_ns":-7,"pings":[[0,1,-2,3],[9],[-1,1,2,3],[0,4,5,6,7],8]}'), 9
+    )
+    assert (found["boot"], found["boottime"]) == (b"ab", -7)
+    assert found["pings"] == {"peer": [0, 0], "sent": [1, 4], "replied": [-2, 5], "received": [3, 6]}
+    for damaged in (b'{"pings":7}', b'{"boot_id":"ab"}', b'{"boot_id":"\xff","boottime_ns":1}', b""):
+        found = sample(facts(1, clock=damaged), 9)
+        assert found["boot"] is None
+        assert not found["pings"]["peer"]
