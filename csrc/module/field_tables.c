@@ -151,49 +151,25 @@ fd_arrays(const fd_table *table, const void *rows, uint32_t count)
 }
 
 PyObject *
-fd_record(const fd_table *table, const void *row, const fd_text_pool *texts)
+fd_record(const fd_table *table, const void *row)
 {
     PyObject *record = PyDict_New();
     for (size_t i = 0; record != NULL && i < table->count; i++) {
         record = fd_columns_with(record, table->columns[i].name,
-                                 cell_object(&table->columns[i], row, texts));
+                                 cell_object(&table->columns[i], row, NULL));
     }
     return record;
 }
 
 PyObject *
-fd_records(const fd_table *table, const void *rows, uint32_t count,
-           const fd_text_pool *texts, fd_record_rest *rest,
-           const void *context)
+fd_records(const fd_table *table, const void *rows, uint32_t count)
 {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < count; i++) {
-        const void *row = (const char *)rows + i * table->row_bytes;
-        PyObject *record = fd_record(table, row, texts);
-        if (rest != NULL && record != NULL) {
-            record = rest(record, row, context);
-        }
-        if (Py_IsNone(record)) {
-            Py_DECREF(record);
-            continue;
-        }
-        list = fd_list_with(list, record);
+        list = fd_list_with(
+            list, fd_record(table, (const char *)rows + i * table->row_bytes));
     }
     return list;
-}
-
-PyObject *
-fd_named_counts(const char *(*name)(int), const uint64_t *counts, int count,
-                bool zeros)
-{
-    PyObject *dict = PyDict_New();
-    for (int i = 0; dict != NULL && i < count; i++) {
-        if (zeros || counts[i] != 0) {
-            dict = fd_columns_with(dict, name(i),
-                                   PyLong_FromUnsignedLongLong(counts[i]));
-        }
-    }
-    return dict;
 }
 
 PyObject *

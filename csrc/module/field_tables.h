@@ -19,23 +19,10 @@ PyObject *fd_columns(const fd_table *table, const void *rows, uint32_t count,
  * are bytes, enumerations numbers. The columns are numbers. */
 PyObject *fd_arrays(const fd_table *table, const void *rows, uint32_t count);
 
-/* Return {column: value} of one row. `texts` may be NULL if no column is a
- * text. */
-PyObject *fd_record(const fd_table *table, const void *row,
-                    const fd_text_pool *texts);
-
-/* Complete the dict of one row, or return Py_None to skip the row. */
-typedef PyObject *fd_record_rest(PyObject *record, const void *row,
-                                 const void *context);
-
-/* Return [{column: value}]. `rest` may be NULL. */
-PyObject *fd_records(const fd_table *table, const void *rows, uint32_t count,
-                     const fd_text_pool *texts, fd_record_rest *rest,
-                     const void *context);
-
-/* Return {name(i): counts[i]}; zeros are omitted unless `zeros` is set. */
-PyObject *fd_named_counts(const char *(*name)(int), const uint64_t *counts,
-                          int count, bool zeros);
+/* Return {column: value} of one row, [{column: value}] of several. No column
+ * is a text. */
+PyObject *fd_record(const fd_table *table, const void *row);
+PyObject *fd_records(const fd_table *table, const void *rows, uint32_t count);
 
 /* Add one item, or the items of another dict, to a dict and return it. */
 PyObject *fd_columns_with(PyObject *columns, const char *name,

@@ -128,18 +128,19 @@ def replay(
     (per job). ``ArgumentError`` for other lengths and numbers, :class:`Error` if the plan cannot be simulated.
     """
 
-def dump_tables() -> dict[str, tuple[str, list[tuple[str, str, list[str], bool]]]]:
+def dump_tables() -> dict[str, tuple[str, list[tuple[str, str, list[str], bool, str | None]]]]:
     """Return the tables of dumps (docs/formats/dump.md) by name: when a rank has it (always; filled: with rows; marked:
     with ``marks``; reduced: in a sum; live: while its threads run; other), and its columns: name, type, names of the
-    values, and whether older dumps do not have it. Types: index and context (rows of tables), text, B, I and Q (codes
-    of ``array``), maybe (Q or None), bool, double, chars."""
+    values, whether older dumps do not have it, and unit. Types: index (row of a table), text, B, I and Q (codes of
+    ``array``), maybe (Q or None), bool, double, chars."""
 
 def load_tables(tables: Iterable[tuple[str, int, int, dict[str, Any]]], /) -> Trace:
     """Return the content of a dump as an input of :class:`Trace`, which takes it only once.
 
     A table is its name, the index of its rank (-1: of all), the number of rows and its columns: lists of texts, or
-    arrays of numbers. References are plus 1, and refer to rows that exist, which the caller checks; so is ``maybe``,
-    0 for None. ``ArgumentError`` for other tables, columns and lengths."""
+    arrays of numbers (``q``, ``d``, or ``Q`` for numbers that may be above 2^53) as in a dump, except ``maybe``, which
+    is plus 1, or 0 for None. The caller checks references between nodes, modules and contexts. ``ArgumentError`` for
+    other values, lengths, tables and columns."""
 
 def timeline_survey(path: _Path, *, first: bool = False, moments: bool = False) -> dict[str, Any]:
     """Return facts about a timeline: is_trace, program and format ("": unknown), node and coordinates (bytes, as inside

@@ -143,7 +143,7 @@ static const fd_table inputs_table =
 PyObject *
 fd_input_results(const fd_timeline_input *inputs, uint32_t count)
 {
-    return fd_records(&inputs_table, inputs, count, NULL, NULL, NULL);
+    return fd_records(&inputs_table, inputs, count);
 }
 
 PyObject *

@@ -18,10 +18,15 @@ static const fd_column more_columns[] = {
 static const fd_table more_fields =
     FD_TABLE("rank", more_columns, fd_trace_rank, false);
 
-static const char *
-counter_name(int counter)
+static PyObject *
+counters_of(const fd_trace_rank *rank)
 {
-    return fd_counter_names[counter];
+    PyObject *made = PyDict_New();
+    for (int i = 0; made != NULL && i < FD_COUNT_USED; i++) {
+        made = fd_columns_with(made, fd_counter_names[i],
+                               PyLong_FromUnsignedLongLong(rank->counters[i]));
+    }
+    return made;
 }
 
 /* Return {key: JSON text}. */
@@ -98,14 +103,12 @@ with_steps(PyObject *made, const fd_trace_rank *rank)
 static PyObject *
 rank_of(const fd_trace *trace, const fd_trace_rank *rank)
 {
-    PyObject *made = fd_record(&fd_rank_fields, rank, NULL);
-    made = fd_columns_join(made, fd_record(&fd_sparse_fields, rank, NULL));
-    made = fd_columns_join(made, fd_record(&more_fields, rank, NULL));
+    PyObject *made = fd_record(&fd_rank_fields, rank);
+    made = fd_columns_join(made, fd_record(&fd_sparse_fields, rank));
+    made = fd_columns_join(made, fd_record(&more_fields, rank));
     made =
         fd_columns_with(made, "complete", PyBool_FromLong(!rank->incomplete));
-    made = fd_columns_with(
-        made, "counters",
-        fd_named_counts(counter_name, rank->counters, FD_COUNT_USED, true));
+    made = fd_columns_with(made, "counters", counters_of(rank));
     made = fd_columns_with(made, "meta", meta_of(trace, rank));
     made = fd_columns_with(made, "notes", notes_of(trace, rank));
     return with_steps(made, rank);

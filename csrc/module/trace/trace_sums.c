@@ -104,7 +104,7 @@ fd_trace_coverage(PyObject *self, PyObject *args)
     if (fd_totals_sum(&totals, fd_trace_of(self), rank, false) != FD_OK) {
         return PyErr_NoMemory();
     }
-    PyObject *made = fd_record(&coverage_table, &totals.coverage, NULL);
+    PyObject *made = fd_record(&coverage_table, &totals.coverage);
     fd_totals_clear(&totals);
     return made;
 }

@@ -229,7 +229,7 @@ names_of(const fd_column *column)
     return names;
 }
 
-/* Return [(column, type, names, newer)]. */
+/* Return [(column, type, names, newer, unit)]. */
 static PyObject *
 table_facts(const fd_table *table)
 {
@@ -247,9 +247,10 @@ table_facts(const fd_table *table)
     for (size_t i = 0; i < table->count; i++) {
         const fd_column *column = &table->columns[i];
         list = fd_list_with(
-            list, Py_BuildValue("ssNO", column->name, types[column->type],
-                                names_of(column),
-                                column->newer ? Py_True : Py_False));
+            list,
+            Py_BuildValue("ssNOz", column->name, types[column->type],
+                          names_of(column), column->newer ? Py_True : Py_False,
+                          column->unit));
     }
     return list;
 }

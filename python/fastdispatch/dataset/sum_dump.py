@@ -12,7 +12,8 @@ from fastdispatch import _core
 from fastdispatch.dataset.reduced import About
 from fastdispatch.dataset.run_tables import ADDED, MEMORY, bounded, reduced
 from fastdispatch.read.columns import ArrowTable
-from fastdispatch.read.steps import PHASES, REDUCED
+from fastdispatch.read.dump_tables import EXACT, TABLES
+from fastdispatch.read.steps import REDUCED
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,17 +21,12 @@ if TYPE_CHECKING:
 #: The rank number of a sum.
 _SUM = 2**32 - 1
 
-#: The largest exact integer of a JSON number; larger ones are strings.
-_EXACT = 2**53
-
-_SOURCES = ["none", "optimizer", "engine", "profiler", "explicit"]
+#: Names of the values of columns in dumps.
+_NAMES = {table: {name: names for name, _, names, *_ in columns} for table, (_, columns) in TABLES.items()}
+_SOURCES = _NAMES["rank"]["steps_source"]
 
 #: Tables of a single rank only.
-_EMPTY = {
-    "open": ("thread", "context", "age"),
-    "latest_steps": ("number", "begin", "end", *PHASES, "communicated", "live"),
-    "step_tops": ("step", "context", "self"),
-}
+_EMPTY = ("open", "latest_steps", "step_tops")
 
 
 def _squares(column: str) -> str:
@@ -123,9 +119,6 @@ _MEASURES = f"""
     FROM measures JOIN highest USING (rank) JOIN of_paths USING (path) WHERE kind IN {MEMORY}
     ORDER BY ALL"""
 
-#: Kinds of measures by their number (csrc/recording/measures/measure_format.h).
-KINDS = ("none", "steps", "shapes", "comm", "collectives", "latest", *MEMORY)
-
 
 def sum_of_ranks(connection: duckdb.DuckDBPyConnection, paths: _core.Trace, about: About, *, settled: bool) -> str:
     """Return the sum of the ranks in the tables of a connection. ``paths``: a trace of their call paths without
@@ -143,7 +136,7 @@ def sum_of_ranks(connection: duckdb.DuckDBPyConnection, paths: _core.Trace, abou
     threads = "settled_threads" if settled else "threads"
     rank["threads"] = document.table(connection.sql(_THREADS.format(threads=threads)), ("role",))
     measures = document.table(connection.sql(_MEASURES), ("detail",))
-    measures["kind"] = [KINDS.index(kind) for kind in measures["kind"]]
+    measures["kind"] = [_NAMES["measures"]["kind"].index(kind) for kind in measures["kind"]]
     if measures["kind"]:
         rank["measures"] = measures
     tables = {"figures": _FIGURES, "spreads": _SPREADS}
@@ -173,7 +166,7 @@ def _rank(connection: duckdb.DuckDBPyConnection, about: About, settled: bool) ->
         | {REDUCED: about},
         "counters": {name: _exact(count) for name, count in counters},
         "notes": [],
-        **{name: {column: [] for column in columns} for name, columns in _EMPTY.items()},
+        **{table: {column: [] for column in _NAMES[table]} for table in _EMPTY},
         "reduced": {"ranks": made["ranks"], "whole": made["whole"], "settled": settled},
     }
 
@@ -212,7 +205,7 @@ def _add_kernels(sums: dict[str, Any], rank: dict[str, Any]) -> None:
 
 
 def _exact(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and value > _EXACT else value
+    return str(value) if isinstance(value, int) and value > EXACT else value
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, query: str) -> str:
@@ -220,7 +213,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     be millions."""
     names = connection.sql(query).columns
     texts = ", ".join(
-        f"""string_agg(CASE WHEN "{name}" > {_EXACT} AND typeof("{name}") <> 'DOUBLE'
+        f"""string_agg(CASE WHEN "{name}" > {EXACT} AND typeof("{name}") <> 'DOUBLE'
                        THEN '"' || "{name}" || '"' ELSE "{name}"::VARCHAR END, ',' ORDER BY context)"""
         for name in names
     )

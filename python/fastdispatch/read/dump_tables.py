@@ -13,11 +13,12 @@ from fastdispatch.files.regular import open_regular, read_bytes
 from fastdispatch.files.run_sources import RunSource, source_of
 
 #: The largest whole number that all readers of JSON know exactly; larger ones are strings.
-_EXACT = 1 << 53
+EXACT = 1 << 53
 #: Longer lists of numbers become arrays, which need a fifth of the memory.
 _LONG = 1000
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
-_TABLES = _core.dump_tables()
+#: The tables of dumps by name: when a rank has it, and its columns (see ``_core.dump_tables``).
+TABLES = _core.dump_tables()
 
 Loaded = tuple[str, _core.Trace]
 Checked = dict[str, Any]
@@ -119,7 +120,7 @@ def _clean(text: Any, where: str) -> str:
 
 def _number(value: Any) -> int:
     """Return a whole number, which above 2^53 is a string."""
-    if (type(value) is int and value <= _EXACT) or (type(value) is float and value.is_integer() and value <= _EXACT):
+    if (type(value) is int and value <= EXACT) or (type(value) is float and value.is_integer() and value <= EXACT):
         return int(value)
     if type(value) is str and re.fullmatch("[0-9]{1,20}", value):
         return int(value)
@@ -191,11 +192,11 @@ class _DumpTables:
 
     def _table(self, of: Any, name: str) -> tuple[int, Checked]:
         """Return the number of rows of a table, and its columns."""
-        table, columns = of.get(name), _TABLES[name][1]
+        table, columns = of.get(name), TABLES[name][1]
         if not isinstance(table, dict) or not _is_list(table.get(columns[0][0])):
             _wrong(name, "the table is missing")
         count, made = len(table[columns[0][0]]), Checked()
-        for column, kind, _, newer in columns:
+        for column, kind, _, newer, _ in columns:
             where, values = f"{name}.{column}", cast(Any, table.get(column))
             if newer and column not in table:
                 continue
@@ -216,7 +217,7 @@ class _DumpTables:
         sparse["run_steps"] = array("Q", [max(_number(rank["steps"]), *sparse.get("run_steps", [0]))])
         yield "sparse", 1, sparse
         yield "start", 1, _fields(start, "start")
-        names = next(names for name, _, names, _ in _TABLES["rest"][1] if name == "counters")
+        names = next(names for name, _, names, *_ in TABLES["rest"][1] if name == "counters")
         known = counters if isinstance(counters, dict) else {}
         numbers = [_field(known, name, "Q") if name in known else 0 for name in names]
         incomplete = array("q", [rank.get("complete") is False])
@@ -235,7 +236,7 @@ class _DumpTables:
     def _rank_tables(self, rank: _Members) -> Iterator[tuple[str, int, Checked]]:
         counts: dict[str, int] = {}
         calls: Checked = {}
-        for name, (when, _) in _TABLES.items():
+        for name, (when, _) in TABLES.items():
             needed = when == "always" or (when == "marked" and "marks" in rank) or when == "reduced"
             if when == "other" or (when == "reduced" and "reduced" not in rank) or not (needed or name in rank):
                 continue
@@ -265,7 +266,7 @@ def _field(of: Any, name: str, code: str) -> int:
 def _fields(of: Any, table: str, known: bool = False) -> Checked:
     """Return the fields of a rank as columns of one row; with ``known`` those that are there."""
     found, made = of if isinstance(of, dict) else {}, Checked()
-    for name, kind, names, _ in _TABLES[table][1]:
+    for name, kind, names, *_ in TABLES[table][1]:
         value = found.get(name)
         if names:
             if value not in names:
