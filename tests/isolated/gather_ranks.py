@@ -24,4 +24,4 @@ with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit), timelin
     if fault == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     if fault == "slow":
-        time.sleep(2 * float(limit))
+        time.sleep(float(limit))

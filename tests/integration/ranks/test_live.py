@@ -48,14 +48,28 @@ class Ranks:
         self.stop_file.touch()
         return [int(process.communicate(timeout=60)[0]) for process in self.processes]
 
+    def kill(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ranks]:
+    """They run on to the end of the module, whose last tests use them, and have all their steps."""
+    made = Ranks(tmp_path_factory.mktemp("live"))
+    try:
+        yield made
+        assert made.end() == steps(made)
+    finally:
+        made.kill()
+
 
 @pytest.fixture
 def ranks(tmp_path: Path) -> Iterator[Ranks]:
     made = Ranks(tmp_path)
     yield made
-    for process in made.processes:
-        process.kill()
-        process.wait(30)
+    made.kill()
 
 
 def steps(ranks: Ranks) -> list[int]:
@@ -66,21 +80,6 @@ def grow(ranks: Ranks) -> bool:
     before = steps(ranks)
     wait_for(lambda: all(now > then for now, then in zip(steps(ranks), before, strict=True)))
     return True
-
-
-def test_top_shows_running_functions(ranks: Ranks) -> None:
-    printed = commands.out("top", ranks.run, "--once", "--interval", "0.5").splitlines()
-    assert printed[0].startswith("2 ranks, step") and "steps/s" in printed[0]
-    assert any("agree reads values of tensors (aten::item)" in line for line in printed[1:4]), printed[:4]
-    document = commands.document("top", ranks.run, "--once", "--interval", "0.5")
-    rows = {row["key"]: row for row in document["rows"]}
-    forward = next(key for key in rows if key.endswith("live_ranks.py:[]:train_step"))
-    assert rows["c10d::allreduce_"]["calls"] > 0 and rows[forward]["total"] > rows[forward]["self"]
-    assert 0 < rows[forward]["self"] < rows[forward]["total"] < 1.05
-    since_start = commands.document("top", ranks.run, "--once", "--total")
-    assert {row["key"] for row in since_start["rows"]} >= set(rows)
-    made = ranks.end()
-    assert steps(ranks) == made
 
 
 def test_off_and_on_at_steps(ranks: Ranks) -> None:
@@ -104,90 +103,10 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
     assert not list(ranks.run.glob("*.off"))
 
 
-def test_stacks_name_the_awaited_rank(ranks: Ranks) -> None:
-    stall = ranks.stop_file.with_name(f"{ranks.stop_file.name}.stall")
-    stall.touch()
-
-    def stalled() -> bool:
-        found = [each for each in live.stacks(str(ranks.run)) if each.thread == "main"]
-        inside = [" ".join(each.calls) for each in found]
-        return len(found) == 2 and "all_reduce" in inside[0] and "load_batch" in inside[1] and found[0].age > 3e8
-
-    wait_for(stalled)
-    lines = commands.out("stacks", ranks.run).splitlines()
-    heads = [line for line in lines if not line.startswith(" ")]
-    assert [head.split(":")[0] for head in heads[:-1]] == ["rank 0 (1 of 2)", "rank 1 (1 of 2)"]
-    assert heads[-1].startswith("collectives (")
-    assert "calls on rank 1, " in lines[-1] and lines[-1].endswith(" calls on rank 0")
-    assert any("live_ranks.py:[]:agree" in line for line in lines)
-    document = commands.document("stacks", ranks.run, "--all")
-    (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]
-    ages = [call["ns"] for call in of_zero["stacks"][0]["stack"]]
-    assert ages == sorted(ages, reverse=True)
-    stall.unlink()
-    assert grow(ranks)
-    ranks.end()
-
-
-def test_a_stopped_rank_continues(ranks: Ranks) -> None:
-    os.kill(ranks.processes[1].pid, signal.SIGSTOP)
-    wait_for(lambda: min(each.age for each in live.stacks(str(ranks.run)) if each.thread == "main") > 3e8)
-    assert commands.out("stacks", ranks.run)
-    os.kill(ranks.processes[1].pid, signal.SIGCONT)
-    assert grow(ranks)
-    made = ranks.end()
-    assert steps(ranks) == made
-
-
 def test_where_a_killed_rank_was(ranks: Ranks) -> None:
-    for process in ranks.processes:
-        process.kill()
-        process.wait(30)
+    ranks.kill()
     assert ", killed: step" in commands.out("stacks", ranks.run)
     assert commands.out("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 ended, step")
-
-
-def screen_of(terminal: int, until: bytes) -> bytes:
-    """The output on a terminal, up to and including a text."""
-    seen = b""
-    end = time.monotonic() + 60
-    while until not in seen and time.monotonic() < end:
-        if select.select([terminal], [], [], 0.2)[0]:
-            try:
-                seen += os.read(terminal, 65536)
-            except OSError:
-                break
-    assert until in seen, seen[-2000:]
-    return seen
-
-
-def test_top_in_a_terminal_and_neither_side_harms_the_other(ranks: Ranks) -> None:
-    pytest.importorskip("textual")
-    ours, theirs = pty.openpty()
-    top = subprocess.Popen(
-        [sys.executable, "-m", "fastdispatch", "top", str(ranks.run), "--interval", "0.3"],
-        stdin=theirs, stdout=theirs, stderr=theirs,
-        env=processes.environment(TERM="xterm-256color", COLUMNS="120", LINES="30"),
-    )  # fmt: skip
-    os.close(theirs)
-    try:
-        screen_of(ours, b"train_step")
-        os.write(ours, b"s")
-        screen_of(ours, b"by total")
-        os.write(ours, b"f")
-        screen_of(ours, b"frozen")
-        os.write(ours, b"/")
-        screen_of(ours, b"part of a name")
-        os.write(ours, b"OPTIM")
-        drawn = screen_of(ours, b"OPTIM]").partition(b"OPTIM]")[2]
-        assert b"Optimizer." in drawn or screen_of(ours, b"Optimizer.")
-        assert grow(ranks)
-    finally:
-        top.kill()
-        top.wait(30)
-        os.close(ours)
-    made = ranks.end()
-    assert steps(ranks) == made
 
 
 def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
@@ -250,3 +169,89 @@ def read_a_value_often() -> None:
         optimizer.step()
         for _ in range(400):
             loss.item()
+
+
+def test_top_shows_running_functions(observed: Ranks) -> None:
+    printed = commands.out("top", observed.run, "--once", "--interval", "0.5").splitlines()
+    assert printed[0].startswith("2 ranks, step") and "steps/s" in printed[0]
+    assert any("agree reads values of tensors (aten::item)" in line for line in printed[1:4]), printed[:4]
+    document = commands.document("top", observed.run, "--once", "--interval", "0.5")
+    rows = {row["key"]: row for row in document["rows"]}
+    forward = next(key for key in rows if key.endswith("live_ranks.py:[]:train_step"))
+    assert rows["c10d::allreduce_"]["calls"] > 0 and rows[forward]["total"] > rows[forward]["self"]
+    assert 0 < rows[forward]["self"] < rows[forward]["total"] < 1.05
+    since_start = commands.document("top", observed.run, "--once", "--total")
+    assert {row["key"] for row in since_start["rows"]} >= set(rows)
+
+
+def test_stacks_name_the_awaited_rank(observed: Ranks) -> None:
+    stall = observed.stop_file.with_name(f"{observed.stop_file.name}.stall")
+    stall.touch()
+
+    def stalled() -> bool:
+        found = [each for each in live.stacks(str(observed.run)) if each.thread == "main"]
+        inside = [" ".join(each.calls) for each in found]
+        return len(found) == 2 and "all_reduce" in inside[0] and "load_batch" in inside[1] and found[0].age > 3e8
+
+    wait_for(stalled)
+    lines = commands.out("stacks", observed.run).splitlines()
+    heads = [line for line in lines if not line.startswith(" ")]
+    assert [head.split(":")[0] for head in heads[:-1]] == ["rank 0 (1 of 2)", "rank 1 (1 of 2)"]
+    assert heads[-1].startswith("collectives (")
+    assert "calls on rank 1, " in lines[-1] and lines[-1].endswith(" calls on rank 0")
+    assert any("live_ranks.py:[]:agree" in line for line in lines)
+    document = commands.document("stacks", observed.run, "--all")
+    (of_zero,) = [g for g in document["groups"] if g["ranks"] == [0] and g["stacks"][0]["thread"] == "main"]
+    ages = [call["ns"] for call in of_zero["stacks"][0]["stack"]]
+    assert ages == sorted(ages, reverse=True)
+    stall.unlink()
+    assert grow(observed)
+
+
+def test_a_stopped_rank_continues(observed: Ranks) -> None:
+    os.kill(observed.processes[1].pid, signal.SIGSTOP)
+    wait_for(lambda: min(each.age for each in live.stacks(str(observed.run)) if each.thread == "main") > 3e8)
+    assert commands.out("stacks", observed.run)
+    os.kill(observed.processes[1].pid, signal.SIGCONT)
+    assert grow(observed)
+
+
+def screen_of(terminal: int, until: bytes) -> bytes:
+    """The output on a terminal, up to and including a text."""
+    seen = b""
+    end = time.monotonic() + 60
+    while until not in seen and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                break
+    assert until in seen, seen[-2000:]
+    return seen
+
+
+def test_top_in_a_terminal_and_neither_side_harms_the_other(observed: Ranks) -> None:
+    pytest.importorskip("textual")
+    ours, theirs = pty.openpty()
+    top = subprocess.Popen(
+        [sys.executable, "-m", "fastdispatch", "top", str(observed.run), "--interval", "0.3"],
+        stdin=theirs, stdout=theirs, stderr=theirs,
+        env=processes.environment(TERM="xterm-256color", COLUMNS="120", LINES="30"),
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        screen_of(ours, b"train_step")
+        os.write(ours, b"s")
+        screen_of(ours, b"by total")
+        os.write(ours, b"f")
+        screen_of(ours, b"frozen")
+        os.write(ours, b"/")
+        screen_of(ours, b"part of a name")
+        os.write(ours, b"OPTIM")
+        drawn = screen_of(ours, b"OPTIM]").partition(b"OPTIM]")[2]
+        assert b"Optimizer." in drawn or screen_of(ours, b"Optimizer.")
+        assert grow(observed)
+    finally:
+        top.kill()
+        top.wait(30)
+        os.close(ours)

@@ -34,14 +34,24 @@ def facts(trace: fastdispatch.Trace) -> dict[str, object]:
     return trace.meta["process"]
 
 
+@pytest.fixture(scope="module")
+def with_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording with forked workers."""
+    folder = tmp_path_factory.mktemp("workers")
+    processes.run_warm("workers.py", folder, "fork", 1, 1)
+    return folder
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
-def test_dataloader_workers_are_recorded(how: str, tmp_path: Path) -> None:
-    processes.run("workers.py", tmp_path, how, 1, 1)
-    run = fastdispatch.load(tmp_path)
+def test_dataloader_workers_are_recorded(how: str, with_workers: Path, tmp_path: Path) -> None:
+    if how != "fork":
+        processes.run("workers.py", tmp_path, how, 1, 1)
+    folder = with_workers if how == "fork" else tmp_path
+    run = fastdispatch.load(folder)
     assert [rank["rank"] for rank in run.ranks] == [0] and run.ranks[0]["notes"] == []
     assert calls(run, "transform") == 0
-    found = recordings(tmp_path)
+    found = recordings(folder)
     assert [facts(trace)["worker"] for trace in found] == [0, 1]
     for trace in found:
         fact = facts(trace)
@@ -113,17 +123,16 @@ os.wait()
 
 
 @pytest.mark.torch
-def test_the_rank_counts_the_same_without_children(tmp_path: Path) -> None:
+def test_the_rank_counts_the_same_without_children(with_workers: Path, tmp_path: Path) -> None:
     def counts(folder: Path) -> dict[str, int]:
         table = fastdispatch.load(folder).table("node")
         rows = zip(table["where"], table["calls"], strict=True)
         # Others depend on the speed of the workers.
         return {key: n for key, n in rows if key.startswith(("tests/isolated", "aten::")) or "dataloader.py" in key}
 
-    for name in ("with", "without"):
-        processes.run_warm("workers.py", tmp_path / name, "fork", 1, int(name == "with"))
-    assert run_directory.child_names(tmp_path / "without") == []
-    assert counts(tmp_path / "with") == counts(tmp_path / "without")
+    processes.run_warm("workers.py", tmp_path, "fork", 1, 0)
+    assert run_directory.child_names(tmp_path) == []
+    assert counts(with_workers) == counts(tmp_path)
 
 
 @pytest.mark.torch
