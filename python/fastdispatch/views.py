@@ -136,7 +136,7 @@ class Views:
         """Return the picture of the call graph, and write it to ``path`` if that is given (.svg, .png, .pdf or .dot).
         The options are those of :meth:`Trace.export`. Needs Graphviz; raises :class:`fastdispatch.Error` without."""
         from fastdispatch.graphs.call_exports import call_picture
-        from fastdispatch.graphs.picture_options import PictureOptions
+        from fastdispatch.graphs.call_tree import PictureOptions
         from fastdispatch.page.graphviz import fitted
 
         options = PictureOptions(rank, style, weight, ops, tuple(hide), tuple(contract), min_percent, all)
@@ -186,7 +186,7 @@ class TraceViews(Views):
         number of boxes without callees on a line of a picture, 0 the default.
         """
         from fastdispatch.graphs.call_exports import call_lists, call_picture
-        from fastdispatch.graphs.picture_options import PictureOptions
+        from fastdispatch.graphs.call_tree import PictureOptions
         from fastdispatch.read.clock_alignment import Aligner
         from fastdispatch.read.folded_stacks import folded_stacks, pprof
         from fastdispatch.read.pipeline_flows import flows_of

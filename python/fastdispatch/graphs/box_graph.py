@@ -11,9 +11,8 @@ GPT.forward) upside down.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastdispatch.graphs.call_tree import CallFigures, CallTree
+from fastdispatch.graphs.call_tree import CallFigures, CallTree, PictureOptions
 from fastdispatch.graphs.function_selection import DELETED, DRAWN, FunctionSelection
-from fastdispatch.graphs.picture_options import PictureOptions
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import module_pattern
 

@@ -8,8 +8,7 @@ only if they are public and are the first such function below other code; the fu
 
 from collections.abc import Iterable
 
-from fastdispatch.graphs.call_tree import OPERATORS, CallTree
-from fastdispatch.graphs.picture_options import PictureOptions
+from fastdispatch.graphs.call_tree import OPERATORS, CallTree, PictureOptions
 from fastdispatch.read.compilations import COMPILED
 from fastdispatch.read.plumbing import FUNCTIONS, is_inner
 from fastdispatch.text.globs import matches

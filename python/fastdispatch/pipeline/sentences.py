@@ -14,19 +14,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 #: The parts of a rank's time; all except the first are causes of idle time.
-PARTS = (
-    "busy",
-    "warm_up",
-    "steady",
-    "cool_down",
-    "transfer",
-    "launch",
-    "load",
-    "reduce",
-    "optimizer",
-    "unmatched",
-    "other",
-)
+_NAMES = """
+busy warm_up steady cool_down transfer launch load reduce optimizer unmatched other
+"""
+PARTS = tuple(_NAMES.split())
 
 #: Minimum share of a step for a sentence.
 _LEAST = 0.05

@@ -9,8 +9,8 @@ import pytest
 import fastdispatch
 from fastdispatch.graphs import dot_text
 from fastdispatch.graphs.box_graph import Box, BoxGraph, stacked
+from fastdispatch.graphs.call_tree import PictureOptions
 from fastdispatch.graphs.function_selection import DELETED, INNER, JOINED, OTHER, RUNNING, TORCH
-from fastdispatch.graphs.picture_options import PictureOptions
 from tests.unit.report.call_trees import Dump
 
 OPTIMIZER = 3

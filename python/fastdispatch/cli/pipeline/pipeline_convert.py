@@ -15,7 +15,7 @@ from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.convert.imports import read_imports
 from fastdispatch.pipeline.convert.layer_graph import from_graph
-from fastdispatch.pipeline.convert.saving import save
+from fastdispatch.pipeline.convert.package import save
 from fastdispatch.pipeline.convert.stage_plans import Written
 from fastdispatch.pipeline.convert.targets import TARGETS
 from fastdispatch.pipeline.convert.verify import Verification, verify

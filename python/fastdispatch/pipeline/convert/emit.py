@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.convert.naming import Names
+from fastdispatch.pipeline.convert.layer_graph import Names
 from fastdispatch.pipeline.convert.published import as_tuple
 from fastdispatch.pipeline.convert.stage_plans import PackagePlan, StagePlan
 from fastdispatch.pipeline.convert.ties import Ties

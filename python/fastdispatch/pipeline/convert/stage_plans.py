@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.imports import Import
-from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode, in_order
-from fastdispatch.pipeline.convert.naming import Names
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode, Names, in_order
 from fastdispatch.pipeline.convert.node_operators import Operator, operator
 
 

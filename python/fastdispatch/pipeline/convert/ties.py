@@ -7,8 +7,7 @@ They are facts of a node: ``"module": "decoder.embed"``, equal in two nodes, and
 from collections.abc import Iterable, Mapping
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.convert.layer_graph import LayerNode
-from fastdispatch.pipeline.convert.naming import Names
+from fastdispatch.pipeline.convert.layer_graph import LayerNode, Names
 
 #: (stage, name of the parameter or layer in the stage)
 Weight = tuple[int, str]
