@@ -1,11 +1,9 @@
 #include "base/buffer.h"
 
 #include "base/alloc.h"
-#include "base/folder.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 enum { FIRST_ROOM = 1024 };
 
@@ -148,30 +146,4 @@ fd_buffer_json(fd_buffer *buffer, const char *text, size_t size)
         at += length;
     }
     fd_buffer_text(buffer, "\"");
-}
-
-fd_status
-fd_buffer_load(fd_buffer *buffer, const char *path, size_t most,
-               fd_error *error)
-{
-    int fd;
-    struct stat info;
-    char block[1 << 14];
-    fd_status status = fd_open_to_read(path, &fd, &info, error);
-    if (status != FD_OK) {
-        return status;
-    }
-    size_t at = 0;
-    size_t got = sizeof block;
-    while (got == sizeof block && buffer->status == FD_OK && at <= most) {
-        got = fd_read_at(fd, block, sizeof block, at);
-        fd_buffer_bytes(buffer, block, got);
-        at += got;
-    }
-    close(fd);
-    return at > most ? fd_fail(
-               error, FD_EFORMAT,
-               "%s: more than %zu MB, too large for a file of this kind", path,
-               most >> 20)
-                     : buffer->status;
 }

@@ -73,8 +73,4 @@ void fd_buffer_time(fd_buffer *buffer, uint64_t nanoseconds);
  * U+FFFD; control characters are escaped. */
 void fd_buffer_json(fd_buffer *buffer, const char *text, size_t size);
 
-/* Append the content of a regular file of at most `most` bytes. */
-fd_status fd_buffer_load(fd_buffer *buffer, const char *path, size_t most,
-                         fd_error *error);
-
 #endif

@@ -39,16 +39,4 @@ fd_row_find(void **list, uint32_t *count, uint32_t *capacity, size_t size,
     return (char *)*list + (size_t)(number - 1) * size;
 }
 
-/* Return whether a key is new, and add it. `*status` is set on failure. */
-static inline bool
-fd_map_is_new(fd_map *map, uint64_t key, fd_status *status)
-{
-    if (fd_map_get(map, key) != 0) {
-        return false;
-    }
-    fd_status put = fd_map_put(map, key, 1);
-    *status = put != FD_OK ? put : *status;
-    return put == FD_OK;
-}
-
 #endif

@@ -83,13 +83,6 @@ fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event)
     *fd_batch_new(batch) = *event;
 }
 
-void
-fd_batch_member(fd_event_batch *batch, const char *key, fd_span value)
-{
-    add_item(batch,
-             &(fd_batch_item){.key = fd_batch_static(key), .value = value});
-}
-
 /* Return space for a text, or NULL after a failed allocation. */
 static char *
 make_room(fd_event_batch *batch, size_t size)

@@ -40,10 +40,8 @@ void fd_batch_reset(fd_event_batch *batch);
 /* Add an empty event and return it, to be filled before the next one. */
 fd_timeline_event *fd_batch_new(fd_event_batch *batch);
 
-/* Add an event or a top-level member. Its spans point to static texts or to
- * texts of this batch. */
+/* Add an event. Its spans point to static texts or to texts of this batch. */
 void fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event);
-void fd_batch_member(fd_event_batch *batch, const char *key, fd_span value);
 
 /* Add the members of an object; its text is copied. */
 void fd_batch_members(fd_event_batch *batch, fd_span object);

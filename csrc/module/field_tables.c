@@ -224,13 +224,3 @@ fd_trace_texts(const fd_trace *trace, uint32_t count,
     fd_buffer_clear(&text);
     return list;
 }
-
-PyObject *
-fd_buffer_object(fd_buffer *text)
-{
-    PyObject *object = text->status == FD_OK
-                         ? decode_text(text->bytes, text->size)
-                         : PyErr_NoMemory();
-    fd_buffer_clear(text);
-    return object;
-}

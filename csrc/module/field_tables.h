@@ -40,9 +40,6 @@ PyObject *fd_trace_texts(const fd_trace *trace, uint32_t count,
                          void (*write)(const fd_trace *, uint32_t,
                                        fd_buffer *));
 
-/* Return the text of a buffer and clear the buffer. */
-PyObject *fd_buffer_object(fd_buffer *text);
-
 /* Return a list of numbers, `stride` bytes from one to the next. */
 PyObject *fd_value_list(fd_column_type type, const void *values, size_t stride,
                         uint32_t count);

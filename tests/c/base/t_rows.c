@@ -31,14 +31,3 @@ TEST(one_row_per_key)
         FIELDS(&rows.list[i], (name, i + 1), (count, 3));
     }
 }
-
-TEST(new_keys)
-{
-    CLEAN(fd_map_clear) fd_map seen = {NULL, 0, 0};
-    fd_status status = FD_OK;
-    bool first = fd_map_is_new(&seen, 7, &status);
-    OK(status);
-    CHECK(first && !fd_map_is_new(&seen, 7, &status));
-    CHECK(fd_map_is_new(&seen, 8, &status));
-    OK(status);
-}
