@@ -3,8 +3,7 @@
 
 #include "events/event_batch.h"
 
-static void
-members_of_an_object(void)
+TEST(members_of_an_object)
 {
     CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -15,8 +14,7 @@ members_of_an_object(void)
 }
 
 /* Texts stay where they are while others come. */
-static void
-many_texts(void)
+TEST(many_texts)
 {
     CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
     CLEAN(fd_buffer_clear) fd_buffer large = {.bytes = NULL};
@@ -38,5 +36,3 @@ many_texts(void)
     fd_batch_reset(&batch);
     EQUAL(batch.items.count, 0);
 }
-
-RUN(TEST(members_of_an_object), TEST(many_texts))

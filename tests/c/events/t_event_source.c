@@ -9,8 +9,7 @@ typedef struct kind {
     const char *name;
 } kind;
 
-static void
-recognized_by_their_first_bytes(void)
+TEST(recognized_by_their_first_bytes)
 {
     static const kind kinds[] = {
         {"{\"traceEvents\":[]}", 18, "Chrome JSON"},
@@ -33,8 +32,7 @@ recognized_by_their_first_bytes(void)
     }
 }
 
-static void
-unreadable_files(void)
+TEST(unreadable_files)
 {
     CLEAN(fd_timeline_reader_close) fd_timeline_reader reader;
     fd_error error = {""};
@@ -46,5 +44,3 @@ unreadable_files(void)
     SAME(error.text, "a.pftrace: a native Perfetto trace cannot be read: give "
                      "recordings, Chrome JSON or logs of Paddle");
 }
-
-RUN(TEST(recognized_by_their_first_bytes), TEST(unreadable_files))

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-static void
-processes(void)
+TEST(processes)
 {
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
@@ -29,8 +28,7 @@ processes(void)
     EQUAL(ids.processes.list[again].pid, 3 * 1024 + 5);
 }
 
-static void
-very_many_processes(void)
+TEST(very_many_processes)
 {
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 3, .label = "rank 3", .program = ""};
@@ -58,8 +56,7 @@ tid_of(fd_timeline_ids *ids, uint32_t pid, const char *tid)
     return status == FD_OK ? ids->threads.list[index].tid : 0;
 }
 
-static void
-threads(void)
+ABSORBS(threads)
 {
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 0, .label = "rank 0", .program = ""};
@@ -93,8 +90,7 @@ flow_is(const char *id, uint64_t index, const char *wanted)
     WRITTEN(&to, wanted);
 }
 
-static void
-flows(void)
+TEST(flows)
 {
     flow_is("0", 0, "\"0x0\"");
     flow_is("5", 0, "\"0x28\"");
@@ -106,8 +102,7 @@ flows(void)
 }
 
 /* Hashed ids are unique per input. */
-static void
-hashed_flows(void)
+TEST(hashed_flows)
 {
     static const char *const texts[] = {"\"abcx\"",
                                         "\"abcy\"",
@@ -133,8 +128,7 @@ hashed_flows(void)
     }
 }
 
-static void
-rows_of_processes(void)
+TEST(rows_of_processes)
 {
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 1, .label = "rank 1", .program = ""};
@@ -157,6 +151,3 @@ rows_of_processes(void)
         ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":1026,"
         "\"tid\":0,\"args\":{\"sort_index\":1025}}");
 }
-
-RUN(TEST(processes), TEST(very_many_processes), ABSORBS(threads), TEST(flows),
-    TEST(hashed_flows), TEST(rows_of_processes))

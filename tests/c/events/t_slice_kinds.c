@@ -4,8 +4,7 @@
 
 #include "events/slice_kinds.h"
 
-static void
-categories_of_torch(void)
+TEST(categories_of_torch)
 {
     static const char *const profiled[] = {"cpu_op", "kernel", "gpu_memcpy",
                                            "cuda_runtime", "Runtime"};
@@ -16,8 +15,7 @@ categories_of_torch(void)
     }
 }
 
-static void
-kinds(void)
+TEST(kinds)
 {
     static const struct {
         const char *cat;
@@ -78,8 +76,7 @@ kinds(void)
     }
 }
 
-static void
-plain_names(void)
+TEST(plain_names)
 {
     static const char *const cases[][2] = {
         {"forward (12.3 ms)", "forward"},
@@ -96,8 +93,7 @@ plain_names(void)
     }
 }
 
-static void
-job_types(void)
+TEST(job_types)
 {
     static const char *const cases[][2] = {
         {"forward_3", "forward"},
@@ -126,8 +122,7 @@ step_of(const char *text, int64_t *begin, int64_t *end)
     return is_step ? (int64_t)number : -1;
 }
 
-static void
-known_steps(void)
+TEST(known_steps)
 {
     static const struct {
         const char *text;
@@ -172,8 +167,7 @@ known_steps(void)
 
 /* Kernels that communicate by their name, by an argument, or without a
  * category. */
-static void
-communication_of_other_programs(void)
+TEST(communication_of_other_programs)
 {
     static const struct {
         const char *cat;
@@ -206,6 +200,3 @@ communication_of_other_programs(void)
               cases[i].kind);
     }
 }
-
-RUN(TEST(communication_of_other_programs), TEST(categories_of_torch),
-    TEST(kinds), TEST(plain_names), TEST(job_types), TEST(known_steps))

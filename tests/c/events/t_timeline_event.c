@@ -2,8 +2,7 @@
 #include "spans.h"
 #include "timelines.h"
 
-static void
-arguments(void)
+ABSORBS(arguments)
 {
     fd_timeline_event event;
     uint64_t number;
@@ -18,8 +17,7 @@ arguments(void)
     CHECK(!fd_timeline_named(&event));
 }
 
-static void
-intervals(void)
+ABSORBS(intervals)
 {
     fd_timeline_event event;
     int64_t begin;
@@ -34,8 +32,7 @@ intervals(void)
     CHECK(!fd_timeline_interval(&event, &begin, &end));
 }
 
-static void
-numbered(void)
+TEST(numbered)
 {
     uint64_t number;
     CHECK(fd_span_numbered(span("rank 12"), "rank ", " ", &number));
@@ -49,5 +46,3 @@ numbered(void)
     CHECK(!fd_span_numbered(span("rank 99999999999999999999"), "rank ", "",
                             &number));
 }
-
-RUN(ABSORBS(arguments), ABSORBS(intervals), TEST(numbered))

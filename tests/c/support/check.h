@@ -40,7 +40,6 @@ typedef struct check_test {
 void check_add(check_test *test);
 int check_run(int argc, char **argv);
 
-#ifndef CHECK_LISTED
 #define CHECK_TEST(test, absorbs, once) \
     static void test(void); \
     __attribute__((constructor)) static void test##_add(void) \
@@ -53,28 +52,6 @@ int check_run(int argc, char **argv);
 #define TEST(test) CHECK_TEST(test, false, false)
 #define ABSORBS(test) CHECK_TEST(test, true, false)
 #define ONCE(test) CHECK_TEST(test, false, true)
-#else /* a file with a list of its tests */
-#define TEST(test) \
-    { \
-#test, test, false, false, 0, NULL \
-    }
-#define ABSORBS(test) \
-    { \
-#test, test, true, false, 0, NULL \
-    }
-#define ONCE(test) \
-    { \
-#test, test, false, true, 0, NULL \
-    }
-#define RUN(...) \
-    __attribute__((constructor)) static void add_tests(void) \
-    { \
-        static check_test tests[] = {__VA_ARGS__}; \
-        for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) { \
-            check_add(&tests[i]); \
-        } \
-    }
-#endif
 
 /* How often the text contains the part. */
 size_t check_count(const char *text, const char *part);

@@ -30,8 +30,7 @@ with_values(fd_trace **trace, uint64_t self, double squares)
     return status;
 }
 
-static void
-large_numbers_are_strings(void)
+TEST(large_numbers_are_strings)
 {
     static const struct {
         uint64_t self;
@@ -52,8 +51,7 @@ large_numbers_are_strings(void)
 }
 
 /* Doubles have all digits, and a point in any locale. */
-static void
-doubles(void)
+TEST(doubles)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_buffer_clear) fd_buffer plain = {.bytes = NULL};
@@ -70,8 +68,7 @@ doubles(void)
 
 /* A fact that is not JSON is written as a string, so the document stays valid.
  * */
-static void
-facts_without_valid_json(void)
+TEST(facts_without_valid_json)
 {
     CLEAN(fixture_trace_free) fd_trace *trace = NULL;
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -83,8 +80,7 @@ facts_without_valid_json(void)
     CHECK(document != NULL);
 }
 
-static void
-empty_trace(void)
+TEST(empty_trace)
 {
     NEW_TRACE(trace);
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -93,13 +89,9 @@ empty_trace(void)
     HAS(text.bytes, "\"ranks\":[\n]}");
 }
 
-static void
-absent_folder(void)
+TEST(absent_folder)
 {
     TRAINED_TRACE(trace, 0, "run");
     fd_error error = {""};
     STATUS(fd_dump_save(trace, "absent/saved.json", &error), FD_EIO);
 }
-
-RUN(TEST(large_numbers_are_strings), TEST(doubles),
-    TEST(facts_without_valid_json), TEST(empty_trace), TEST(absent_folder))

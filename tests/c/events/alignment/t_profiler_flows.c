@@ -26,8 +26,7 @@ arrow(fd_profiler_flows *flows, const char *text)
 #define START(ns) ('s' * INT64_C(1000000) + (ns))
 #define END(ns) ('f' * INT64_C(1000000) + (ns))
 
-static void
-from_a_recording_to_the_other_trace(void)
+ABSORBS(from_a_recording_to_the_other_trace)
 {
     CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.input = 9};
     EQUAL(arrow(&flows, CALL("1", "7")), 0);
@@ -50,8 +49,7 @@ from_a_recording_to_the_other_trace(void)
 }
 
 /* On the clock of the merge ours begins at 2500 ns, theirs at 2000. */
-static void
-an_arrow_ends_after_it_starts(void)
+ABSORBS(an_arrow_ends_after_it_starts)
 {
     CLEAN(fd_profiler_flows_clear) fd_profiler_flows flows = {.input = 0};
     fd_profiler_flows_begin(&flows, FD_PROFILER_FLOWS_STARTS, 0,
@@ -62,8 +60,7 @@ an_arrow_ends_after_it_starts(void)
     EQUAL(arrow(&flows, CALL("2", "7")), END(2501));
 }
 
-static void
-events_without_number(void)
+ABSORBS(events_without_number)
 {
     static const char *const texts[] = {
         CALL("1", "0"),
@@ -83,6 +80,3 @@ events_without_number(void)
         EQUAL(arrow(&flows, texts[i]), 0);
     }
 }
-
-RUN(ABSORBS(from_a_recording_to_the_other_trace),
-    ABSORBS(an_arrow_ends_after_it_starts), ABSORBS(events_without_number))

@@ -14,8 +14,7 @@
     fd_timeline_sync sync = {.has_boot = false}; \
     OK(fixture_sync(&sync, texts, sizeof(texts) / sizeof *(texts)))
 
-static void
-collectives(void)
+TEST(collectives)
 {
     static const char *const texts[] = {
         SLICE("gloo:all_reduce", 9, DIMS(3)),
@@ -51,8 +50,7 @@ collectives(void)
     "{\"ph\":\"" #phase "\"," lane ",\"ts\":" #ts name "}"
 #define REDUCE ",\"name\":\"gloo:all_reduce\""
 
-static void
-separate_ends(void)
+TEST(separate_ends)
 {
     static const char *const texts[] = {
         PART(B, "\"tid\":1", 10, REDUCE),
@@ -69,8 +67,7 @@ separate_ends(void)
     };
     static const int64_t times[][2] = {{20, 24}, {10, 25}, {21, 27}};
     FOUND(sync, texts);
-    EQUAL(sync.begun_count, 0);
-    EQUAL(sync.parts.count, 3);
+    FIELDS(&sync, (begun_count, 0), (parts.count, 3));
     for (uint32_t i = 0; i < 3; i++) {
         EQUAL(sync.parts.list[i].begin, times[i][0] * 1000);
         EQUAL(sync.parts.list[i].end, times[i][1] * 1000);
@@ -79,8 +76,7 @@ separate_ends(void)
 
 /* A receive whose end is that of the back end's range inside, and another around
  * a collective. */
-static void
-messages_in_pairs(void)
+TEST(messages_in_pairs)
 {
     static const char *const texts[] = {
         PART(B, "\"tid\":1", 5,
@@ -105,18 +101,15 @@ messages_in_pairs(void)
         PART(E, "\"tid\":2", 49, ""), /* before it began */
     };
     FOUND(sync, texts);
-    EQUAL(sync.begun_count, 0);
-    EQUAL(sync.parts.count, 1);
-    EQUAL(sync.parts.list[0].end, 43000);
-    EQUAL(sync.messages.count, 3);
+    FIELDS(&sync, (begun_count, 0), (parts.count, 1),
+           (parts.list[0].end, 43000), (messages.count, 3));
     const fd_timeline_message *list = sync.messages.list;
     CHECK(list[0].peer == 1 && !list[0].received && list[0].time == 5000);
     CHECK(list[1].peer == 2 && list[1].received && list[1].time == 11000);
     CHECK(list[2].peer == 3 && list[2].received && list[2].time == 44000);
 }
 
-static void
-messages(void)
+TEST(messages)
 {
     static const char *const texts[] = {
         SLICE("c10d::send", 5, "\"Concrete Inputs\":[\"\",\"\",\"1\",\"7\"]"),
@@ -141,8 +134,7 @@ messages(void)
 }
 
 /* PyTorch adds the peer to kernels, also without shapes. */
-static void
-messages_of_kernels(void)
+TEST(messages_of_kernels)
 {
     static const char *const texts[] = {
         SLICE("ncclDevKernel_SendRecv", 5,
@@ -155,8 +147,7 @@ messages_of_kernels(void)
         SLICE("nccl:send 0->3", 4, "\"Dst Rank\":3"), /* the launch */
     };
     FOUND(sync, texts);
-    EQUAL(sync.parts.count, 0);
-    EQUAL(sync.messages.count, 2);
+    FIELDS(&sync, (parts.count, 0), (messages.count, 2));
     for (uint32_t i = 0; i < 2; i++) {
         const fd_timeline_message *message = &sync.messages.list[i];
         EQUAL(message->peer, message->received ? 2 : 3);
@@ -164,8 +155,7 @@ messages_of_kernels(void)
     }
 }
 
-static void
-members(void)
+TEST(members)
 {
     CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
     OK(fd_timeline_sync_member(&sync, span("host_name"), span("\"a\"")));
@@ -174,6 +164,3 @@ members(void)
     SAME(sync.host, "a");
     WRITTEN(&sync.clock, "{\"a\":1}");
 }
-
-RUN(TEST(collectives), TEST(separate_ends), TEST(messages_in_pairs),
-    TEST(messages), TEST(messages_of_kernels), TEST(members))

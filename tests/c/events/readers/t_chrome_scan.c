@@ -3,8 +3,7 @@
 
 #include "events/readers/chrome_scan.h"
 
-static void
-all_keys(void)
+ABSORBS(all_keys)
 {
     fd_timeline_event e;
     OK(fixture_event(
@@ -20,12 +19,10 @@ all_keys(void)
     CHECK(fd_span_is(e.id, "7") && fd_span_is(e.bind_id, "\"0x4\""));
     CHECK(fd_span_is(e.args, "{\"n\":1}") && fd_timeline_named(&e));
     CHECK(e.has_start && e.has_duration && !e.exact);
-    EQUAL(e.start, 1500);
-    EQUAL(e.duration, 2000);
+    FIELDS(&e, (start, 1500), (duration, 2000));
 }
 
-static void
-few_keys(void)
+ABSORBS(few_keys)
 {
     fd_timeline_event e;
     OK(fixture_event("{}", &e));
@@ -43,8 +40,7 @@ few_keys(void)
     CHECK(fd_span_is(fd_timeline_id(&e), "3"));
 }
 
-static void
-times(void)
+TEST(times)
 {
     static const struct {
         const char *text;
@@ -68,8 +64,7 @@ times(void)
 }
 
 /* Members without a field of their own stay together. */
-static void
-other_members(void)
+TEST(other_members)
 {
     static const char text[] = "{\"sf\":1,\"ph\":\"XY\", \"x\" : [1, 2],"
                                "\"name\":\"n\",\"bp\":\"x\"}";
@@ -84,13 +79,9 @@ other_members(void)
                              "\"bp\":\"x\""));
 }
 
-static void
-no_event(void)
+ABSORBS(no_event)
 {
     fd_timeline_event e;
     STATUS(fixture_event("[1]", &e), FD_EINVAL);
     STATUS(fixture_event("{\"a\":1", &e), FD_EINVAL);
 }
-
-RUN(ABSORBS(all_keys), ABSORBS(few_keys), TEST(times), TEST(other_members),
-    ABSORBS(no_event))

@@ -58,8 +58,7 @@ all_read(const reading *cases, size_t count)
 
 #define ALL_READ(cases) all_read(cases, sizeof cases / sizeof *cases)
 
-static void
-whole_files(void)
+TEST(whole_files)
 {
     static const reading cases[] = {
         {"{\"traceEvents\":[]}", "|"},
@@ -79,8 +78,7 @@ whole_files(void)
 
 /* The format says that a bare array needs no end; appending programs leave a
  * comma. */
-static void
-permitted_open_ends(void)
+TEST(permitted_open_ends)
 {
     static const reading cases[] = {
         {"[{\"ph\":\"X\"},{\"ph\":\"C\"}", "XC|"},
@@ -91,8 +89,7 @@ permitted_open_ends(void)
     ALL_READ(cases);
 }
 
-static void
-cut_files(void)
+TEST(cut_files)
 {
     static const reading cases[] = {
         {"", "|no trace1 places, 0 bytes, empty"},
@@ -110,8 +107,7 @@ cut_files(void)
     ALL_READ(cases);
 }
 
-static void
-damage_in_the_middle(void)
+TEST(damage_in_the_middle)
 {
     static const reading cases[] = {
         {"[{\"ph\":\"X\"},{\"ph\" \"i\"},{\"ph\":\"C\"}]",
@@ -139,8 +135,7 @@ damage_in_the_middle(void)
     ALL_READ(cases);
 }
 
-static void
-deep_nesting(void)
+TEST(deep_nesting)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -157,8 +152,7 @@ deep_nesting(void)
 }
 
 /* Events that lie across the end of a window, and one that is larger. */
-static void
-across_windows(void)
+TEST(across_windows)
 {
     CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -177,6 +171,3 @@ across_windows(void)
     EQUAL(strspn(to.bytes, "X"), count);
     SAME(to.bytes + count, "Ci|1 places, 1 bytes, no event at byte 2097189");
 }
-
-RUN(TEST(whole_files), TEST(permitted_open_ends), TEST(cut_files),
-    TEST(damage_in_the_middle), TEST(deep_nesting), TEST(across_windows))

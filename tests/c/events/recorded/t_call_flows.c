@@ -5,8 +5,7 @@
 #include "events/recorded/timeline_exports.h"
 #include "profile/totals.h"
 
-static void
-by_the_slices_at_their_ends(void)
+TEST(by_the_slices_at_their_ends)
 {
     NEW_TRACE(trace);
     CLEAN(fd_flows_clear) fd_flows flows = {.first = NULL};
@@ -64,8 +63,7 @@ three_jobs(fd_trace *trace)
 }
 
 /* A slice has one flow in Chrome JSON. */
-static void
-messages_of_jobs(void)
+TEST(messages_of_jobs)
 {
     NEW_TRACE(trace);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -94,5 +92,3 @@ messages_of_jobs(void)
         HAS(to.bytes, rows[i]);
     }
 }
-
-RUN(TEST(by_the_slices_at_their_ends), TEST(messages_of_jobs))

@@ -15,8 +15,7 @@ export_as(const fd_trace *trace, const fd_export_options *options,
     return status != FD_OK ? status : to->status;
 }
 
-static void
-the_whole_file_of_one_rank(void)
+ABSORBS(the_whole_file_of_one_rank)
 {
     TIMELINE_TEXT(trace, to);
     OK(export_as(trace, &(fd_export_options){.rank = 1}, &to, NULL));
@@ -64,8 +63,7 @@ the_whole_file_of_one_rank(void)
          "]}\n");
 }
 
-static void
-numbers_of_torch_profiler(void)
+ABSORBS(numbers_of_torch_profiler)
 {
     TIMELINE_TEXT(trace, to);
     OK(fd_vector_push(&trace->ranks.list[1].record_ids,
@@ -75,8 +73,7 @@ numbers_of_torch_profiler(void)
                   "\"args\":{\"Record function id\":1099511627776}}");
 }
 
-static void
-durations_in_names(void)
+ABSORBS(durations_in_names)
 {
     TIMELINE_TEXT(trace, to);
     OK(export_as(trace,
@@ -88,8 +85,7 @@ durations_in_names(void)
 }
 
 /* Across hosts by the wall clock, which is 2000 ns later there. */
-static void
-ranks_of_other_hosts(void)
+ABSORBS(ranks_of_other_hosts)
 {
     TIMELINE_TRACE(trace, false);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -100,8 +96,7 @@ ranks_of_other_hosts(void)
 }
 
 /* No event is before 0, whichever rank is first. */
-static void
-a_later_rank_that_started_first(void)
+ABSORBS(a_later_rank_that_started_first)
 {
     TIMELINE_TEXT(trace, to);
     trace->ranks.list[1].start.boottime_ns = 4200;
@@ -144,8 +139,7 @@ add_job_and_interval(const fd_trace *trace, fd_trace_rank *rank)
 }
 
 /* Its clock is 5 us behind and loses a third. */
-static void
-all_events_are_aligned(void)
+ABSORBS(all_events_are_aligned)
 {
     TIMELINE_TEXT(trace, to);
     const fd_rank_clock clocks[] = {
@@ -172,8 +166,7 @@ all_events_are_aligned(void)
     }
 }
 
-static void
-losses_are_in_the_picture(void)
+ABSORBS(losses_are_in_the_picture)
 {
     TIMELINE_TEXT(trace, to);
     trace->ranks.list[0].threads.list[0].events_lost = 17;
@@ -188,8 +181,7 @@ losses_are_in_the_picture(void)
                   "found no room in the timeline\"}");
 }
 
-static void
-losses_of_a_thread_that_kept_nothing(void)
+ABSORBS(losses_of_a_thread_that_kept_nothing)
 {
     TIMELINE_TEXT(trace, to);
     fd_trace_thread more = trace->ranks.list[0].threads.list[0];
@@ -201,8 +193,7 @@ losses_of_a_thread_that_kept_nothing(void)
                   "timeline\"}\n]");
 }
 
-static void
-no_timeline(void)
+ABSORBS(no_timeline)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -212,9 +203,3 @@ no_timeline(void)
            FD_EINVAL);
     HAS(error.text, "no timeline");
 }
-
-RUN(ABSORBS(the_whole_file_of_one_rank), ABSORBS(durations_in_names),
-    ABSORBS(numbers_of_torch_profiler), ABSORBS(ranks_of_other_hosts),
-    ABSORBS(a_later_rank_that_started_first),
-    ABSORBS(losses_are_in_the_picture), ABSORBS(all_events_are_aligned),
-    ABSORBS(losses_of_a_thread_that_kept_nothing), ABSORBS(no_timeline))

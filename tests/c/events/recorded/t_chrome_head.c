@@ -7,8 +7,7 @@
 
 #include <stdio.h>
 
-static void
-facts_and_clocks(void)
+ABSORBS(facts_and_clocks)
 {
     TIMELINE_TEXT(trace, to);
     uint32_t note;
@@ -37,8 +36,7 @@ facts_and_clocks(void)
     SAME(to.bytes, wanted);
 }
 
-static void
-of_all_ranks(void)
+ABSORBS(of_all_ranks)
 {
     TIMELINE_TEXT(trace, to);
     fd_chrome_head(trace, &(fd_export_options){.rank = FD_ALL_RANKS}, &to);
@@ -47,5 +45,3 @@ of_all_ranks(void)
     HAS(to.bytes, "\"rank\":0,\"world_size\":2},\n");
     HAS(to.bytes, "},\n{\"rank\":1,\"world_size\":2,\"pid\"");
 }
-
-RUN(ABSORBS(facts_and_clocks), ABSORBS(of_all_ranks))

@@ -30,8 +30,7 @@ print_tracks(fd_trace *trace, fd_buffer *to)
 
 /* End to end within their step, in the order of a step; a step that was only
  * "other" has no phase. */
-static void
-phases_within_their_steps(void)
+ABSORBS(phases_within_their_steps)
 {
     NEW_RANK(trace, rank);
     fd_trace_step whole = {.begin = 100, .end = 160};
@@ -66,8 +65,7 @@ phases_within_their_steps(void)
 
 /* Up at the launch, down when the GPU has finished; simultaneous changes are one
  * value; one device after the other. */
-static void
-calls_in_flight(void)
+ABSORBS(calls_in_flight)
 {
     NEW_RANK(trace, rank);
     static const fd_trace_gpu_event events[] = {
@@ -88,8 +86,7 @@ calls_in_flight(void)
 
 /* Events that threads lost; sums from the start of a step, levels from its
  * end. A step in which a figure is not measured has no value. */
-static void
-losses_and_measured_figures(void)
+ABSORBS(losses_and_measured_figures)
 {
     NEW_RANK(trace, rank);
     fd_trace_thread thread = {.events_lost = 0};
@@ -115,6 +112,3 @@ losses_and_measured_figures(void)
                     "1.160", "Allocated bytes at ends of steps", "64")
                     VALUE("1.200", "Allocated bytes at ends of steps", "32"));
 }
-
-RUN(ABSORBS(phases_within_their_steps), ABSORBS(calls_in_flight),
-    ABSORBS(losses_and_measured_figures))

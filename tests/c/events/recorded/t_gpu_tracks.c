@@ -26,8 +26,7 @@ interval(fd_trace_rank *rank, uint32_t context, uint64_t host, uint64_t start,
 }
 
 /* A track a stream, and arrows from the calls that were open at the launch. */
-static void
-tracks_and_arrows(void)
+TEST(tracks_and_arrows)
 {
     CLEAN(fd_trace_rank_clear) fd_trace_rank rank = {.rank = 0};
     OK(call(&rank, 5, 11, 15));
@@ -40,24 +39,18 @@ tracks_and_arrows(void)
     OK(interval(&rank, 4, 25, 400, 0)); /* nor was one open then */
     CLEAN(fd_streams_clear) fd_streams streams;
     OK(fd_streams_make(&streams, &rank));
-    EQUAL(streams.tracks.count, 2);
-    EQUAL(streams.tracks.list[0].count, 3);
-    EQUAL(streams.tracks.list[1].first, 3);
-    EQUAL(streams.flow_count, 3);
-    EQUAL(streams.events[0].start, 150);
-    EQUAL(streams.flows[0], fd_streams_flow_of_call(&streams, 0));
-    EQUAL(streams.flows[1], 0);
-    EQUAL(streams.flows[2], 0);
-    EQUAL(streams.flows[3], fd_streams_flow_of_call(&streams, 1));
-    EQUAL(streams.flows[4], fd_streams_flow_of_call(&streams, 2));
+    FIELDS(&streams, (tracks.count, 2), (tracks.list[0].count, 3),
+           (tracks.list[1].first, 3), (flow_count, 3), (events[0].start, 150),
+           (flows[0], fd_streams_flow_of_call(&streams, 0)), (flows[1], 0),
+           (flows[2], 0), (flows[3], fd_streams_flow_of_call(&streams, 1)),
+           (flows[4], fd_streams_flow_of_call(&streams, 2)));
     char name[FD_STREAM_NAME];
     fd_stream_name(&streams.tracks.list[1], name);
     SAME(name, "GPU 0 stream 1");
 }
 
 /* An event of a job has the job's number where others have their context. */
-static void
-arrows_from_jobs(void)
+TEST(arrows_from_jobs)
 {
     CLEAN(fd_trace_rank_clear) fd_trace_rank rank = {.rank = 0};
     OK(fd_vector_push(&rank.jobs, ((fd_trace_job){.context = 9})));
@@ -70,9 +63,8 @@ arrows_from_jobs(void)
     OK(interval(&rank, 1, 12, 200, 0));
     CLEAN(fd_streams_clear) fd_streams streams;
     OK(fd_streams_make(&streams, &rank));
-    EQUAL(streams.flow_count, 1);
-    EQUAL(streams.flows[0], fd_streams_flow_of_call(&streams, 1));
-    EQUAL(streams.flows[1], 0);
+    FIELDS(&streams, (flow_count, 1),
+           (flows[0], fd_streams_flow_of_call(&streams, 1)), (flows[1], 0));
 }
 
 static fd_status
@@ -94,8 +86,7 @@ kernel(fd_trace_rank *rank, uint32_t correlation, uint64_t host,
 
 /* A call of CUDA is there once, also if it launched several kernels. Its
  * kernels have no arrow from the call around it. */
-static void
-calls_of_cuda(void)
+TEST(calls_of_cuda)
 {
     CLEAN(fd_trace_rank_clear) fd_trace_rank rank = {.rank = 0};
     OK(call(&rank, 4, 10, 20));
@@ -104,15 +95,11 @@ calls_of_cuda(void)
     OK(kernel(&rank, 9, 15, 110, 0));
     CLEAN(fd_streams_clear) fd_streams streams;
     OK(fd_streams_make(&streams, &rank));
-    EQUAL(streams.flow_count, 0);
-    EQUAL(streams.launches.count, 2);
-    EQUAL(streams.launches.list[0]->correlation, 8);
-    EQUAL(streams.launches.list[1]->start, 110);
+    FIELDS(&streams, (flow_count, 0), (launches.count, 2),
+           (launches.list[0]->correlation, 8), (launches.list[1]->start, 110));
     CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
     fd_span args = fd_stream_arguments(streams.works[0], &batch);
     OK(batch.status);
     CHECK(fd_span_is(args, "{\"device\":0,\"stream\":7,\"correlation\":8,"
                            "\"bytes\":64,\"memory bandwidth (GB/s)\":16}"));
 }
-
-RUN(TEST(tracks_and_arrows), TEST(arrows_from_jobs), TEST(calls_of_cuda))

@@ -33,8 +33,7 @@ count_of(const fd_buffer *lines, const char *part)
     return count;
 }
 
-static void
-tracks_of_all_ranks(void)
+ABSORBS(tracks_of_all_ranks)
 {
     TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer lines = {.bytes = NULL};
@@ -146,8 +145,7 @@ take_moments(const fd_trace *trace, const fd_rank_clock *clocks, moments *m)
 
 /* A clock that loses or gains a half: snapshots state it, and no event but by
  * what it shows. */
-static void
-drift_is_in_snapshots(void)
+ABSORBS(drift_is_in_snapshots)
 {
     static const int64_t drifts[] = {500000000000, -500000000000};
     TIMELINE_TRACE(trace, true);
@@ -181,8 +179,7 @@ drift_is_in_snapshots(void)
     }
 }
 
-static void
-no_timeline(void)
+ABSORBS(no_timeline)
 {
     TRAINED_TRACE(trace, 0, NULL);
     fd_error error = {""};
@@ -191,6 +188,3 @@ no_timeline(void)
     STATUS(fd_export_perfetto(trace, &options, &to, &error), FD_EINVAL);
     HAS(error.text, "no timeline");
 }
-
-RUN(ABSORBS(tracks_of_all_ranks), ABSORBS(drift_is_in_snapshots),
-    ABSORBS(no_timeline))

@@ -6,17 +6,15 @@
 #include <string.h>
 
 /* The call gloo of no collective is skipped. */
-static void
-facts_of_a_recording(void)
+TEST(facts_of_a_recording)
 {
     TIMELINE_TRACE(trace, true);
     CLEAN(fd_timeline_survey_clear) fd_timeline_survey survey;
     fd_trace_rank *rank = &trace->ranks.list[1];
     OK(fd_timeline_survey_rank(&survey, trace, rank, true));
     CHECK(survey.has_base && survey.has_first && survey.sync.has_boot);
-    EQUAL(survey.base_ns, (int64_t)rank->start.realtime_ns);
-    EQUAL(survey.first_ns, 0);
-    EQUAL(survey.sync.boottime_ns, (int64_t)rank->start.boottime_ns);
+    FIELDS(&survey, (base_ns, (int64_t)rank->start.realtime_ns), (first_ns, 0),
+           (sync.boottime_ns, (int64_t)rank->start.boottime_ns));
     SAME(survey.sync.boot_id, rank->boot_id);
     EQUAL(survey.sync.parts.count, 0);
     memset(rank->boot_id, '0', sizeof rank->boot_id - 1);
@@ -24,5 +22,3 @@ facts_of_a_recording(void)
     OK(fd_timeline_survey_rank(&survey, trace, rank, false));
     CHECK(!survey.sync.has_boot);
 }
-
-RUN(TEST(facts_of_a_recording))

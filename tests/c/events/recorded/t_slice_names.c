@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-static void
-modules_are_part_of_the_name(void)
+TEST(modules_are_part_of_the_name)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_slice_names_clear) fd_slice_names names = {.of_context = NULL};
@@ -34,8 +33,7 @@ check_job(fd_trace *trace, fd_trace_job job, uint64_t duration,
     CHECK(fd_span_is(made.args, args));
 }
 
-static void
-jobs_are_slices(void)
+TEST(jobs_are_slices)
 {
     NEW_TRACE(trace);
     check_job(trace, (fd_trace_job){.step = 9, .micro_batch = 4, .peer = 3},
@@ -48,5 +46,3 @@ jobs_are_slices(void)
               UINT64_MAX, "\"forward\"",
               "{\"step\":0,\"device\":0,\"gpu_ns\":77,\"open\":true}");
 }
-
-RUN(TEST(modules_are_part_of_the_name), TEST(jobs_are_slices))

@@ -27,8 +27,7 @@ fill_all(fd_trace_events *events, uint32_t *batches, uint32_t *count,
 }
 
 /* The first batch needs no timeline. */
-static void
-batch_by_batch(void)
+ABSORBS(batch_by_batch)
 {
     TIMELINE_TRACE(trace, true);
     CLEAN(fd_buffer_clear) fd_buffer whole = {.bytes = NULL};
@@ -56,5 +55,3 @@ batch_by_batch(void)
     OK(status);
     CHECK(part.size > 0 && memcmp(part.bytes, whole.bytes, part.size) == 0);
 }
-
-RUN(ABSORBS(batch_by_batch))

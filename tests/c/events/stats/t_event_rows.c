@@ -33,8 +33,7 @@ read_text(const char *text, taken *to, fd_event_facts *facts, fd_error *error)
              : status;
 }
 
-static void
-flags(void)
+TEST(flags)
 {
     static const struct {
         const char *event;
@@ -69,16 +68,13 @@ flags(void)
         fd_buffer_bytes(&text, "", 1);
         OK(text.status);
         OK(read_text(text.bytes, &rows, &facts, NULL));
-        EQUAL(rows.count, 1);
-        EQUAL(rows.list[0].flags, cases[i].flags);
-        EQUAL(rows.list[0].event, 1);
-        EQUAL(rows.list[0].byte, 16);
+        FIELDS(&rows, (count, 1), (list[0].flags, cases[i].flags),
+               (list[0].event, 1), (list[0].byte, 16));
     }
 }
 
 /* Members of a merge, repairs, and the tracks of events. */
-static void
-members(void)
+TEST(members)
 {
     taken rows;
     fd_event_facts facts;
@@ -93,22 +89,17 @@ members(void)
                                                         "\"pid\":2,\"tid\":1,"
                                                         "\"id\":1,\"ts\":1}]}",
         &rows, &facts, NULL));
-    EQUAL(rows.count, 6);
-    EQUAL(rows.list[0].flags, FD_ROW_RANK | FD_ROW_NUMBER);
-    EQUAL(rows.list[0].number, 2);
-    EQUAL(rows.list[1].flags, FD_ROW_RANK | FD_ROW_IDLE);
-    EQUAL(rows.list[2].flags, FD_ROW_OTHER);
-    EQUAL(rows.list[2].repairs, 1);
-    EQUAL(rows.list[3].repairs, 1);
-    EQUAL(rows.list[3].slashes, 1);
+    FIELDS(&rows, (count, 6), (list[0].flags, FD_ROW_RANK | FD_ROW_NUMBER),
+           (list[0].number, 2), (list[1].flags, FD_ROW_RANK | FD_ROW_IDLE),
+           (list[2].flags, FD_ROW_OTHER), (list[2].repairs, 1),
+           (list[3].repairs, 1), (list[3].slashes, 1));
     CHECK(rows.list[4].track == rows.list[5].track);
     CHECK(rows.list[4].thread != rows.list[5].thread);
     CHECK(rows.list[3].thread == rows.list[4].thread);
     EQUAL(facts.events, 3);
 }
 
-static void
-damaged(void)
+TEST(damaged)
 {
     taken rows;
     fd_event_facts facts;
@@ -124,8 +115,7 @@ damaged(void)
 }
 
 /* A damaged recording states a number of lost events above all limits. */
-static void
-any_number_of_lost_events(void)
+TEST(any_number_of_lost_events)
 {
     FIXTURE_TIMELINE(f, .on = true);
     taken rows = {.count = 0};
@@ -138,5 +128,3 @@ any_number_of_lost_events(void)
     OK(fd_event_rows_read("a.fd", &request, &facts, NULL));
     CHECK(facts.lost > UINT64_MAX / 2);
 }
-
-RUN(TEST(flags), TEST(members), TEST(damaged), TEST(any_number_of_lost_events))

@@ -3,20 +3,16 @@
 
 #include "events/stats/gpu_facts.h"
 
-static void
-arguments(void)
+TEST(arguments)
 {
     fd_gpu_facts facts;
     fd_timeline_event event = {
         .args = span("{\"device\":0,\"stream\":7,\"correlation\":\"12\"}")};
     fd_gpu_facts_read(&event, &facts);
-    EQUAL(facts.correlation, 12);
-    EQUAL(facts.device, 0);
-    EQUAL(facts.stream, 7);
+    FIELDS(&facts, (correlation, 12), (device, 0), (stream, 7));
 }
 
-static void
-missing_arguments(void)
+TEST(missing_arguments)
 {
     static const char *const texts[] = {"{}", "[]", "{\"stream\":-1}",
                                         "{\"device\":\"x\"}"};
@@ -31,5 +27,3 @@ missing_arguments(void)
         CHECK(facts.device == FD_NO_STREAM && facts.stream == FD_NO_STREAM);
     }
 }
-
-RUN(TEST(arguments), TEST(missing_arguments))

@@ -25,8 +25,7 @@ member(fd_process_table *table, const char *key, const char *value)
     "{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"name\":\"" name "\"" \
     "}}"
 
-static void
-names_and_events(void)
+TEST(names_and_events)
 {
     CLEAN(fd_process_table_clear) fd_process_table t = {.list = {.count = 0}};
     OK(event(&t, 1, "{\"ph\":\"X\",\"ts\":1,\"dur\":1}"));
@@ -39,14 +38,11 @@ names_and_events(void)
     OK(event(&t, 1, "{\"ph\":\"i\",\"name\":\"12 events\",\"ts\":99}"));
     EQUAL(t.list.count, 3);
     CHECK(!t.list.list[0].named && t.list.list[2].named);
-    EQUAL(t.list.list[0].events, 0);
-    EQUAL(t.list.list[1].rank, 3);
-    EQUAL(t.list.list[1].events, 3);
-    EQUAL(t.list.list[1].calls_lost, 12);
+    FIELDS(&t.list, (list[0].events, 0), (list[1].rank, 3),
+           (list[1].events, 3), (list[1].calls_lost, 12));
 }
 
-static void
-losses_of_a_merge(void)
+TEST(losses_of_a_merge)
 {
     CLEAN(fd_process_table_clear) fd_process_table t = {.list = {.count = 0}};
     OK(member(&t, "ranks",
@@ -54,10 +50,6 @@ losses_of_a_merge(void)
               "{\"rank\":77,\"lost\":1}]"));
     OK(member(&t, "ranks", "[1,2"));
     OK(member(&t, "other", "[{\"rank\":3,\"lost\":2}]"));
-    EQUAL(t.losses.count, 2);
-    EQUAL(t.losses.list[0].rank, 3);
-    EQUAL(t.losses.list[0].lost, 2);
-    EQUAL(t.losses.list[1].rank, 77);
+    FIELDS(&t.losses, (count, 2), (list[0].rank, 3), (list[0].lost, 2),
+           (list[1].rank, 77));
 }
-
-RUN(TEST(names_and_events), TEST(losses_of_a_merge))

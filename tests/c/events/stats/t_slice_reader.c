@@ -24,8 +24,7 @@ take(fd_timeline_slices *slices, const char *text, fd_slice *slice,
     fd_slice slice; \
     bool whole
 
-static void
-complete(void)
+TEST(complete)
 {
     SLICES(slices, slice, whole);
     OK(take(&slices,
@@ -34,10 +33,7 @@ complete(void)
                   "\"dur\":2.5,\"args\":{\"stage\":1,\"step\":4}"),
             &slice, &whole));
     CHECK(whole);
-    EQUAL(slice.start, 1000);
-    EQUAL(slice.end, 3500);
-    EQUAL(slice.stage, 1);
-    EQUAL(slice.step, 4);
+    FIELDS(&slice, (start, 1000), (end, 3500), (stage, 1), (step, 4));
     SAME(fd_text_pool_get(&slices.texts, slice.name), "forward_3");
     SAME(fd_text_pool_get(&slices.texts, slice.type), "forward");
     OK(take(&slices, EVENT("X", "\"name\":\"a\",\"ts\":1,\"dur\":-2"), &slice,
@@ -47,8 +43,7 @@ complete(void)
     CHECK(!whole);
 }
 
-static void
-facts_of_gpus(void)
+TEST(facts_of_gpus)
 {
     static const char *const events[] = {
         EVENT("X", "\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce\","
@@ -70,8 +65,7 @@ facts_of_gpus(void)
     }
 }
 
-static void
-by_thread(void)
+TEST(by_thread)
 {
     SLICES(slices, slice, whole);
     static const char *const events[] = {
@@ -95,12 +89,10 @@ by_thread(void)
     EQUAL(ended, 2);
     EQUAL(places[0], 1);
     EQUAL(places[1], 0);
-    EQUAL(slices.endless, 1);
-    EQUAL(slices.open_count, 1);
+    FIELDS(&slices, (endless, 1), (open_count, 1));
 }
 
-static void
-by_id(void)
+TEST(by_id)
 {
     SLICES(slices, slice, whole);
     OK(take(&slices,
@@ -123,8 +115,7 @@ by_id(void)
 }
 
 /* Keys that are done with make room for others. */
-static void
-many_ids(void)
+ONCE(many_ids)
 {
     SLICES(slices, slice, whole);
     OK(take(&slices, EVENT("B", "\"name\":\"first\",\"ts\":0"), &slice,
@@ -147,8 +138,7 @@ many_ids(void)
     CHECK(whole && slice.number == 0);
 }
 
-static void
-times(void)
+TEST(times)
 {
     SLICES(slices, slice, whole);
     static const char *const events[] = {
@@ -166,8 +156,7 @@ times(void)
 }
 
 /* Collectives that belong together have one key. */
-static void
-groups(void)
+TEST(groups)
 {
     CLEAN(fd_timeline_slices_clear) fd_timeline_slices slices = {.free = 0};
     static const char *const args[] = {"{}", "{\"Input Dims\":[[3]]}",
@@ -189,19 +178,13 @@ groups(void)
     CHECK(keys[0] != keys[1] && keys[1] == keys[2] && keys[0] != keys[3]);
 }
 
-static void
-moved(void)
+TEST(moved)
 {
     fd_slice slice = {.start = 1000000, .end = 2000000};
     const fd_clock_map drifts = {.offset_ns = 7, .drift_ppt = 1000000000};
     fd_slice_move(&slice, &drifts);
-    EQUAL(slice.start, 1001007);
-    EQUAL(slice.end, 2002007);
+    FIELDS(&slice, (start, 1001007), (end, 2002007));
     const fd_clock_map far = {.offset_ns = INT64_MIN};
     fd_slice_move(&slice, &far);
-    EQUAL(slice.start, -FD_SLICES_TIME);
-    EQUAL(slice.end, -FD_SLICES_TIME);
+    FIELDS(&slice, (start, -FD_SLICES_TIME), (end, -FD_SLICES_TIME));
 }
-
-RUN(TEST(complete), TEST(facts_of_gpus), TEST(by_thread), TEST(by_id),
-    ONCE(many_ids), TEST(times), TEST(groups), TEST(moved))

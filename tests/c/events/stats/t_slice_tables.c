@@ -57,8 +57,7 @@ note_rows(void *context, const fd_slice *rows, uint32_t count, uint32_t file,
 
 /* A recording and what another program wrote of the same rank, both with
  * process 1 and thread 0, are read together, and their threads are apart. */
-static void
-two_files_of_a_rank(void)
+TEST(two_files_of_a_rank)
 {
     TABLES(tables);
     seen s = {.next = FD_SLICES_FULL};
@@ -83,26 +82,19 @@ two_files_of_a_rank(void)
     OK(fd_slice_tables_read(&request, files, 3, &tables, NULL));
     EQUAL(s.passes, 2);
     EQUAL(s.processes, 7); /* of each file, number 0 is unused */
-    EQUAL(s.events, 8);
-    EQUAL(s.lost, 1);
-    EQUAL(s.rows, 5);
-    EQUAL(s.first_rows, 5);
-    EQUAL(s.file, 2);
-    EQUAL(s.last.start, 12000);
-    EQUAL(s.last.end, 62000);
+    FIELDS(&s, (events, 8), (lost, 1), (rows, 5), (first_rows, 5), (file, 2),
+           (last.start, 12000), (last.end, 62000));
     SAME(fd_text_pool_get(&tables.texts, s.last.name), "gemm");
     EQUAL(files[1].events, 4);
     EQUAL(files[0].events, 3);
-    EQUAL(files[1].repaired, 1);
-    EQUAL(files[1].unpaired, 1);
+    FIELDS(&files[1], (repaired, 1), (unpaired, 1));
     EQUAL(files[0].unpaired, 1);
     EQUAL(files[1].timeless, 1);
     EQUAL(files[0].lost, 1);
 }
 
 /* Each pass decides about the next one. */
-static void
-passes(void)
+TEST(passes)
 {
     static const struct {
         fd_slices_next next;
@@ -121,16 +113,14 @@ passes(void)
         fd_timeline_input file = FILE_INPUT("a.json", 0);
         STATUS(fd_slice_tables_read(&request, &file, 1, &tables, NULL),
                cases[i].status);
-        EQUAL(s.passes, cases[i].again + 1);
-        EQUAL(s.first_rows, cases[i].again + 1);
-        EQUAL(s.rows, cases[i].rows);
+        FIELDS(&s, (passes, cases[i].again + 1),
+               (first_rows, cases[i].again + 1), (rows, cases[i].rows));
         EQUAL(file.events, 1);
         SAME(fd_text_pool_get(&tables.texts, s.last.name), "a");
     }
 }
 
-static void
-converted_files(void)
+TEST(converted_files)
 {
     TABLES(tables);
     seen s = {.next = FD_SLICES_FULL};
@@ -141,10 +131,7 @@ converted_files(void)
                               .damage = "2 bad lines"};
     OK(fixture_write_text("a.json", "[" SLICE(1, "", "a", 1, 1) "]"));
     OK(fd_slice_tables_read(&request, &file, 1, &tables, NULL));
-    EQUAL(s.rows, 1);
-    EQUAL(s.lost, 2);
+    FIELDS(&s, (rows, 1), (lost, 2));
     EQUAL(file.lost, 2);
     SAME(file.trouble, "2 bad lines");
 }
-
-RUN(TEST(two_files_of_a_rank), TEST(passes), TEST(converted_files))

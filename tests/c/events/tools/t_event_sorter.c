@@ -62,8 +62,7 @@ count_ordered(fd_sorter *sorter, uint32_t *count, fd_error *error)
     return status;
 }
 
-static void
-in_memory_and_again(void)
+TEST(in_memory_and_again)
 {
     SORTER("out", 1 << 16);
     uint32_t count = 0;
@@ -77,8 +76,7 @@ in_memory_and_again(void)
 }
 
 /* Some 75 runs of 27 records: more than are merged at a time. */
-static void
-in_many_runs(void)
+TEST(in_many_runs)
 {
     SORTER("./out", 1 << 10);
     uint32_t count = 0;
@@ -90,8 +88,7 @@ in_many_runs(void)
     EQUAL(count, 30);
 }
 
-static void
-records_larger_than_a_window(void)
+TEST(records_larger_than_a_window)
 {
     static char large[300000];
     SORTER("out", 1 << 19);
@@ -103,9 +100,8 @@ records_larger_than_a_window(void)
     for (int i = 3; i >= 0; i--) {
         OK(fd_sorter_next(sorter, &item, NULL));
         CHECK(item.bytes != NULL);
-        EQUAL(item.size, 300000);
-        EQUAL(item.bytes[0], 'a' + i);
-        EQUAL(item.bytes[299999], 'a' + i);
+        FIELDS(&item, (size, 300000), (bytes[0], 'a' + i),
+               (bytes[299999], 'a' + i));
     }
     OK(fd_sorter_next(sorter, &item, NULL));
     CHECK(item.bytes == NULL);
@@ -113,8 +109,7 @@ records_larger_than_a_window(void)
 
 /* Records of sizes around the budget and far above it, between small ones, are
  * unchanged. */
-static void
-records_larger_than_the_budget(void)
+TEST(records_larger_than_the_budget)
 {
     static char large[10000];
     SORTER("./out", 400);
@@ -129,8 +124,7 @@ records_larger_than_the_budget(void)
         memset(large, (int)i, size);
         OK(fd_sorter_next(sorter, &item, NULL));
         CHECK(item.bytes != NULL);
-        EQUAL(item.key, -(int64_t)i);
-        EQUAL(item.size, size);
+        FIELDS(&item, (key, -(int64_t)i), (size, size));
         EQUAL(memcmp(item.bytes, large, size), 0);
     }
     OK(fd_sorter_next(sorter, &item, NULL));
@@ -138,8 +132,7 @@ records_larger_than_the_budget(void)
 }
 
 /* One alone is sorted in memory, whatever its size. */
-static void
-one_record_larger_than_the_budget(void)
+TEST(one_record_larger_than_the_budget)
 {
     static char large[5000];
     SORTER("missing/out", 100);
@@ -153,8 +146,7 @@ one_record_larger_than_the_budget(void)
     CHECK(item.bytes == NULL);
 }
 
-static void
-nowhere_to_spill(void)
+TEST(nowhere_to_spill)
 {
     SORTER("missing/out", 1 << 10);
     fd_error error = {""};
@@ -165,7 +157,3 @@ nowhere_to_spill(void)
     OK(add_all(sorter, 1, &error));
     unsetenv("TMPDIR");
 }
-
-RUN(TEST(in_memory_and_again), TEST(in_many_runs),
-    TEST(records_larger_than_a_window), TEST(records_larger_than_the_budget),
-    TEST(one_record_larger_than_the_budget), TEST(nowhere_to_spill))

@@ -19,8 +19,7 @@ survey(const char *text, bool find_first, fd_timeline_survey *found)
     "\"traceEvents\":[{\"ph\":\"M\",\"ts\":0},{\"ph\":\"X\",\"ts\":2.5}," \
     "{\"ph\":\"X\",\"ts\":1.5}]"
 
-static void
-contents_of_a_survey(void)
+TEST(contents_of_a_survey)
 {
     static const struct {
         const char *text;
@@ -59,8 +58,7 @@ contents_of_a_survey(void)
     }
 }
 
-static void
-first_event(void)
+TEST(first_event)
 {
     fd_timeline_survey found;
     OK(survey("{\"baseTimeNanoseconds\":7," EVENTS "}", true, &found));
@@ -70,8 +68,7 @@ first_event(void)
     CHECK(!found.has_first);
 }
 
-static void
-no_traces(void)
+TEST(no_traces)
 {
     static const char *const cases[][2] = {
         {"", "empty"},
@@ -91,5 +88,3 @@ no_traces(void)
                                    NULL),
            FD_EIO);
 }
-
-RUN(TEST(contents_of_a_survey), TEST(first_event), TEST(no_traces))

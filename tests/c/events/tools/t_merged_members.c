@@ -14,8 +14,7 @@ keep(fd_merged_members *members, fd_timeline_input *input, bool *any,
 
 /* The rows of ranks of an input that is a merge are kept, except an empty
  * table; other inputs get a row. */
-static void
-rows_of_ranks(void)
+TEST(rows_of_ranks)
 {
     static const char *const tables[] = {"[ {\"rank\":1}, {\"rank\":2}]",
                                          "[ ]", "{}"};
@@ -40,5 +39,3 @@ rows_of_ranks(void)
         HAS(to.bytes, "\"baseTimeNanoseconds\":7");
     }
 }
-
-RUN(TEST(rows_of_ranks))

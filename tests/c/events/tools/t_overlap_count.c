@@ -15,8 +15,7 @@ add(fd_overlaps *overlaps, uint32_t thread, int64_t start, int64_t duration)
     return fd_overlaps_add(overlaps, &event, thread);
 }
 
-static void
-nested(void)
+TEST(nested)
 {
     CLEAN(fd_overlaps_clear) fd_overlaps overlaps = {.count = 0};
     static const int64_t slices[][2] = {{10, 5}, {10, 20}, {10, 1},  {12, 3},
@@ -27,8 +26,7 @@ nested(void)
     EQUAL(overlaps.count, 0);
 }
 
-static void
-partly_overlapping(void)
+TEST(partly_overlapping)
 {
     CLEAN(fd_overlaps_clear) fd_overlaps overlaps = {.count = 0};
     OK(add(&overlaps, 0, 0, 10));
@@ -44,5 +42,3 @@ partly_overlapping(void)
     OK(fd_overlaps_add(&overlaps, &other, 0));
     EQUAL(overlaps.count, 3);
 }
-
-RUN(TEST(nested), TEST(partly_overlapping))

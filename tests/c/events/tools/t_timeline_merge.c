@@ -56,8 +56,7 @@ two_ranks(const fd_rank_clock *first, fd_buffer *to)
     return status == FD_OK ? merge(request, inputs, 2, to, NULL) : status;
 }
 
-static void
-byte_for_byte(void)
+TEST(byte_for_byte)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     const fd_rank_clock clock = {
@@ -83,8 +82,7 @@ byte_for_byte(void)
 }
 
 /* Events without their bit are skipped. */
-static void
-kept_events(void)
+TEST(kept_events)
 {
     static const char bits[] = {5};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
@@ -93,15 +91,13 @@ kept_events(void)
     input.kept_bytes = sizeof bits;
     OK(WRITE("a.json", "[", EVENT(1), EVENT(2), EVENT(3) "]"));
     OK(merge((fd_timeline_request){.sorted = false}, &input, 1, &to, NULL));
-    EQUAL(input.events, 2);
-    EQUAL(input.filtered, 1);
+    FIELDS(&input, (events, 2), (filtered, 1));
     HAS(to.bytes, "\"ts\":1,");
     HAS(to.bytes, "\"ts\":3,");
     CHECK(strstr(to.bytes, "\"ts\":2,") == NULL);
 }
 
-static void
-no_events(void)
+TEST(no_events)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_input input = FILE_INPUT("a.json", 0);
@@ -116,8 +112,7 @@ no_events(void)
 }
 
 /* One bad file does not spoil the others, and is described. */
-static void
-damaged_inputs(void)
+TEST(damaged_inputs)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_input inputs[2] = {FILE_INPUT("b.json", 1),
@@ -128,11 +123,9 @@ damaged_inputs(void)
         "c.json", BASE(5) "\"traceEvents\":[" EVENT("x") "," EVENT(2) "]}"));
     inputs[1].clock.map.offset_ns = 5;
     OK(merge((fd_timeline_request){.sorted = false}, inputs, 2, &to, NULL));
-    EQUAL(inputs[0].events, 1);
-    EQUAL(inputs[0].lost, 1);
+    FIELDS(&inputs[0], (events, 1), (lost, 1));
     SAME(inputs[0].trouble, "not JSON at byte 89");
-    EQUAL(inputs[1].events, 1);
-    EQUAL(inputs[1].lost, 1);
+    FIELDS(&inputs[1], (events, 1), (lost, 1));
     SAME(inputs[1].trouble, "an event with a ts that is not a number");
 }
 
@@ -144,8 +137,7 @@ count_call(void *context, uint64_t done, uint64_t total)
     return done <= total && *calls < 2;
 }
 
-static void
-progress_can_stop_it(void)
+ONCE(progress_can_stop_it)
 {
     fd_timeline_input inputs[1] = {FILE_INPUT("long.json", 0)};
     int calls = 0;
@@ -166,8 +158,7 @@ progress_can_stop_it(void)
 }
 
 /* Of a merge, the names of processes and the rows of ranks are kept. */
-static void
-part_of_a_merge(void)
+TEST(part_of_a_merge)
 {
     static const char text[] =
         "{\"mergedFiles\":2,\"traceEvents\":["
@@ -186,6 +177,3 @@ part_of_a_merge(void)
     HAS(to.bytes, "\"name\":\"rank 1 | a\"");
     HAS(to.bytes, "\"ranks\":[ {\"rank\":1,\"lost\":3}\n]");
 }
-
-RUN(TEST(byte_for_byte), TEST(kept_events), TEST(no_events),
-    TEST(damaged_inputs), ONCE(progress_can_stop_it), TEST(part_of_a_merge))

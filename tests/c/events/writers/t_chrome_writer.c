@@ -43,8 +43,7 @@ rewrite(const char *text, int64_t shift_ns, fd_buffer *to)
 }
 
 /* Begins and ends are mapped by themselves, so that slices nest as before. */
-static void
-clocks_that_drift(void)
+TEST(clocks_that_drift)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     const fd_clock_map fast = {1000000, 5000, 100000000}; /* 100 ppm */
@@ -63,8 +62,7 @@ clocks_that_drift(void)
     SAME(to.bytes, ",\n{\"pid\":1026,\"ts\":5.900,\"dur\":\"x\"}");
 }
 
-static void
-rewritten_members(void)
+TEST(rewritten_members)
 {
     static const struct {
         const char *from;
@@ -113,8 +111,7 @@ rewritten_members(void)
 }
 
 /* With the ids and times of the file. */
-static void
-printed_as_read(void)
+TEST(printed_as_read)
 {
     static const char *const texts[] = {
         "{\"ph\":\"X\",\"pid\":\"p\",\"tid\":\"t\",\"ts\":1.00025,"
@@ -132,8 +129,7 @@ printed_as_read(void)
     }
 }
 
-static void
-an_invalid_time_loses_the_event(void)
+TEST(an_invalid_time_loses_the_event)
 {
     static const char *const texts[] = {
         "{\"pid\":1,\"ts\":null}", "{\"pid\":1,\"ts\":\"x\"}",
@@ -155,8 +151,7 @@ take_row(fd_timeline_ids *ids, const char *text, fd_buffer *to)
              : status;
 }
 
-static void
-rows_of_processes_are_replaced(void)
+TEST(rows_of_processes_are_replaced)
 {
     CLEAN(fd_timeline_ids_clear)
     fd_timeline_ids ids = {.rank = 1,
@@ -176,7 +171,3 @@ rows_of_processes_are_replaced(void)
     EQUAL(ids.processes.list[1].sort_index, -7000);
     SAME(fd_text_pool_get(&ids.names, ids.processes.list[1].name), "python");
 }
-
-RUN(TEST(clocks_that_drift), TEST(rewritten_members), TEST(printed_as_read),
-    TEST(an_invalid_time_loses_the_event),
-    TEST(rows_of_processes_are_replaced))

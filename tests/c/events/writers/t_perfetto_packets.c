@@ -34,8 +34,7 @@ passed(fd_native_packets *p, int64_t time, int packet)
 
 /* Each is half a nanosecond longer: the first snapshot is exact, the next follows
  * after an error of 10 ns. */
-static void
-ticks_drift(void)
+TEST(ticks_drift)
 {
     static const fd_perfetto_clock clock = {
         .map = {.offset_ns = 1000, .drift_ppt = 500000000000}, .step_ns = 10};
@@ -43,8 +42,7 @@ ticks_drift(void)
     CLEAN(fd_native_packets_clear) fd_native_packets p = {.to = &to};
     fd_native_begin_clock(&p, &clock, -6);
     OK(to.status);
-    EQUAL(p.ticks.zero, -6);
-    EQUAL(p.ticks.steps.offset_ns, 997);
+    FIELDS(&p.ticks, (zero, -6), (steps.offset_ns, 997));
     uint64_t first = passed(&p, 6, 1);
     OK(to.status);
     EQUAL(first, 12);
@@ -57,8 +55,7 @@ ticks_drift(void)
 }
 
 /* Lengths of packets of one, two and three bytes. */
-static void
-events_of_any_size(void)
+TEST(events_of_any_size)
 {
     static const fd_perfetto_clock clock = {.step_ns = 10};
     static const size_t sizes[] = {0, 3, 90, 130, 20000};
@@ -80,5 +77,3 @@ events_of_any_size(void)
         CHECK(event.size > sizes[i]);
     }
 }
-
-RUN(TEST(ticks_drift), TEST(events_of_any_size))

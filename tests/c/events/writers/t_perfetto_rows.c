@@ -65,8 +65,7 @@ slice(fd_perfetto_lanes *l, int64_t begin, int64_t end)
     fd_perfetto_lanes l = {.packets = &packets, .spare_track = &spare}; \
     OK(fd_perfetto_lanes_thread(&l, 7))
 
-static void
-slices_lie_within_each_other(void)
+TEST(slices_lie_within_each_other)
 {
     char text[512];
     LANES_OF_THREAD_7(l, to);
@@ -85,8 +84,7 @@ slices_lie_within_each_other(void)
     EQUAL(l.crossed + l.alone, 0);
 }
 
-static void
-begins_and_ends(void)
+TEST(begins_and_ends)
 {
     char text[512];
     LANES_OF_THREAD_7(l, to);
@@ -101,8 +99,5 @@ begins_and_ends(void)
     OK(fd_perfetto_finish(&l));
     SAME(spell(&to, text, sizeof text),
          "B7@1 B7@2 E7@5 E7@5 B7@10 B7@15 E7@20 E7@20 B7@30");
-    EQUAL(l.alone, 1);
-    EQUAL(l.crossed, 2);
+    FIELDS(&l, (alone, 1), (crossed, 2));
 }
-
-RUN(TEST(slices_lie_within_each_other), TEST(begins_and_ends))

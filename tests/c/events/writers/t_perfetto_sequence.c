@@ -3,8 +3,7 @@
 #include "events/writers/perfetto_fields.h"
 
 /* One sequence for an input: how many packets of which kind. */
-static void
-one_sequence_an_input(void)
+TEST(one_sequence_an_input)
 {
     CLEAN(fd_buffer_clear) fd_buffer lines = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer content = {.bytes = NULL};
@@ -38,5 +37,3 @@ one_sequence_an_input(void)
     EQUAL(tracks, 4); /* a process, two threads, instants of everything */
     EQUAL(events, 5);
 }
-
-RUN(TEST(one_sequence_an_input))

@@ -11,8 +11,7 @@ is(const fd_buffer *to, const char *bytes, size_t size)
     return to->size == size && memcmp(to->bytes, bytes, size) == 0;
 }
 
-static void
-texts_once(void)
+TEST(texts_once)
 {
     CLEAN(fd_perfetto_texts_clear)
     fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
@@ -34,8 +33,7 @@ texts_once(void)
 }
 
 /* {name_iid 1, value}, each a field 4 of an event. */
-static void
-every_kind_of_value(void)
+TEST(every_kind_of_value)
 {
     CLEAN(fd_perfetto_texts_clear)
     fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
@@ -54,8 +52,7 @@ every_kind_of_value(void)
              6 + 6 + 7 + 4 + 8 + 14));
 }
 
-static void
-numbers_are_exact(void)
+TEST(numbers_are_exact)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     static const struct {
@@ -83,5 +80,3 @@ numbers_are_exact(void)
                   || memcmp(to.bytes, cases[i].bytes, to.size) == 0));
     }
 }
-
-RUN(TEST(texts_once), TEST(every_kind_of_value), TEST(numbers_are_exact))

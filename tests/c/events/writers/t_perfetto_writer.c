@@ -2,8 +2,7 @@
 
 #define AT "\"pid\":5,\"tid\":7,\"ts\":10"
 
-static void
-every_kind_of_event(void)
+TEST(every_kind_of_event)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_input input;
@@ -37,17 +36,13 @@ every_kind_of_event(void)
                    "E 1 15000 /\n");
 }
 
-static void
-without_a_time(void)
+TEST(without_a_time)
 {
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     fd_timeline_input input;
     OK(native_merged("[{\"ph\":\"X\",\"ts\":\"x\"},{\"ph\":\"X\",\"ts\":-1},"
                      "{\"ph\":\"X\",\"ts\":1}]",
                      &input, &to));
-    EQUAL(input.lost, 1);
-    EQUAL(input.native.early, 1);
+    FIELDS(&input, (lost, 1), (native.early, 1));
     HAS(to.bytes, "1000 /[No name]");
 }
-
-RUN(TEST(every_kind_of_event), TEST(without_a_time))
