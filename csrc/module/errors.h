@@ -1,4 +1,5 @@
-/* Conversion of a status of the lower layers to a Python exception. */
+/* Conversion of a status of the lower layers to a Python exception; options by
+ * their names. */
 #ifndef FD_ERRORS_H
 #define FD_ERRORS_H
 
