@@ -56,9 +56,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--timeline", action="store_const", const=Timeline().what, help="also record when each call happened"
     )
     parser.add_argument(
-        "--measure",
-        metavar="WHAT",
-        help="also measure operators: flops, memory, comm (communication), shapes, or all",
+        "--measure", metavar="WHAT", help="also measure operators: flops, memory, comm (communication), shapes, or all"
     )
     parser.add_argument(
         "--gpu",

@@ -46,11 +46,7 @@ class _Task:
 
 
 def write_dataset(
-    paths: Sequence[str],
-    folder: str | os.PathLike[str],
-    *,
-    runner: str = "processes",
-    progress: Progress | None = None,
+    paths: Sequence[str], folder: str | os.PathLike[str], *, runner: str = "processes", progress: Progress | None = None
 ) -> RunManifest:
     """Write the recordings that the paths name into a data set; return its manifest.
 

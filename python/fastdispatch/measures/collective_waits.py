@@ -33,12 +33,7 @@ ASYNC, ENDS, RANKS, CLOCKS, DEVICE, PARTIAL, NUMBERS, GROUP, STEPS = (
 #: Operators of c10d by the names of collectives; these are also the names of the records of back ends.
 _OPERATORS = {
     "all_reduce": ("allreduce_", "allreduce_coalesced_"),
-    "all_gather": (
-        "allgather_",
-        "_allgather_base_",
-        "allgather_coalesced_",
-        "allgather_into_tensor_coalesced_",
-    ),
+    "all_gather": ("allgather_", "_allgather_base_", "allgather_coalesced_", "allgather_into_tensor_coalesced_"),
     "reduce_scatter": ("reduce_scatter_", "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_"),
     "broadcast": ("broadcast_",),
     "reduce": ("reduce_",),

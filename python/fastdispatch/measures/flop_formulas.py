@@ -65,12 +65,7 @@ def _convolution_backward(operands: Operands) -> int | None:
 
 
 def _attention(
-    operands: Operands,
-    query: int,
-    sequence: int,
-    lengths: int = 0,
-    windows: int = 0,
-    backward: bool = False,
+    operands: Operands, query: int, sequence: int, lengths: int = 0, windows: int = 0, backward: bool = False
 ) -> int | None:
     """Query ``[B, H, Sq, D]``, key ``[B, H or fewer, Sk, D]``, value ``[..., Sk, Dv]``, or with the sequence before the
     heads: one product over D for the scores and one over Dv for the weighted values; backward, three over D and two

@@ -95,10 +95,7 @@ def _core(
             "changes": CHANGES[:-1],
             "factors": {weight.id: _factors(diff, None, weight.id) for weight in weights},
             "ranks": [
-                {
-                    "rank": rank,
-                    "factors": {weight.id: _factors(diff, rank, weight.id) for weight in weights},
-                }
+                {"rank": rank, "factors": {weight.id: _factors(diff, rank, weight.id) for weight in weights}}
                 for rank in ranks
             ],
         },

@@ -14,12 +14,7 @@ _MOST = 50_000
 _LEFT, _RIGHT, _ROW, _GAP, _TOP = 74, 110, 30, 6, 54
 _UNIT, _WIDEST, _NARROWEST = 26.0, 8000.0, 520.0
 
-KINDS = {
-    "F": "forward",
-    "B": "backward",
-    "I": "backward of inputs",
-    "W": "backward of weights",
-}
+KINDS = {"F": "forward", "B": "backward", "I": "backward of inputs", "W": "backward of weights"}
 
 #: Kinds differ in the pattern over the colour: none, stripes in two directions, dots.
 PATTERNS = (

@@ -30,12 +30,7 @@ class PipelineReport:
     """The analysis of a recorded pipeline. Times are nanoseconds. Made by :func:`report`."""
 
     def __init__(
-        self,
-        made: dict[str, Any],
-        engine: Row | None,
-        facts: list[Row],
-        notes: Sequence[str],
-        phases: list[Row],
+        self, made: dict[str, Any], engine: Row | None, facts: list[Row], notes: Sequence[str], phases: list[Row]
     ) -> None:
         self._made = made
         #: The engine: name, version, class, as recorded; None: unknown.
@@ -353,10 +348,7 @@ class PipelineReport:
 
 
 def report(
-    run: Trace | PathLike | Sequence[PathLike],
-    *,
-    iterations: tuple[int, int] | None = None,
-    strict: bool = False,
+    run: Trace | PathLike | Sequence[PathLike], *, iterations: tuple[int, int] | None = None, strict: bool = False
 ) -> PipelineReport:
     """Analyze the time of a pipeline.
 

@@ -222,9 +222,7 @@ class RuntimeFacts:
     def facts(self, session: Session) -> dict[str, object]:
         """Return facts for the meta of the recording (docs/formats/recording.md)."""
         runs, collected, uncollectable = zip(*session.collections(), strict=True)
-        found: dict[str, object] = {
-            "gc": {"collections": runs, "collected": collected, "uncollectable": uncollectable},
-        }
+        found: dict[str, object] = {"gc": {"collections": runs, "collected": collected, "uncollectable": uncollectable}}
         compiled = self._compiler.facts()
         if compiled is not None:
             found["compile"] = compiled
