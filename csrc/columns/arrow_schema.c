@@ -6,21 +6,19 @@
 
 /* Arrow's formats of columns that are not dictionaries. */
 static const char *const formats[] = {
-    [FD_COLUMN_U8] = "C",          [FD_COLUMN_U16] = "S",
-    [FD_COLUMN_I16] = "s",         [FD_COLUMN_I32] = "i",
-    [FD_COLUMN_U32] = "I",         [FD_COLUMN_INDEX] = "I",
-    [FD_COLUMN_CONTEXT] = "I",     [FD_COLUMN_U64] = "L",
-    [FD_COLUMN_U64_OR_NONE] = "L", [FD_COLUMN_I64] = "l",
-    [FD_COLUMN_I64_OR_NONE] = "l", [FD_COLUMN_DOUBLE] = "g",
-    [FD_COLUMN_BOOL] = "b",        [FD_COLUMN_CHARS] = "u",
-    [FD_COLUMN_STRING] = "u",
+    [FD_COLUMN_U8] = "C",     [FD_COLUMN_U16] = "S",
+    [FD_COLUMN_I32] = "i",    [FD_COLUMN_U32] = "I",
+    [FD_COLUMN_INDEX] = "I",  [FD_COLUMN_CONTEXT] = "I",
+    [FD_COLUMN_U64] = "L",    [FD_COLUMN_U64_OR_NONE] = "L",
+    [FD_COLUMN_I64] = "l",    [FD_COLUMN_I64_OR_NONE] = "l",
+    [FD_COLUMN_DOUBLE] = "g", [FD_COLUMN_BOOL] = "b",
+    [FD_COLUMN_CHARS] = "u",  [FD_COLUMN_STRING] = "u",
 };
 
 bool
 fd_arrow_is_dictionary(const fd_column *column)
 {
-    return column->names != NULL || column->type == FD_COLUMN_TEXT
-        || column->type == FD_COLUMN_TEXT_OR_NONE;
+    return column->names != NULL || column->type == FD_COLUMN_TEXT;
 }
 
 bool
@@ -28,7 +26,6 @@ fd_arrow_is_nullable(const fd_column *column)
 {
     return column->type == FD_COLUMN_INDEX || column->type == FD_COLUMN_CONTEXT
         || column->type == FD_COLUMN_U64_OR_NONE
-        || column->type == FD_COLUMN_TEXT_OR_NONE
         || column->type == FD_COLUMN_I64_OR_NONE;
 }
 

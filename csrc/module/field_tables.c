@@ -37,16 +37,12 @@ cell_object(const fd_column *column, const void *row,
     case FD_COLUMN_DOUBLE:
         memcpy(&number, &value, sizeof number);
         return PyFloat_FromDouble(number);
-    case FD_COLUMN_TEXT_OR_NONE:
-        return value == 0 ? Py_NewRef(Py_None)
-                          : fd_text_object(texts, (uint32_t)value);
     case FD_COLUMN_U64_OR_NONE:
         return value == 0 ? Py_NewRef(Py_None)
                           : PyLong_FromUnsignedLongLong(value - 1);
     case FD_COLUMN_I64_OR_NONE:
         return (int64_t)value < 0 ? Py_NewRef(Py_None)
                                   : PyLong_FromLongLong((long long)value);
-    case FD_COLUMN_I16:
     case FD_COLUMN_I32:
     case FD_COLUMN_I64:
         return PyLong_FromLongLong((long long)value);
@@ -108,9 +104,9 @@ fd_columns(const fd_table *table, const void *rows, uint32_t count,
 
 /* Formats of the module struct. */
 static const char *const cell_formats[] = {
-    [FD_COLUMN_U8] = "B",  [FD_COLUMN_BOOL] = "?",  [FD_COLUMN_U32] = "I",
-    [FD_COLUMN_U64] = "Q", [FD_COLUMN_I16] = "h",   [FD_COLUMN_I32] = "i",
-    [FD_COLUMN_I64] = "q", [FD_COLUMN_DOUBLE] = "d"};
+    [FD_COLUMN_U8] = "B",    [FD_COLUMN_BOOL] = "?", [FD_COLUMN_U32] = "I",
+    [FD_COLUMN_U64] = "Q",   [FD_COLUMN_I32] = "i",  [FD_COLUMN_I64] = "q",
+    [FD_COLUMN_DOUBLE] = "d"};
 
 static PyObject *
 column_array(const fd_table *table, const fd_column *column, const void *rows,

@@ -60,13 +60,11 @@ write_cell(fd_json_writer *w, const fd_column *column, const void *row)
     case FD_COLUMN_U64:
         put_exact(w, NULL, value);
         break;
-    case FD_COLUMN_I16:
     case FD_COLUMN_I32:
     case FD_COLUMN_I64:
     case FD_COLUMN_U16:
     case FD_COLUMN_CHARS:
     case FD_COLUMN_STRING:
-    case FD_COLUMN_TEXT_OR_NONE:
     case FD_COLUMN_I64_OR_NONE:
         break; /* not in dumps */
     }

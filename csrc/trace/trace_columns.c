@@ -419,13 +419,11 @@ static const uint8_t number_bytes[] = {
     [FD_COLUMN_U64] = sizeof(uint64_t),
     [FD_COLUMN_U64_OR_NONE] = sizeof(uint64_t),
     [FD_COLUMN_DOUBLE] = sizeof(double),
-    [FD_COLUMN_I16] = sizeof(int16_t),
     [FD_COLUMN_I32] = sizeof(int32_t),
     [FD_COLUMN_I64] = sizeof(int64_t),
     [FD_COLUMN_U16] = sizeof(uint16_t),
     [FD_COLUMN_CHARS] = 0,
     [FD_COLUMN_STRING] = 0,
-    [FD_COLUMN_TEXT_OR_NONE] = sizeof(uint32_t),
     [FD_COLUMN_I64_OR_NONE] = sizeof(int64_t),
 };
 
@@ -472,9 +470,7 @@ fd_cell(const fd_column *column, const void *row)
     uint64_t value = 0; /* little-endian */
     copy_number(&value, (const char *)row + column->offset,
                 number_bytes[column->type]);
-    return column->type == FD_COLUMN_I16 ? (uint64_t)(int16_t)value
-         : column->type == FD_COLUMN_I32 ? (uint64_t)(int32_t)value
-                                         : value;
+    return column->type == FD_COLUMN_I32 ? (uint64_t)(int32_t)value : value;
 }
 
 void

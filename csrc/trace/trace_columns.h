@@ -18,14 +18,12 @@ typedef enum fd_column_type {
     FD_COLUMN_U64_OR_NONE, /* uint64_t, plus 1; 0: null in JSON, Python None */
     FD_COLUMN_DOUBLE,
     /* the following are not dumped */
-    FD_COLUMN_I16,
     FD_COLUMN_I32,
     FD_COLUMN_I64,
     FD_COLUMN_U16,
-    FD_COLUMN_CHARS,        /* char[], with a NUL */
-    FD_COLUMN_STRING,       /* const char *, with a NUL */
-    FD_COLUMN_TEXT_OR_NONE, /* id of a text; Python None for 0 */
-    FD_COLUMN_I64_OR_NONE   /* int64_t; Python None if negative */
+    FD_COLUMN_CHARS,      /* char[], with a NUL */
+    FD_COLUMN_STRING,     /* const char *, with a NUL */
+    FD_COLUMN_I64_OR_NONE /* int64_t; Python None if negative */
 } fd_column_type;
 
 typedef struct fd_column {

@@ -22,7 +22,7 @@ BUDGET: dict[str, int] = {
     "csrc/events": 10500,
     "csrc/gpu": 4650,
     "csrc/json": 1500,
-    "csrc/module": 5850,
+    "csrc/module": 5800,
     "csrc/pipeline": 3100,
     "csrc/profile": 1100,
     "csrc/recording": 7850,

@@ -62,16 +62,14 @@ TEST(every_value_has_a_name)
 TEST(cells_have_signs)
 {
     struct row {
-        int16_t i16;
         int32_t i32;
         int64_t i64;
-    } row = {-1, -2, -3};
+    } row = {-1, -2};
     static const fd_column columns[] = {
-        FD_COLUMN(struct row, "i16", I16, i16),
         FD_COLUMN(struct row, "i32", I32, i32),
         FD_COLUMN(struct row, "i64", I64, i64),
     };
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         EQUAL((int64_t)fd_cell(&columns[i], &row), -1 - i);
         fd_cell_set(&columns[i], &row, (uint64_t)(-5 - i));
         EQUAL((int64_t)fd_cell(&columns[i], &row), -5 - i);
