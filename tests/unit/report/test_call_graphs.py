@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.graphs import dot_text
+from fastdispatch.graphs import dot_parts
 from fastdispatch.graphs.box_graph import Box, BoxGraph, stacked
 from fastdispatch.graphs.call_tree import PictureOptions
 from fastdispatch.graphs.function_selection import DELETED, INNER, JOINED, OTHER, RUNNING, TORCH
@@ -391,15 +391,15 @@ def test_an_empty_trace(load: Any) -> None:
 
 def test_escapes() -> None:
     text = 'a"b\\N\n<&>\x07'
-    assert dot_text.label_text(text, 99) == 'a\\"b\\\\N\\n&lt;&amp;&gt;\N{REPLACEMENT CHARACTER}'
+    assert dot_parts.label_text(text, 99) == 'a\\"b\\\\N\\n&lt;&amp;&gt;\N{REPLACEMENT CHARACTER}'
     assert (
-        dot_text.tooltip_text(text, 99)
+        dot_parts.tooltip_text(text, 99)
         == 'a\\"b\N{FULLWIDTH REVERSE SOLIDUS}N\\n&lt;&amp;&gt;\N{REPLACEMENT CHARACTER}'
     )
     assert (
-        dot_text.html_text(text, 99) == "a&quot;b\N{FULLWIDTH REVERSE SOLIDUS}N &lt;&amp;&gt;\N{REPLACEMENT CHARACTER}"
+        dot_parts.html_text(text, 99) == "a&quot;b\N{FULLWIDTH REVERSE SOLIDUS}N &lt;&amp;&gt;\N{REPLACEMENT CHARACTER}"
     )
-    assert dot_text.label_text("é<é", 3) == "é&lt;é" and dot_text.label_text("é<é!", 3) == "é&lt;é…"
+    assert dot_parts.label_text("é<é", 3) == "é&lt;é" and dot_parts.label_text("é<é!", 3) == "é&lt;é…"
 
 
 def test_numbers_have_units() -> None:
@@ -413,11 +413,11 @@ def test_numbers_have_units() -> None:
         999499: "999 µs",
     }
     times |= {999500: "1.00 ms", 80 * 10**6: "80.0 ms", 999500000: "1.00 s", 3600 * 10**9: "3600 s"}
-    assert {time: dot_text.time_text(time) for time in times} == times
+    assert {time: dot_parts.time_text(time) for time in times} == times
     shares = {(0, 0): "0 %", (0, 9): "0 %", (1, 3): "33.3 %", (1, 2500): "0.04 %", (1, 1000): "0.1 %"}
     shares |= {(1, 10**6): "0.00 %", (9994, 10000): "99.9 %", (9995, 10000): "100 %", (3, 2): "150 %"}
-    assert {share: dot_text.percent_text(*share) for share in shares} == shares
-    assert dot_text.count_text(1234567) == "1 234 567"
+    assert {share: dot_parts.percent_text(*share) for share in shares} == shares
+    assert dot_parts.count_text(1234567) == "1 234 567"
 
 
 def named_edges(trace: fastdispatch.Trace, by: Any) -> dict[tuple[str, str], tuple[int, int]]:
