@@ -406,12 +406,3 @@ fd_timeline_kind(const fd_timeline_event *event, uint64_t *step)
     return fd_timeline_kind_of(cat, fd_timeline_plain_name(name), event->args,
                                step);
 }
-
-bool
-fd_timeline_is_step(const fd_timeline_event *event, uint64_t *number,
-                    int64_t *begin_ns, int64_t *end_ns)
-{
-    return event->phase == 'X'
-        && (fd_timeline_kind(event, number) & (FD_IS_STEP | FD_IS_GPU_STEP))
-        && fd_timeline_interval(event, begin_ns, end_ns);
-}

@@ -74,12 +74,4 @@ fd_span fd_timeline_job_type(fd_span name);
 /* Return the beginning of the digits at the end of a name. */
 const char *fd_timeline_number_in(fd_span name);
 
-/* Detection of training steps by the names of events. */
-
-/* Return whether an event is a step: "ProfilerStep#3" of torch.profiler, or
- * "step 3" of the category step. Set its number, and its start and end in
- * nanoseconds of its file. */
-bool fd_timeline_is_step(const fd_timeline_event *event, uint64_t *number,
-                         int64_t *begin_ns, int64_t *end_ns);
-
 #endif
