@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "capture/frames/code_nodes.h"
+#include "capture/hooks/step_calls.h"
 #include "capture/operands/process_groups.h"
 #include "capture/process/thread.h"
 #include "capture/python/interpreters.h"
@@ -141,6 +142,17 @@ process_group_address(PyObject *module, PyObject *group)
     return PyLong_FromUnsignedLongLong(fd_process_group_of(group));
 }
 
+static PyObject *
+optimizer_reported(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (fd_interpreter_is_main()) {
+        fd_optimizer_reported(PyThreadState_Get());
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"set_own_folder", set_own_folder, METH_O,
      PyDoc_STR("set_own_folder($module, path, /)\n--\n\n"
@@ -162,6 +174,9 @@ static PyMethodDef functions[] = {
      PyDoc_STR("clock_source($module, /)\n--\n\n"
                "The clock of all times: counter (of the processor) or "
                "clock_gettime.")},
+    {"optimizer_reported", optimizer_reported, METH_NOARGS,
+     PyDoc_STR("optimizer_reported($module, /)\n--\n\n"
+               "Optimizer.step is about to return in this thread.")},
     {"process_group_address", process_group_address, METH_O,
      PyDoc_STR("process_group_address($module, group, /)\n--\n\n"
                "The address that operators of c10d receive.")},

@@ -49,6 +49,9 @@ def finds_gpu_stream() -> bool:
 def clock_source() -> Literal["counter", "clock_gettime"]:
     """Return the clock of all times: the processor's counter if the kernel uses it, else ``clock_gettime``."""
 
+def optimizer_reported() -> None:
+    """Handle the report of PyTorch that ``Optimizer.step`` is about to return in this thread."""
+
 def process_group_address(group: object, /) -> int:
     """Return the address of a ``c10d::ProcessGroup``, as in the operands of its operators; 0 for other objects, and if
     no execution trace is recorded."""

@@ -82,10 +82,12 @@ evaluate_muted(PyThreadState *state, fd_frame *frame, int throwing,
     bool was_busy = thread->busy;
     uint32_t generation = thread->generation;
     thread->busy = true;
+    thread->unheard = false;
     thread->generation = 0;
     PyObject *result = evaluate_frame(state, frame, throwing);
     thread->busy = was_busy;
     thread->generation = generation;
+    fd_optimizer_heard(state, thread);
     return result;
 }
 
@@ -252,10 +254,9 @@ record_frame(PyThreadState *state, fd_frame *frame, int throwing,
     return result;
 }
 
-/* Page-aligned, so that the size of other files does not move the function. On
- * some processors (Zen 3), the offset of a branch in its page determines
- * whether it collides with a branch of the interpreter in the branch
- * predictor, which costs 11 ns per call. */
+/* Page-aligned, so that the size of other files does not move the function: on
+ * Zen 3, branches at some offsets in their pages collide with those of the
+ * interpreter in the branch predictor, which costs 11 ns per call. */
 #define FD_PLACED __attribute__((aligned(4096)))
 
 static FD_PLACED PyObject *
@@ -438,12 +439,12 @@ static void
 unhooked_count(uint64_t begin)
 {
     const fd_session *session = fd_process_active();
-    if (session == NULL || !session->running) {
-        return;
+    if (session != NULL && session->running) {
+        const fd_file *file = &session->recording->file;
+        uint64_t ticks = fd_clock_ticks_of(false) - begin;
+        fd_file_count(file, FD_COUNT_DEEP_STACK);
+        fd_file_add(file, FD_COUNT_UNHOOKED_NS, ticks);
     }
-    const fd_file *file = &session->recording->file;
-    fd_file_count(file, FD_COUNT_DEEP_STACK);
-    fd_file_add(file, FD_COUNT_UNHOOKED_NS, fd_clock_ticks_of(false) - begin);
 }
 
 /* If there is no further segment, remove the hook for all threads until this

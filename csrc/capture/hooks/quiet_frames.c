@@ -23,7 +23,17 @@ fd_quiet_applies(const fd_thread *thread, const fd_code *known,
 bool
 fd_quiet_is_opened(const fd_session *session)
 {
-    return fd_hash_word(session->step) % session->quiet.steps_per_open == 0;
+    const fd_quiet_plan *plan = &session->quiet;
+    return fd_hash_word(session->step) % plan->steps_per_open == 0;
+}
+
+void
+fd_quiet_forget(fd_session *session)
+{
+    fd_map_clear(&session->quiet.calls);
+    session->quiet.hides_steps = false;
+    session->quiet.hides_passes = false;
+    session->quiet.contexts = 0;
 }
 
 PyObject *

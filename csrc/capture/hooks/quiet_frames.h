@@ -23,9 +23,11 @@ bool fd_quiet_applies(const fd_thread *thread, const fd_code *known,
                       const fd_frame *frame);
 
 /* Return whether all calls of this step are followed, to find code that runs
- * for the first time. The next steps seem slower, too: CPython probably has to
- * specialize their calls again. */
+ * for the first time. */
 bool fd_quiet_is_opened(const struct fd_session *session);
+
+/* Let no call be quiet until the next choice: the evidence for it is gone. */
+void fd_quiet_forget(struct fd_session *session);
 
 /* Evaluate the call with CPython's evaluator, for all threads. fd_quiet.frame
  * is still `frame` if nothing has put the hook back. */

@@ -1,5 +1,6 @@
 #include "capture/hooks/step_calls.h"
 
+#include "capture/hooks/quiet_frames.h"
 #include "capture/hooks/step_sites.h"
 #include "capture/process/guard.h"
 #include "recording/measures/latest_calls.h"
@@ -49,6 +50,20 @@ round_began(fd_session *session)
     rounds->unclear += calls > 0 && !has_epochs(session) ? calls : 0;
 }
 
+/* Assume the usual backward passes, if they may have run in quiet calls since
+ * the previous optimizer. */
+static void
+assume_passes(fd_session *session)
+{
+    fd_quiet_plan *quiet = &session->quiet;
+    fd_rounds *rounds = &session->step_plan.rounds;
+    bool hidden = quiet->hides_passes && quiet->count != fd_quiet.count;
+    quiet->count = fd_quiet.count;
+    while (hidden && rounds->passes < fd_rounds_usual_passes(rounds)) {
+        fd_rounds_backward(rounds);
+    }
+}
+
 static void
 optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
                  fd_frame *caller)
@@ -56,15 +71,24 @@ optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
     PyObject *optimizer = optimizer_of(special, frame);
     fd_session *session = fd_process_active();
     thread->stepping = 0;
+    thread->reports = 0;
+    thread->reported = false;
     if (session != NULL && optimizer != NULL) {
+        assume_passes(session);
         fd_guard guard = fd_guard_enter(thread);
         thread->stepping =
             fd_optimizer_id(&session->step_plan.optimizers, optimizer);
         fd_guard_leave(&guard);
-        uint32_t site = fd_step_site(session, thread, caller);
+        bool hidden = session->quiet.reporting;
+        uint32_t site =
+            fd_step_site(session, thread, caller, hidden ? frame : NULL);
         if (fd_rounds_called(&session->step_plan.rounds, thread->stepping,
                              site)) {
             round_began(session);
+        }
+        if (session->quiet.hides_passes
+            && fd_rounds_usual_passes(&session->step_plan.rounds) == 0) {
+            fd_quiet_forget(session);
         }
     }
 }
@@ -121,6 +145,18 @@ optimizer_ended(fd_session *session, const fd_thread *thread)
     return ended && plan->backwards == 0;
 }
 
+/* Note whether PyTorch has reported the call of an optimizer that ends. */
+static void
+note_report(fd_session *session, const fd_thread *thread)
+{
+    fd_step_plan *plan = &session->step_plan;
+    bool reported = thread->reports == 1 && plan->backwards == 0;
+    plan->reported = reported ? plan->reported + 1 : 0;
+    if (!reported && session->quiet.hides_steps) {
+        fd_quiet_forget(session);
+    }
+}
+
 static bool
 backward_ended(fd_session *session)
 {
@@ -149,6 +185,10 @@ ended_step(fd_session *session, fd_thread *thread, uint16_t special)
     }
     if ((special & FD_CODE_ENGINE) != 0) {
         return FD_STEPS_ENGINE;
+    }
+    note_report(session, thread);
+    if (thread->reported) {
+        return FD_STEPS_NONE;
     }
     return optimizer_ended(session, thread) ? FD_STEPS_OPTIMIZER
                                             : FD_STEPS_NONE;
@@ -184,5 +224,87 @@ fd_events_returned(fd_thread *thread, uint16_t special)
     session = fd_process_active();
     if (session != NULL && (special & FD_CODE_CHANGES) != 0) {
         fd_session_changed(session, thread);
+    }
+}
+
+/* Return the outermost frame of an optimizer up to the quiet call, or NULL. */
+static fd_frame *
+hidden_optimizer(fd_frame *frame)
+{
+    const fd_frame *quiet =
+        fd_quiet.frame != NULL ? fd_quiet.frame : fd_quiet.open;
+    fd_frame *found = NULL;
+    while (frame != NULL && frame != quiet) {
+        const fd_code *known = fd_code_known(fd_frame_code(frame));
+        if (known != NULL && (known->special & FD_CODE_OPTIMIZER) != 0) {
+            found = frame;
+        }
+        frame = fd_frame_python(frame->previous);
+    }
+    return frame != NULL ? found : NULL;
+}
+
+/* Handle a call of an optimizer that no hook has seen. */
+static void
+hidden_optimizer_ended(fd_session *session, fd_thread *thread, fd_frame *frame)
+{
+    fd_frame *caller = fd_frame_python(frame->previous);
+    session->quiet.reporting = true;
+    fd_events_called(thread, FD_CODE_OPTIMIZER, frame, caller);
+    thread->reports = 1;
+    fd_events_returned(thread, FD_CODE_OPTIMIZER);
+    session = fd_process_active();
+    if (session != NULL) {
+        session->quiet.reporting = false;
+    }
+}
+
+/* Handle the end of a call that a hook has seen, before the hook does: hidden
+ * ones end at this place, and a recorded step has to begin and end at the same
+ * one. */
+static void
+seen_optimizer_ended(fd_session *session, fd_thread *thread)
+{
+    thread->reported = true;
+    if (optimizer_ended(session, thread)) {
+        session->step_ended(session, thread, FD_STEPS_OPTIMIZER);
+    }
+}
+
+void
+fd_optimizer_heard(PyThreadState *state, fd_thread *thread)
+{
+    if (thread->unheard) {
+        thread->unheard = false;
+        fd_optimizer_reported(state);
+    }
+}
+
+void
+fd_optimizer_reported(PyThreadState *state)
+{
+    fd_session *session = fd_process_active();
+    fd_thread *thread = fd_thread_self;
+    if (session == NULL || thread == NULL) {
+        return;
+    }
+    if (thread->busy) {
+        thread->unheard = true;
+        return;
+    }
+    if (thread->step_nesting > 0) {
+        if (++thread->reports == 1 && thread->step_nesting == 1
+            && session->quiet.hides_steps) {
+            seen_optimizer_ended(session, thread);
+        }
+        return;
+    }
+    fd_frame *frame = fd_frame_python(fd_frame_current(state));
+    if (!session->running && thread == session->quiet.thread
+        && (fd_quiet.frame != NULL || fd_quiet.open != NULL)) {
+        frame = hidden_optimizer(frame);
+        if (frame != NULL) {
+            hidden_optimizer_ended(session, thread, frame);
+        }
     }
 }

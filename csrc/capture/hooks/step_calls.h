@@ -19,4 +19,11 @@ void fd_events_called(fd_thread *thread, uint16_t special,
 /* Handle its end. */
 void fd_events_returned(fd_thread *thread, uint16_t special);
 
+/* Handle the report of PyTorch that Optimizer.step is about to return, which
+ * counts if the call is hidden in a quiet one. */
+void fd_optimizer_reported(PyThreadState *state);
+
+/* Handle it at the end of the muted call in which it came. */
+void fd_optimizer_heard(PyThreadState *state, fd_thread *thread);
+
 #endif

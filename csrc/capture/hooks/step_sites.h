@@ -6,9 +6,9 @@
 #include "capture/state/session_state.h"
 
 /* Return the number of the place from which `caller` calls the optimizer
- * thread->stepping, or FD_NO_SITE. A new
- * place is passed to session->step_plan.on_site, which relates it to the others. */
-uint32_t fd_step_site(fd_session *session, fd_thread *thread,
-                      fd_frame *caller);
+ * thread->stepping, or FD_NO_SITE. `callee`: see fd_frame_call. A new place is
+ * passed to session->step_plan.on_site, which relates it to the others. */
+uint32_t fd_step_site(fd_session *session, fd_thread *thread, fd_frame *caller,
+                      const fd_frame *callee);
 
 #endif

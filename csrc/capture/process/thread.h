@@ -32,6 +32,9 @@ typedef struct fd_thread {
     fd_index names;           /* text of ranges and autograd nodes -> node */
     uint32_t step_nesting;    /* open calls whose end may end a step */
     uint64_t stepping;        /* address of the optimizer of the outermost */
+    uint32_t reports;         /* of the outermost optimizer, by PyTorch, */
+    bool reported;            /* one of which was the end of the call */
+    bool unheard;             /* a report inside a muted call */
     bool ring_refused;        /* whether there was no space for a ring */
     fd_thread_timers *timers; /* owned; NULL before the first timer */
     const fd_frame *muted;    /* see FD_CODE_MUTED; used by the monitor only */

@@ -138,13 +138,19 @@ fd_frame_instruction(fd_frame *frame)
     return _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
 }
 
-/* Return the offset in bytes of the call that the frame executes. In 3.11, a
- * specialized PRECALL executes the CALL after it. */
+/* Return the offset in bytes of the call that the frame executes. `callee` is
+ * the frame that it called, or NULL if the evaluator has not begun with that.
+ * In 3.11, a specialized PRECALL executes the CALL after it, and the call of a
+ * frame on the same C stack frame is at the end of its inline caches. */
 static inline int
-fd_frame_call(fd_frame *frame)
+fd_frame_call(fd_frame *frame, const fd_frame *callee)
 {
     int at = fd_frame_instruction(frame);
 #if PY_VERSION_HEX < 0x030C0000
+    enum { CACHES = 4 /* of CALL, and of BINARY_SUBSCR */ };
+    if (callee != NULL && !callee->is_entry) {
+        return at - CACHES * (int)sizeof(_Py_CODEUNIT);
+    }
     switch (_Py_OPCODE(*frame->prev_instr)) {
     case PRECALL:
     case PRECALL_ADAPTIVE:

@@ -23,6 +23,10 @@ static const fd_rule rules[] = {
     {"torch/_ops.py", "_OpNamespace.__getattr__", FD_CODE_MUTED, 0},
     {"torch/_ops.py", "OpOverloadPacket.__getattr__", FD_CODE_MUTED, 0},
 
+    /* A function of the recorder that calls one of PyTorch. */
+    {"/record/optimizer_reports.py", "begin_reports.<locals>.report",
+     FD_CODE_MUTED, 0},
+
     /* Callers of the program, such as `python -m`. */
     {"<frozen runpy>", NULL, FD_CODE_PLUMBING, 0},
     {"/bin/ipython", "<module>", FD_CODE_PLUMBING, 0},
@@ -155,7 +159,10 @@ fd_rules_code(const PyCodeObject *code)
     const fd_rule *rule = match_rule(file, qualified);
     uint16_t flags = rule != NULL ? rule->code : 0;
     flags |= is_step(code, file, qualified) ? FD_CODE_STEP : 0;
-    flags = is_own(file) ? FD_CODE_PLUMBING : flags;
+    if (is_own(file)) {
+        flags &= FD_CODE_MUTED;
+        flags = flags != 0 ? flags : FD_CODE_PLUMBING;
+    }
     Py_XDECREF(texts[0]);
     Py_XDECREF(texts[1]);
     return flags;

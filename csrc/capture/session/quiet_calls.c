@@ -20,14 +20,22 @@ enum {
     SHARE_FOLLOWED = 1000, /* they may cost one in this many parts of a step */
     QUIET_CALLS = 2,       /* a quiet call costs as much as so many, */
     LEAST_BELOW = 2,       /* so it is worth it with so many calls below */
-    OFTEN_STEPS = 128,     /* steps with the greatest share of open calls */
+    /* A call that is no longer quiet costs as much, with those of the next step
+     * that CPython specializes again; such steps may cost one in this many
+     * parts of a run. */
+    OPENED_NS = 400,
+    SHARE_OPEN = 500,
+    FEWEST_PER_OPEN = 16, /* steps */
+    MOST_PER_OPEN = 256,
     /* Shorter calls are never opened. A look for longer ones costs 30 us. */
     SHORTEST_NS = 100000000,
-    ROUNDS = 8 /* of recursion through recursion */
+    LEAST_REPORTED = 8, /* calls of optimizers */
+    ROUNDS = 8          /* of recursion through recursion */
 };
 
-/* Where a call needs the hook. */
-enum { HOOK_AROUND = 1, HOOK_INSIDE };
+/* Where a call needs the hook: nowhere, at its start and end, or inside, too.
+ * The calls around an optimizer or a backward pass may do without. */
+enum { HOOK_AROUND = 1, HOOK_INSIDE, HOOK_OPTIMIZER, HOOK_BACKWARD };
 
 /* The loss of a call that must not be quiet. */
 #define LOUD (UINT32_MAX - 1)
@@ -38,7 +46,9 @@ typedef struct listed_call {
     uint32_t parent;   /* index; that of itself for the root */
     uint32_t function; /* index + 1; 0: not a Python call */
     uint32_t loss;     /* calls of the user's code in it, or LOUD */
-    bool around;       /* needs the hook: the calls around it are LOUD */
+    uint8_t hook;      /* HOOK_*, or 0 */
+    bool steps;        /* an optimizer without a hook is below */
+    bool passes;       /* a backward pass is below, outside of optimizers */
     bool hidden;       /* is below a quiet call */
     float calls;       /* in a usual step */
     float below;       /* calls below it in a usual step */
@@ -65,16 +75,38 @@ sum_of_losses(uint32_t a, uint32_t b)
     return a >= LOUD - b ? LOUD : a + b;
 }
 
+/* Return whether PyTorch reports the end of each call. Other functions that
+ * call optimizers may omit them. */
+static bool
+is_reported(const fd_code *known, const fd_session *session)
+{
+    return session->step_plan.reported >= LEAST_REPORTED
+        && PyUnicode_CompareWithASCIIString(
+               known->code->co_qualname,
+               "Optimizer.profile_hook_step.<locals>.wrapper")
+               == 0;
+}
+
+static uint32_t
+hook_of_code(const fd_code *known, const fd_session *session)
+{
+    uint16_t needs = known->special & NEED_HOOK;
+    if ((needs & ~NEED_HOOK_AROUND) != 0) {
+        return HOOK_INSIDE;
+    }
+    if ((needs & FD_CODE_OPTIMIZER) != 0) {
+        return is_reported(known, session) ? HOOK_OPTIMIZER : HOOK_AROUND;
+    }
+    return needs != 0 ? HOOK_BACKWARD : 0;
+}
+
 /* Map the ids of code that needs the hook to HOOK_*. */
 static bool
-map_codes(fd_map *codes)
+map_codes(fd_map *codes, const fd_session *session)
 {
     for (const fd_code *at = fd_process.known; at != NULL; at = at->next) {
-        uint32_t where = (at->special & NEED_HOOK & ~NEED_HOOK_AROUND) != 0
-                           ? HOOK_INSIDE
-                           : HOOK_AROUND;
-        if ((at->special & NEED_HOOK) != 0
-            && fd_map_put(codes, at->id, where) != FD_OK) {
+        uint32_t hook = hook_of_code(at, session);
+        if (hook != 0 && fd_map_put(codes, at->id, hook) != FD_OK) {
             return false;
         }
     }
@@ -127,12 +159,44 @@ list_call(call_list *list, const fd_tree *tree, const fd_context *context,
         call.loss = node_of(tree, context)->from == FD_FROM_USER;
         call.calls = calls_per_step(tree, context, spread);
     }
-    uint32_t hook = hook_of(tree, context, codes);
-    call.loss = hook == HOOK_INSIDE ? LOUD : call.loss;
-    call.around = hook == HOOK_AROUND;
+    call.hook = (uint8_t)hook_of(tree, context, codes);
+    call.loss = call.hook == HOOK_INSIDE ? LOUD : call.loss;
     return fd_map_put(&list->by_context, fd_tree_id(tree, context), index + 1)
             == FD_OK
         && fd_vector_push(&list->calls, call) == FD_OK;
+}
+
+/* Add what is known of a call to the one around it. A function that is called
+ * less often than every second step, such as an epoch, hides no step. */
+static void
+add_to_parent(listed_call *parent, const listed_call *call, bool closures)
+{
+    uint32_t loss = call->hook == HOOK_AROUND ? LOUD : call->loss;
+    parent->loss = sum_of_losses(parent->loss, loss);
+    parent->below += call->calls + call->below;
+    parent->steps |= call->steps || call->hook == HOOK_OPTIMIZER;
+    parent->passes |=
+        call->hook == HOOK_BACKWARD
+        || (call->passes && !(closures && call->hook == HOOK_OPTIMIZER));
+    bool hides = parent->key != 0 && (parent->steps || parent->passes);
+    if (hides && 2 * parent->calls < 1) {
+        parent->loss = LOUD;
+    }
+}
+
+/* Combine each call with those below it. */
+static void
+combine_calls(call_list *list, const fd_rounds *rounds)
+{
+    bool steady = fd_rounds_usual_passes(rounds) > 0;
+    for (uint32_t i = list->calls.count; i-- > 0;) {
+        listed_call *call = &list->calls.list[i];
+        listed_call *parent = &list->calls.list[call->parent];
+        if (parent != call) {
+            add_to_parent(parent, call, fd_rounds_has_closures(rounds));
+        }
+        call->loss = call->passes && !steady ? LOUD : call->loss;
+    }
 }
 
 static bool
@@ -150,15 +214,6 @@ list_calls(call_list *list, const fd_tree *tree, const fd_map *codes)
             }
         }
     }
-    for (uint32_t i = list->calls.count; i-- > 0;) {
-        listed_call *call = &list->calls.list[i];
-        listed_call *parent = &list->calls.list[call->parent];
-        if (parent != call) {
-            parent->loss =
-                call->around ? LOUD : sum_of_losses(parent->loss, call->loss);
-            parent->below += call->calls + call->below;
-        }
-    }
     return true;
 }
 
@@ -173,7 +228,7 @@ add_recursion(const call_list *list, const fd_alias *alias)
         return false;
     }
     const listed_call *counted = &list->calls.list[target - 1];
-    uint32_t loss = counted->around ? LOUD : counted->loss;
+    uint32_t loss = counted->hook != 0 ? LOUD : counted->loss;
     bool changed = false;
     for (uint32_t i = at - 1; list->calls.list[i].loss < loss;
          i = list->calls.list[i].parent) {
@@ -291,6 +346,22 @@ choose_loss(const call_list *list, double step_ns)
     return most;
 }
 
+/* Return in how many steps one is open, so that those cost little. */
+static uint32_t
+rate_of_open_steps(const call_list *list, double step_ns)
+{
+    double ns = 0;
+    for (uint32_t i = 0; i < list->calls.count; i++) {
+        const listed_call *call = &list->calls.list[i];
+        ns += call->hidden ? OPENED_NS * (double)call->calls : 0;
+    }
+    uint32_t rate = FEWEST_PER_OPEN;
+    while (rate < MOST_PER_OPEN && ns * SHARE_OPEN > step_ns * rate) {
+        rate *= 2;
+    }
+    return rate;
+}
+
 /* Return the mean time of a step after the first one, ns. */
 static double
 usual_step(const fd_session *session)
@@ -302,15 +373,19 @@ usual_step(const fd_session *session)
 
 /* Store the functions and classes, and the functions alone. */
 static bool
-store_choice(fd_map *quiet, const call_list *list, uint32_t most)
+store_choice(fd_quiet_plan *plan, const call_list *list, uint32_t most)
 {
     for (uint32_t i = 0; i < list->calls.count; i++) {
         const listed_call *call = &list->calls.list[i];
-        if (is_quiet(list, call, most)
-            && (fd_map_put(quiet, call->key, 1) != FD_OK
-                || fd_map_put(quiet, call->key >> 32, 1) != FD_OK)) {
+        if (!is_quiet(list, call, most)) {
+            continue;
+        }
+        if (fd_map_put(&plan->calls, call->key, 1) != FD_OK
+            || fd_map_put(&plan->calls, call->key >> 32, 1) != FD_OK) {
             return false;
         }
+        plan->hides_steps |= call->steps;
+        plan->hides_passes |= call->passes;
     }
     return true;
 }
@@ -336,14 +411,19 @@ others_need_hook(const fd_tree *own, const fd_map *codes)
 
 /* Choose the calls of a tree. Return false if it has nothing quiet, or memory is short. */
 static bool
-choose_calls(fd_map *quiet, const fd_tree *tree, double step)
+choose_calls(fd_session *session, const fd_tree *tree, double step)
 {
     call_list list = {.by_context = {.entries = NULL}};
     fd_map codes = {.entries = NULL};
-    bool chosen = map_codes(&codes) && !others_need_hook(tree, &codes)
-               && list_calls(&list, tree, &codes)
-               && add_recursions(&list, tree) && join_calls(&list)
-               && store_choice(quiet, &list, choose_loss(&list, step));
+    bool chosen = map_codes(&codes, session) && !others_need_hook(tree, &codes)
+               && list_calls(&list, tree, &codes);
+    if (chosen) {
+        combine_calls(&list, &session->step_plan.rounds);
+        chosen =
+            add_recursions(&list, tree) && join_calls(&list)
+            && store_choice(&session->quiet, &list, choose_loss(&list, step));
+        session->quiet.steps_per_open = rate_of_open_steps(&list, step);
+    }
     fd_vector_clear(&list.calls);
     fd_map_clear(&list.by_context);
     fd_map_clear(&list.by_key);
@@ -371,13 +451,14 @@ set_patience(uint64_t ticks)
 }
 
 static void
-choose_again(fd_session *session, fd_thread *thread)
+choose_again(fd_session *session, fd_thread *thread, uint64_t contexts)
 {
     fd_quiet_plan *plan = &session->quiet;
     double step = usual_step(session);
-    fd_map_clear(&plan->calls);
+    fd_quiet_forget(session);
+    plan->contexts = contexts;
     if (fd_thread_has_greenlets(thread)
-        || !choose_calls(&plan->calls, thread->tree, step)) {
+        || !choose_calls(session, thread->tree, step)) {
         fd_map_clear(&plan->calls);
     }
     for (fd_code *at = fd_process.known; at != NULL; at = at->next) {
@@ -402,9 +483,7 @@ fd_quiet_choose(fd_session *session)
     }
     uint64_t contexts = count_contexts(session->recording);
     if (contexts != plan->contexts) {
-        plan->contexts = contexts;
-        plan->chosen = session->step;
-        choose_again(session, thread);
+        choose_again(session, thread, contexts);
     }
 }
 
@@ -412,17 +491,15 @@ void
 fd_quiet_step(fd_session *session, const fd_thread *thread)
 {
     fd_quiet_plan *plan = &session->quiet;
-    fd_frame_hook_reopen(false);
+    if (!plan->reporting) {
+        fd_frame_hook_reopen(false);
+    }
     if (plan->thread != NULL && plan->thread != thread) {
         plan->refused = true;
         fd_map_clear(&plan->calls);
         set_patience(0);
     }
     plan->thread = thread;
-    uint64_t steps = session->step - plan->chosen;
-    plan->steps_per_open = steps < OFTEN_STEPS     ? 16
-                         : steps < 2 * OFTEN_STEPS ? 32
-                                                   : 64;
 }
 
 /* A pending call: follow the calls below a quiet call that takes long. */

@@ -2,9 +2,11 @@
  * while such a call runs, so nothing below it is followed (hooks/frame_hook.h).
  *
  * A function and class is quiet if nothing that needs the hook has been
- * recorded below any of its calls: ends of steps, waits for collectives. Calls
- * with library code below are quiet first; those with few functions of the
- * user only if the other followed calls cost too much. */
+ * recorded below any of its calls: ends of steps, waits for collectives. An
+ * optimizer needs no hook if PyTorch has reported each of its calls, a backward
+ * pass needs none if equally many have preceded each call of the only
+ * optimizer. Calls with library code below are quiet first; those with few
+ * functions of the user only if the other followed calls cost too much. */
 #ifndef FD_QUIET_CALLS_H
 #define FD_QUIET_CALLS_H
 

@@ -59,6 +59,7 @@ typedef struct fd_step_plan {
     uint32_t site_count;
     uint32_t backwards;  /* open calls of backward passes, all threads */
     bool pending;        /* whether a step ends with the backward pass */
+    uint32_t reported;   /* latest calls in turn that PyTorch has reported */
     uint32_t noted;      /* number of optimizers in the recording's meta */
     uint32_t notes;      /* number of times it was noted */
     uint32_t other_ends; /* ends of steps by other sources than torch.profiler
@@ -106,9 +107,12 @@ typedef struct fd_quiet_plan {
     const struct fd_thread *thread; /* that ended the latest step; NULL: none
                                      */
     bool refused;                   /* several threads end steps */
-    uint64_t contexts;       /* number of contexts at the latest choice, */
-    uint64_t chosen;         /* and the step in which it was made */
+    uint64_t contexts;       /* number of contexts at the latest choice */
     uint32_t steps_per_open; /* a quiet call is open in one of so many steps */
+    bool hides_steps;        /* PyTorch reports calls of optimizers in them */
+    bool hides_passes;       /* backward passes in them are as many as usual */
+    bool reporting;          /* a hidden end of a step is being handled */
+    uint32_t count;          /* of quiet calls before the latest optimizer */
 } fd_quiet_plan;
 
 typedef enum fd_calls_source {

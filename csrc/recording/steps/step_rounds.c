@@ -12,7 +12,8 @@ enum {
     GROUPS_IN_TURN = 3, /* of the same size are not by chance */
     PAUSED_PART = 8,    /* a pause takes this part of a group at least */
     MEAN_OF = 8,
-    MOST_VOTES = 16
+    MOST_VOTES = 16,
+    LEAST_IN_TURN = 8 /* calls with as many passes: usual */
 };
 
 void
@@ -208,6 +209,7 @@ count_passes(fd_rounds *rounds, uint64_t optimizer)
     uint32_t passes = rounds->passes;
     rounds->passes = 0;
     if (passes == 0 || has_others(rounds, optimizer)) {
+        rounds->in_turn = 0;
         return;
     }
     if (rounds->votes == 0) {
@@ -216,6 +218,13 @@ count_passes(fd_rounds *rounds, uint64_t optimizer)
     rounds->unclear += passes >= 2 * rounds->usual_passes;
     bool usual = passes == rounds->usual_passes;
     rounds->votes += usual ? rounds->votes < MOST_VOTES : UINT32_MAX;
+    rounds->in_turn = usual ? rounds->in_turn + 1 : 0;
+}
+
+uint32_t
+fd_rounds_usual_passes(const fd_rounds *rounds)
+{
+    return rounds->in_turn >= LEAST_IN_TURN ? rounds->usual_passes : 0;
 }
 
 bool

@@ -82,6 +82,7 @@ typedef struct fd_rounds {
     uint32_t passes;       /* backward passes since the latest call */
     uint32_t usual_passes; /* before most calls of the only optimizer */
     uint32_t votes;        /* for that number */
+    uint32_t in_turn;      /* latest calls with that number */
     fd_call_groups groups;
     uint64_t unclear; /* rounds whose begin or end is in doubt */
     uint64_t callers[FD_STEP_SITES]; /* latest optimizer of each place */
@@ -111,6 +112,17 @@ static inline uint64_t
 fd_rounds_unclear(const fd_rounds *rounds)
 {
     return rounds->unclear + (rounds->round == 1 ? rounds->joined : 0);
+}
+
+/* Return how many backward passes precede each call of the only optimizer; 0:
+ * not known, or they differ. */
+uint32_t fd_rounds_usual_passes(const fd_rounds *rounds);
+
+/* Return whether a backward pass ran inside a call. */
+static inline bool
+fd_rounds_has_closures(const fd_rounds *rounds)
+{
+    return rounds->evaluating != 0;
 }
 
 /* Set the relations of the first `sites` places: row by row, from the earlier

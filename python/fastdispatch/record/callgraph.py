@@ -24,6 +24,7 @@ from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import FROM_USER, CallSource, RuntimeFacts, failure
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, why_missing
 from fastdispatch.record.operators import Operators
+from fastdispatch.record.optimizer_reports import begin_reports, end_reports
 from fastdispatch.record.options import Keep, Ops, Options, RareOptions, check_names, print_line, text_of
 from fastdispatch.record.probe import attach_memory
 from fastdispatch.record.recording_views import Recorded
@@ -223,6 +224,7 @@ class CallGraph(Recorded):
         began = thread_time_ns()
         if self._operators is not None:
             self._operators.detach()
+        end_reports()
         session.stop()
         self._spend(thread_time_ns() - began)
         _current = None
@@ -301,7 +303,7 @@ class CallGraph(Recorded):
             "schedule": self._budget or self._options.chosen,
             "on_change": self._look,
             "on_ready": None if ready is None else lambda: ready(self),
-            "on_site": StepSites(),
+            "on_site": StepSites(begin_reports if self._budget and self._options.calls == "frame" else None),
         }
 
     def _open(self) -> _core.Session:

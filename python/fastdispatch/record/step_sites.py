@@ -7,7 +7,7 @@ reached from the earlier one without another pass of a loop around both.
 
 import dis
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType
 
 #: Relations of csrc/recording/steps/step_rounds.h.
@@ -99,13 +99,16 @@ def _is_called_directly(frames: Sequence[Frame]) -> bool:
 
 class StepSites:
     """The places of a session. An instance is called with each new one, and returns the relations of all of them as
-    bytes, row by row, from the earlier call to the later."""
+    bytes, row by row, from the earlier call to the later. ``on_first()`` is called before that."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_first: Callable[[], object] | None = None) -> None:
+        self._on_first = on_first
         self._sites: list[list[tuple[weakref.ref[CodeType], int]]] = []
         self._flows: weakref.WeakKeyDictionary[CodeType, Flow] = weakref.WeakKeyDictionary()
 
     def __call__(self, frames: Sequence[Frame]) -> bytes:
+        if self._on_first is not None and not self._sites:
+            self._on_first()
         self._sites.append([(weakref.ref(code), offset) for code, offset in frames])
         count = len(self._sites)
         relations = [[UNKNOWN] * count for _ in range(count)]
