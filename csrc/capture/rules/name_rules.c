@@ -103,9 +103,9 @@ match_rule(const char *file, const char *qualified)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const fd_rule *rule = &rules[i];
-        if (strstr(file, rule->part) != NULL
-            && (rule->qualified == NULL
-                || strcmp(qualified, rule->qualified) == 0)) {
+        if ((rule->qualified == NULL
+             || strcmp(qualified, rule->qualified) == 0)
+            && strstr(file, rule->part) != NULL) {
             return rule;
         }
     }

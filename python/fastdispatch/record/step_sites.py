@@ -18,6 +18,9 @@ _LEAVING = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP
 _LEAVING |= {"RETURN_VALUE", "RETURN_CONST"}
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 
+#: Instructions that may end a pass of a loop. Code without them needs no further look.
+_BACKWARD = {code for name, code in dis.opmap.items() if "BACKWARD" in name or name == "JUMP_ABSOLUTE"}
+
 #: Functions in C that call a function several times.
 _CALLERS = {"map", "starmap", "reduce"}
 
@@ -160,5 +163,7 @@ class StepSites:
         return found
 
     def _loops(self, frame: Frame) -> list[set[int]]:
+        if _BACKWARD.isdisjoint(frame[0].co_code[::2]):
+            return []
         flow = self._flow(frame[0])
         return flow.around(flow.instruction(frame[1]))
