@@ -225,8 +225,10 @@ def _run(folder: Path, manifest: RunManifest, tasks: list[_Task], runner: str, p
     }
     for done, (task, written) in enumerate(_results(folder, tasks, runner), 1):
         manifest.refused |= written.refused
+        left = _accept(manifest, written, task)
+        while left is not None:
+            left = _accept(manifest, _step(left), left)
         if written.group is not None:
-            _accept(manifest, written, task)
             manifest.save(folder)
         if progress is not None:
             progress(done, len(tasks))
@@ -244,22 +246,27 @@ def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[tuple[_T
     yield from RUNNERS[runner](_step, left)
 
 
-def _accept(manifest: RunManifest, written: WrittenGroup, task: _Task) -> None:
-    """Add a group, unless it is of another run or has ranks that are there already."""
-    group = written.group
-    assert group is not None
-    ranks = manifest.ranks
-    twice = [one for one in group.inputs if one.rank in ranks]
-    if twice:
-        one = twice[0]
-        reason = f"rank {one.rank} is in {ranks[one.rank]} already: give one of them"
-    elif group.run and manifest.run and group.run != manifest.run:
+def _accept(manifest: RunManifest, written: WrittenGroup, task: _Task) -> _Task | None:
+    """Add a group, unless it is of another run. If it has ranks that are there already, refuse these, and return the
+    task to write the others."""
+    group, ranks = written.group, manifest.ranks
+    if group is None:
+        return None
+    if group.run and manifest.run and group.run != manifest.run:
         reason = f"belongs to run {group.run}, the others to run {manifest.run}: write one run at a time"
-    else:
+        manifest.refused |= {one.path: f"{one.path}: {reason}" for one in group.inputs}
+        return None
+    twice = {
+        one.path: f"{one.path}: rank {one.rank} is in {ranks[one.rank]} already: give one of them"
+        for one in group.inputs
+        if one.rank in ranks
+    }
+    manifest.refused |= twice
+    if not twice:
         manifest.groups.append(group)
-        return
-    for one in group.inputs:
-        manifest.refused[one.path] = f"{one.path}: {reason}"
+        return None
+    left = [one for one in task.sources if one.path not in manifest.refused]
+    return _task(task.folder, left) if left else None
 
 
 def _is_finished(folder: Path) -> bool:

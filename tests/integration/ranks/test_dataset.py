@@ -206,14 +206,14 @@ def test_interrupted(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypat
 
 
 def test_ranks_of_two_groups(ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
-    """A rank that another group has already."""
+    """A rank that another group has already is skipped, and no other."""
     target = tmp_path / "run.parquet"
     write_dataset.write_dataset([str(path) for path in ranks[:3]], target)
     again = tmp_path / "rank00001.fd"
     again.write_bytes(many_ranks.scaled(recorded.read_bytes(), 1, RANKS, 1.0))
-    manifest = write_dataset.write_dataset([str(again)], target)
+    manifest = write_dataset.write_dataset([str(again), *map(str, ranks[3:5])], target)
     assert manifest.refused == {str(again): f"{again}: rank 1 is in {ranks[1]} already: give one of them"}
-    assert sorted(manifest.ranks) == [0, 1, 2]
+    assert sorted(manifest.ranks) == [0, 1, 2, 3, 4], "the others of its group are there"
 
 
 def test_another_run(ranks: list[Path], tmp_path: Path) -> None:
