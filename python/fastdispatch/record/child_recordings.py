@@ -10,7 +10,7 @@ from typing import Any
 
 from fastdispatch import _core
 from fastdispatch.files import run_directory
-from fastdispatch.record import callgraph, children
+from fastdispatch.record import callgraph, children, optimizer_reports
 from fastdispatch.record.children import ParentRank, Process
 
 #: Children of one process to record, apart from DataLoader workers: a server may fork for every request.
@@ -25,6 +25,7 @@ def _after_fork() -> None:
     if callgraph._current is None:
         return
     graph, callgraph._current = callgraph._current, None
+    optimizer_reports.end_reports()
     options = graph._options
     rank = graph._as_rank() if options.children else None
     atexit.unregister(graph._stop_at_exit)

@@ -482,6 +482,21 @@ def test_recorded_steps_between_quiet_calls_are_whole(tmp_path: Path, name: str,
     assert counts["zero_grad"] == passes * rank["steps"]
 
 
+def test_a_forked_child_has_no_reports(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    weight = torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks
+    with fastdispatch.CallGraph(tmp_path, ops="off", calls="frame", children=False):
+        weight.sum().backward()
+        optimizer.step()
+        child = os.fork()
+        if child == 0:
+            os._exit(len(hooks))
+        assert len(hooks) == (sys.version_info < (3, 12))
+    assert os.waitpid(child, 0)[1] == 0 == len(hooks)
+
+
 def test_reports_of_optimizers_are_not_in_compiled_code() -> None:
     """Also with the function that reports, an optimizer is compiled to the same graphs."""
     torch = pytest.importorskip("torch")
