@@ -64,6 +64,21 @@ assume_passes(fd_session *session)
     }
 }
 
+/* Add a call of thread->stepping to the rounds. `callee`: see fd_step_site. */
+static void
+add_to_rounds(fd_session *session, fd_thread *thread, fd_frame *caller,
+              const fd_frame *callee)
+{
+    fd_rounds *rounds = &session->step_plan.rounds;
+    uint32_t site = fd_step_site(session, thread, caller, callee);
+    if (fd_rounds_called(rounds, thread->stepping, site)) {
+        round_began(session);
+    }
+    if (session->quiet.hides_passes && fd_rounds_usual_passes(rounds) == 0) {
+        fd_quiet_forget(session);
+    }
+}
+
 static void
 optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
                  fd_frame *caller)
@@ -79,17 +94,8 @@ optimizer_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
         thread->stepping =
             fd_optimizer_id(&session->step_plan.optimizers, optimizer);
         fd_guard_leave(&guard);
-        bool hidden = session->quiet.reporting;
-        uint32_t site =
-            fd_step_site(session, thread, caller, hidden ? frame : NULL);
-        if (fd_rounds_called(&session->step_plan.rounds, thread->stepping,
-                             site)) {
-            round_began(session);
-        }
-        if (session->quiet.hides_passes
-            && fd_rounds_usual_passes(&session->step_plan.rounds) == 0) {
-            fd_quiet_forget(session);
-        }
+        add_to_rounds(session, thread, caller,
+                      session->quiet.reporting ? frame : NULL);
     }
 }
 
