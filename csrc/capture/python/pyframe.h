@@ -174,6 +174,8 @@ fd_frame_call(fd_frame *frame, const fd_frame *callee)
     default:
         break;
     }
+#else
+    (void)callee;
 #endif
     return at;
 }
