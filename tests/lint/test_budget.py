@@ -70,7 +70,7 @@ BUDGET: dict[str, int] = {
     "tests/gpu": 1250,
     "tests/integration": 17350,
     "tests/isolated": 4650,
-    "tests/lint": 850,
+    "tests/lint": 900,
     "tests/matrix": 500,
     "tests/oracle": 750,
     "tests/programs": 1550,

@@ -115,3 +115,9 @@ def test_names_of_classes_and_modules_are_unique() -> None:
     assert {kind: count for kind, count in (classes + aliases).items() if count > 1} == {}
     stems = Counter(path.stem for path in MODULES.values() if path.stem not in ("__init__", "__main__"))
     assert {stem: count for stem, count in stems.items() if count > 1} == {}
+
+
+def test_modules_that_c_imports_exist() -> None:
+    text = "".join(path.read_text() for path in (ROOT / "csrc").rglob("*.c"))
+    found = re.findall(r'ImportModule\("fastdispatch\.([\w.]+)"', text)
+    assert found and all((PACKAGE / f"{module.replace('.', '/')}.py").exists() for module in found)
