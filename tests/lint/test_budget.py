@@ -43,7 +43,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/page": 5700,
     "python/fastdispatch/pipeline": 7900,
     "python/fastdispatch/read": 6500,
-    "python/fastdispatch/record": 4250,
+    "python/fastdispatch/record": 4300,
     "python/fastdispatch/report": 6400,
     "python/fastdispatch/testing": 350,
     "python/fastdispatch/text": 500,

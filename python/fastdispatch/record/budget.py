@@ -10,7 +10,7 @@ recording is the difference of the recorded and the followed steps to watched on
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter_ns, thread_time_ns
 from typing import Protocol
 
@@ -142,6 +142,20 @@ class StepCosts:
         elif not self.missing:
             self.follow_costs.append(duration - self.usual)
 
+    def others(self, durations: Sequence[int], watched: bool) -> None:
+        """Handle steps in turn that are not recorded, if they do not need :meth:`watched` or :meth:`followed`."""
+        if watched == self._watching:
+            self._beside.extend(durations)
+            self.durations.extend(durations)
+            self._follows.extend(() if watched else durations)
+        elif not self.missing:
+            usual = self.usual
+            self.follow_costs.extend(duration - usual for duration in durations)
+
+    def needs_each(self, watched: bool) -> bool:
+        """Return whether the next steps may be the first watched ones, or decide a comparison."""
+        return len(self.durations) < _BESIDE or (watched and not self._watching)
+
     def _other(self, duration: int) -> None:
         self._beside.append(duration)
         self.durations.append(duration)
@@ -244,10 +258,12 @@ class StepBudget:
         if session is None:
             return
         cuts, watched, calls, follows, queued, steps = session.progress()
+        both: list[BothTimes] = []
         for duration, end in steps:
             self._begin += duration
-            before, self._worked = self._worked, end
-            self._step_ended((duration, end - before))
+            both.append((duration, end - self._worked))
+            self._worked = end
+        self._steps_ended(both)
         self._cuts, self._watched, self._calls, self._followed_calls = cuts, watched, calls, follows
         if self._steps == 0:
             self._first = now, worked, queued
@@ -275,6 +291,20 @@ class StepBudget:
         self._spent = float(FIRST + self._recorded)
         self._by_clock, self._by_work = StepCosts(), StepCosts()
         self._recording = self._after = False
+
+    def _steps_ended(self, steps: Sequence[BothTimes]) -> None:
+        """Handle several steps, of which only the first may be recorded."""
+        done = 0
+        while done < len(steps) and (
+            self._recording or self._after or self._cuts > self._cut or self._by_clock.needs_each(self._watched)
+        ):
+            self._step_ended(steps[done])
+            done += 1
+        if done < len(steps):
+            self._steps += len(steps) - done
+            self._followed += 0 if self._watched else len(steps) - done
+            for costs, times in zip((self._by_clock, self._by_work), zip(*steps[done:], strict=True), strict=True):
+                costs.others(times, self._watched)
 
     def _step_ended(self, times: BothTimes) -> None:
         both = tuple(zip((self._by_clock, self._by_work), times, strict=True))

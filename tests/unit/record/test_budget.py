@@ -162,6 +162,20 @@ def test_followed_steps_are_part_of_the_cost(noise: int) -> None:
     assert f"open calls of the others {100 * cost.followed:.1f} %" in cost.text
 
 
+@pytest.mark.parametrize("patience", [None, 2, 40])
+@pytest.mark.parametrize("cost", [0, 1, 30])
+def test_steps_that_are_handled_together_count_as_each(
+    monkeypatch: pytest.MonkeyPatch, patience: int | None, cost: int
+) -> None:
+    def run() -> dict[str, object]:
+        session = Session(calls=1000, follow=patience)
+        return Run(0.01, cost * MS // 10, 700, noise=MS, follow=MS // 4, session=session, wait=MS).notes
+
+    together = run()
+    monkeypatch.setattr(StepBudget, "_steps_ended", lambda self, steps: [self._step_ended(step) for step in steps])
+    assert together == run()
+
+
 def test_followed_calls_have_an_assumed_cost_if_no_step_is_watched() -> None:
     calls, steps = 2000, 1000
     run = Run(0.01, MS, steps, follow=calls * 120, session=Session(calls, None))
