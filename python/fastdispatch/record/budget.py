@@ -246,7 +246,7 @@ class StepBudget:
             self.store()
         self._recording = self._selects(number, now, worked)
         self._own += self._work() - worked
-        return RECORD if self._recording else -self._unselected(number)
+        return RECORD if self._recording else -self._unselected(number, now)
 
     def spend(self, time: int) -> None:
         """Add a processor time of the recorder, ns."""
@@ -270,12 +270,13 @@ class StepBudget:
         self._queued = queued - self._first[2]
         self._is_busy = queued >= 0 and worked - self._first[1] + self._queued > _BUSY * (now - self._first[0])
 
-    def _unselected(self, number: int) -> int:
-        """Return how many steps from this one on are not recorded, whatever they cost."""
+    def _unselected(self, number: int, now: int) -> int:
+        """Return how many steps from this one on are not recorded, if they take at most twice as long as usual."""
         missing = max(self._by_clock.missing, self._after)
         if missing > 0:
             return missing
-        end = number + 1
+        unpaid = (self._time_to_pay() - (now - self._start)) / max(self._by_clock.usual, 1)
+        end = number + min(max(int(unpaid / 2), 1), _AT_ONCE)
         while end < number + _AT_ONCE and not is_selected(end, self._rate):
             end += 1
         return end - number
@@ -360,15 +361,20 @@ class StepBudget:
             return True
         if not is_selected(number, self._rate) or self._by_clock.missing:
             return False
+        if self._time_to_pay() > now - self._start:
+            return False
+        self._rest = self._group - 1
+        return True
+
+    def _time_to_pay(self) -> float:
+        """Return the time of a run whose budget pays for what is spent and the next steps, ns. The first ones may be
+        paid in advance."""
         usual, follow_costs = self._by_clock.usual, self._costs.follow_costs
         follows: float = self._followed_calls * _FOLLOWED_NS
         if follow_costs:
             follows = self._followed * max(quantile(follow_costs, 0.5), 0)
-        allowed = self.share * max(now - self._start, _ADVANCE * usual)
-        if (self._spent + self._group) * self._cost * usual + follows > allowed:
-            return False
-        self._rest = self._group - 1
-        return True
+        time = ((self._spent + self._group) * self._cost * usual + follows) / self.share
+        return 0 if time <= _ADVANCE * usual else time
 
     def _settles(self, now: int, worked: int) -> bool:
         """Return whether the steps so far are enough for a complete call graph and a comparison."""
