@@ -89,13 +89,13 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 @contextmanager
-def killed(program: str, *arguments: object, **changes: str) -> Iterator[None]:
-    """The program runs and has printed that it is under way; it is killed at the end."""
+def killed(program: str, *arguments: object, **changes: str) -> Iterator[int]:
+    """The program runs and has printed that it is under way; it is killed at the end. Yields its process id."""
     process = start(program, *arguments, **changes)
     assert process.stdout is not None
     assert process.stdout.readline() == "under way\n"
     try:
-        yield
+        yield process.pid
     finally:
         process.kill()
         process.communicate()

@@ -22,10 +22,10 @@ _NOTICEABLE = 0.001
 #: Nanoseconds that a followed call costs, and their uncertainty, if no step without such calls was beside, and that the
 #: first call of a call path costs more than others (docs/concepts/overhead.md).
 _FOLLOWED_CALL, _FOLLOWED_ERROR = 150, 60
-_FIRST_CALL, _FIRST_ERROR = 2000, 1000
+_FIRST_CALL, _FIRST_ERROR = 3000, 1000
 
-#: Part of the time of steps with followed calls by which these may be longer without showing in a comparison of steps:
-#: CPython has to specialize calls again after the hook (docs/concepts/overhead.md).
+#: Part of the time of followed and watched steps by which all of them may be longer, so that no comparison shows it: the
+#: ends of steps, and calls that CPython specializes again (docs/concepts/overhead.md).
 _UNSEEN = 0.01
 
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
@@ -103,11 +103,11 @@ def _cost(rank: Mapping[str, Any]) -> RecordingCost:
 
 def _followed(run: Mapping[str, Any]) -> tuple[float, float]:
     """Return the cost of followed calls and its error, ns: measured, or by the number of calls."""
-    if {"follow_cost", "follow_error"} <= run.keys():
-        steps = run.get("followed", 0)
-        return steps * max(run["follow_cost"], 0), steps * run["follow_error"]
-    # Recorded steps are compared with followed ones: they pay for as many calls.
     steps, others = run["steps"], run["steps"] - run["recorded"]
     calls = run.get("followed_calls", 0) * steps // others if others else 0
     unseen = _UNSEEN * run["time"] * others / steps if calls else 0.0
+    if {"follow_cost", "follow_error"} <= run.keys():
+        followed = run.get("followed", 0)
+        return followed * max(run["follow_cost"], 0), math.hypot(followed * run["follow_error"], unseen)
+    # Recorded steps are compared with followed ones: they pay for as many calls.
     return calls * _FOLLOWED_CALL, math.hypot(calls * _FOLLOWED_ERROR, unseen)

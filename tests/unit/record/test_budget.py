@@ -133,7 +133,7 @@ def test_the_time_of_the_recorder_itself_is_part_of_the_cost() -> None:
     without, run.notes["steps_of_run"] = run.cost(), run.notes["steps_of_run"] | facts  # type: ignore[operator]
     cost = run.cost()
     assert cost.share is not None and without.share is not None and cost.error is not None
-    assert cost.own == pytest.approx(cost.share - without.share) == pytest.approx((100 + 8) * MS / run.now)
+    assert cost.own == pytest.approx(cost.share - without.share) == pytest.approx((100 + 12) * MS / run.now)
     assert cost.error == pytest.approx(4 * MS / run.now)
     assert cost.text.endswith(f", start, stop and first calls {100 * cost.own:.1f} %")
 
