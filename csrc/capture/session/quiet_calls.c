@@ -20,8 +20,8 @@ enum {
     SHARE_FOLLOWED = 1000, /* they may cost one in this many parts of a step */
     QUIET_CALLS = 2,       /* a quiet call costs as much as so many, */
     LEAST_BELOW = 2,       /* so it is worth it with so many calls below */
-    /* A call that is no longer quiet costs as much, with those of the next step
-     * that CPython specializes again; such steps may cost one in this many
+    /* Assumed cost of a call below one that is not quiet in a step, with what
+     * CPython does to specialize it again; such steps may cost one in this many
      * parts of a run. */
     OPENED_NS = 400,
     SHARE_OPEN = 500,

@@ -301,7 +301,7 @@ def test_steps_that_end_in_library_code(library: ModuleType, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
-def test_functions_that_call_optimizers_are_never_quiet(library: ModuleType, tmp_path: Path, depth: int) -> None:
+def test_steps_that_end_in_recursive_library_code(library: ModuleType, tmp_path: Path, depth: int) -> None:
     """The calls of a recursion are counted in its first one, from which the optimizer seems to be called."""
     torch = pytest.importorskip("torch")
     weight = torch.zeros(1, requires_grad=True)
