@@ -24,8 +24,8 @@ _NOTICEABLE = 0.001
 _FOLLOWED_CALL, _FOLLOWED_ERROR = 150, 60
 _FIRST_CALL, _FIRST_ERROR = 3000, 1000
 
-#: Part of the time of followed and watched steps by which all of them may be longer, so that no comparison shows it: the
-#: ends of steps, and calls that CPython specializes again (docs/concepts/overhead.md).
+#: Part of the time of followed and watched steps by which all of them may be longer, so that no comparison shows it:
+#: the ends of steps, and calls that CPython specializes again (docs/concepts/overhead.md).
 _UNSEEN = 0.01
 
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
