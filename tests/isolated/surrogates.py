@@ -30,6 +30,7 @@ def named(function: FunctionType) -> FunctionType:
 
 sys.argv.append(LONE)
 fastdispatch.pipeline.rule("surrogates.py", "renamed", "forward")
+fastdispatch.pipeline.rule(f"{LONE}.py", LONE, LONE, mb="arg:lone")
 with fastdispatch.CallGraph(sys.argv[1], timeline=True, keep=lambda key: True) as graph:
     with fastdispatch.label(LONE), fastdispatch.label(f"{LONE}2"):
         Model().forward()

@@ -9,6 +9,7 @@ from pathlib import Path
 from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.files import run_directory, run_sources
 from fastdispatch.files.output import check_place, make_folder
@@ -16,18 +17,17 @@ from fastdispatch.read.anonymous_names import anonymize
 
 _DESCRIPTION = """Replace the names of your code by hashes: functions, classes, files, modules, ranges and the host. The
 output is read by all commands. Times of single calls (timelines, jobs) are not in it."""
+_OPTIONS = """
+--salt SALT            hash with SALT: equal salts give equal hashes (default: a random salt)
+--strip-prefix PREFIX  remove PREFIX from file names before they are hashed
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("anonymize", help="replace the names of your code by hashes", description=_DESCRIPTION)
     parser.add_argument("path", type=Input, metavar="PATH", help="recording, run directory, dump or merge")
     add_output(parser, "write JSON to PATH; of more than 16 ranks a folder with a file per rank", Output, "PATH")
-    parser.add_argument(
-        "--salt", type=_salt, help="hash with SALT: equal salts give equal hashes (default: a random salt)"
-    )
-    parser.add_argument(
-        "--strip-prefix", default="", metavar="PREFIX", help="remove PREFIX from file names before they are hashed"
-    )
+    add_options(parser, _OPTIONS, salt=_salt, strip_prefix={"default": ""})
     parser.set_defaults(function=run)
 
 

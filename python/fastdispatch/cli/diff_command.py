@@ -8,51 +8,42 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import add_steps, growth, whole
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, OutputFile
 
 _TOP = 20
 
 _DESCRIPTION = """Compare a training step of two recordings A and B: new and removed functions, changed times and
 changed numbers of calls. Changes of times within the variation between steps of one run are not reported."""
+_COMPARED = """
+before A                    recording, run directory, dump, merge or data set
+after [B]                   the recording to compare with (without --ranks)
+--ranks R,S                 compare two ranks of A, or with outliers each slow rank with a typical one
+--rank N                    compare only rank N of both
+--by {node,module,package}  group rows by this (default: node)
+"""
+_CHANGES = """
+--threshold PERCENT  report changes of times from PERCENT on (default: 10)
+--gate FILE          check the changes against a budget (TOML); exit with status 1 if it is exceeded
+"""
+_OUTPUT = """
+--json      print JSON, with times in nanoseconds
+--markdown  print Markdown, for the summary of a CI job
+"""
+_PAGE = """
+--html FILE  also write an HTML report of both, coloured by change
+--source     include the source code of functions in the HTML report
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("diff", help="compare two recordings, or ranks of one", description=_DESCRIPTION)
-    parser.add_argument("before", type=Input, metavar="A", help="recording, run directory, dump, merge or data set")
-    parser.add_argument(
-        "after", type=Input, metavar="B", nargs="?", help="the recording to compare with (without --ranks)"
-    )
-    parser.add_argument(
-        "--ranks", metavar="R,S", help="compare two ranks of A, or with outliers each slow rank with a typical one"
-    )
-    parser.add_argument("--rank", type=whole, metavar="N", help="compare only rank N of both")
-    parser.add_argument(
-        "--by", choices=("node", "module", "package"), default="node", help="group rows by this (default: node)"
-    )
-    parser.add_argument(
-        "--threshold",
-        type=growth,
-        default=10.0,
-        metavar="PERCENT",
-        help="report changes of times from PERCENT on (default: 10)",
-    )
-    parser.add_argument(
-        "--gate",
-        type=Input,
-        metavar="FILE",
-        help="check the changes against a budget (TOML); exit with status 1 if it is exceeded",
-    )
+    add_options(parser, _COMPARED, before=Input, after=Input, rank=whole, by={"default": "node"})
+    add_options(parser, _CHANGES, threshold={"type": growth, "default": 10.0}, gate=Input)
     add_steps(parser)
-    parser.add_argument(
-        "--all", action="store_true", help=f"print more than {_TOP} lines per kind; with --json include unchanged rows"
-    )
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
-    output.add_argument("--markdown", action="store_true", help="print Markdown, for the summary of a CI job")
-    parser.add_argument(
-        "--html", type=OutputFile, metavar="FILE", help="also write an HTML report of both, coloured by change"
-    )
-    parser.add_argument("--source", action="store_true", help="include the source code of functions in the HTML report")
+    add_options(parser, f"--all  print more than {_TOP} lines per kind; with --json include unchanged rows")
+    add_options(parser.add_mutually_exclusive_group(), _OUTPUT)
+    add_options(parser, _PAGE, html=OutputFile)
     parser.set_defaults(function=run)
 
 

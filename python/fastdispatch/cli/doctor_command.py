@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import LAST_RUN, Given, last_run
 from fastdispatch.record.doctor import Check, checks
 from fastdispatch.text.formats import aligned, printable
@@ -20,6 +21,10 @@ from fastdispatch.text.formats import aligned, printable
 _DESCRIPTION = """Print what the recorder can do here: versions, sources of calls and operators, clock, output folder,
 GPU timers, Graphviz, the start-up hook, limits, and the cost of one call and one operator. Write nothing. The exit
 status is 1 if Python calls cannot be recorded into the output folder."""
+_OPTIONS = f"""
+out [DIR]  output folder of the recording to plan (default: $FASTDISPATCH_OUT or {LAST_RUN})
+--json     print JSON, with costs in nanoseconds
+"""
 
 
 @dataclass
@@ -33,15 +38,7 @@ class Checks:
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("doctor", help="print what works on this machine", description=_DESCRIPTION)
-    parser.add_argument(
-        "out",
-        nargs="?",
-        type=Given,
-        default=Given(last_run()),
-        metavar="DIR",
-        help=f"output folder of the recording to plan (default: $FASTDISPATCH_OUT or {LAST_RUN})",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON, with costs in nanoseconds")
+    add_options(parser, _OPTIONS, out={"type": Given, "default": Given(last_run())})
     parser.set_defaults(function=run)
 
 

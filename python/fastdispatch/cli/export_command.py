@@ -11,6 +11,7 @@ from fastdispatch import Trace, load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import add_steps, check_gpu, whole
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Output, add_input, add_output
 from fastdispatch.files.output import make_folder, write
 from fastdispatch.read import tables
@@ -38,11 +39,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_output(one, "output file; compressed if the name ends in .gz")
     one.add_argument("--rank", type=whole, metavar="N", help="export only rank N")
     add_steps(one, default=False)
-    one.add_argument(
-        "--weight",
-        choices=("time", "calls", "gpu"),
-        help="quantity that determines the width of folded calls (default: gpu if kernels were recorded, else time)",
-    )
+    weight = "quantity that determines the width of folded calls (default: gpu if kernels were recorded, else time)"
+    add_options(one, f"--weight {{time,calls,gpu}}  {weight}")
     one.set_defaults(function=export)
 
 

@@ -7,21 +7,23 @@ from pathlib import Path
 
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import add_steps
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import add_input, add_output
 from fastdispatch.files.output import write
 
 _DESCRIPTION = """Write a self-contained HTML report of a recording: overview, flame graph, call graph, table, modules,
 timeline and source. The file includes all its data and needs no network."""
+_OPTIONS = """
+--open    open the report in a browser
+--source  include the source code of functions, where their files are found
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("html", help="write a self-contained HTML report", description=_DESCRIPTION)
     add_input(parser)
     add_output(parser, "write the report to FILE", default="page.html")
-    parser.add_argument("--open", action="store_true", help="open the report in a browser")
-    parser.add_argument(
-        "--source", action="store_true", help="include the source code of functions, where their files are found"
-    )
+    add_options(parser, _OPTIONS)
     add_steps(parser)
     parser.set_defaults(function=run)
 

@@ -10,11 +10,19 @@ from importlib.util import find_spec
 
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, MergeOutput, add_output
 from fastdispatch.dataset.run_manifest import is_dataset
 from fastdispatch.files.output import check_place
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.trace import merged
+
+_OPTIONS = """
+--runner {processes,dask,ray}  read the ranks of a data set in processes of this machine (default) or in workers of Dask
+                               or Ray
+--part I/N                     write only groups I, I+N, I+2N, ... of a data set, as one task of a job array; then run
+                               merge without --part to complete it
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,27 +32,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Merge recordings, dumps and merges of at most 16 ranks into one JSON file, or recordings of any "
         "number of ranks into a data set of Parquet files for SQL. Missing ranks are added to an existing data set.",
     )
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        type=Input,
-        metavar="PATH",
-        help="recordings, dumps, merges, run directories; for a data set also URLs that fsspec reads",
-    )
+    paths = "recordings, dumps, merges, run directories; for a data set also URLs that fsspec reads"
+    add_options(parser, f"paths PATH...  {paths}", paths=Input)
     add_output(parser, "write to PATH: JSON, or a data set if it ends in .parquet or /", MergeOutput, "PATH")
-    parser.add_argument(
-        "--runner",
-        choices=("processes", "dask", "ray"),
-        default="processes",
-        help="read the ranks of a data set in processes of this machine (default) or in workers of Dask or Ray",
-    )
-    parser.add_argument(
-        "--part",
-        type=_part,
-        metavar="I/N",
-        help="write only groups I, I+N, I+2N, ... of a data set, as one task of a job array; then run merge without "
-        "--part to complete it",
-    )
+    add_options(parser, _OPTIONS, runner={"default": "processes"}, part=_part)
     parser.set_defaults(function=run)
 
 

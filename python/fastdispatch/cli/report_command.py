@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import add_steps, check_gpu, count, peak, percent, whole
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import add_input
 
 if TYPE_CHECKING:
@@ -20,64 +21,41 @@ _TOP, _LEAST = 20, 1.0
 _DESCRIPTION = """Print a recording as a table of functions, operators, modules, packages, kernels or phases, as the
 tree of call paths, or as the callers and callees of one function. Shares are fractions of the time of the main threads
 in the steps that the first lines of the report name."""
+_OPTIONS = f"""
+--by {{function,operator,module,package,kernel,phase}}  group rows by this
+--sort {{calls,ops,self,total,backward,spread,gpu,flops,bytes,comm,allocated}}  sort by this column (default: gpu if
+                       kernels were recorded, else total); the last four require a recording with --measure
+--top N                print N rows (default: {_TOP}; with --json all)
+--all                  print all rows, including functions of libraries
+--tree                 print the tree of call paths
+--depth N              limit the tree to N levels
+--min-percent PERCENT  hide branches of the tree below this share of the time (default: 1; with --json 0)
+--paths [N]            print the N hottest paths (default: as many as cover 80 %% of the time)
+--callers NAME         print the callers of the function whose key contains NAME
+--callees NAME         print the callees of the function whose key contains NAME
+--summary              print the figures of the run for trackers
+--flops                print floating-point operations per step (recorded with --measure flops)
+--peak PEAK            with --flops and --summary, compare with FLOP/s (312e12), with the dtype (fp32, tf32, bf16, fp16,
+                       fp8) of the recorded GPU, or with a short matrix product here (measure, measure:bf16)
+--comm                 print calls, bytes and bandwidth of communication
+--memory               print who holds memory at the peak or a failed allocation, and growth (recorded with --measure
+                       memory)
+--shapes               print shapes of operands (recorded with --measure shapes)
+--rank N               report only rank N
+"""
+_OUTPUT = """
+--time  print times instead of shares
+--json  print everything as JSON, with times in nanoseconds
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("report", help="print a table or tree of a recording", description=_DESCRIPTION)
     add_input(parser)
-    parser.add_argument(
-        "--by", choices=("function", "operator", "module", "package", "kernel", "phase"), help="group rows by this"
-    )
-    parser.add_argument(
-        "--sort",
-        choices=("calls", "ops", "self", "total", "backward", "spread", "gpu", "flops", "bytes", "comm", "allocated"),
-        help="sort by this column (default: gpu if kernels were recorded, else total); the last four require a"
-        " recording with --measure",
-    )
-    parser.add_argument("--top", type=count, metavar="N", help=f"print N rows (default: {_TOP}; with --json all)")
-    parser.add_argument("--all", action="store_true", help="print all rows, including functions of libraries")
-    parser.add_argument("--tree", action="store_true", help="print the tree of call paths")
-    parser.add_argument("--depth", type=count, metavar="N", help="limit the tree to N levels")
-    parser.add_argument(
-        "--min-percent",
-        type=percent,
-        metavar="PERCENT",
-        help="hide branches of the tree below this share of the time (default: 1; with --json 0)",
-    )
-    parser.add_argument(
-        "--paths",
-        type=count,
-        nargs="?",
-        const=0,
-        metavar="N",
-        help="print the N hottest paths (default: as many as cover 80 %% of the time)",
-    )
-    parser.add_argument("--callers", metavar="NAME", help="print the callers of the function whose key contains NAME")
-    parser.add_argument("--callees", metavar="NAME", help="print the callees of the function whose key contains NAME")
-    parser.add_argument("--summary", action="store_true", help="print the figures of the run for trackers")
-    parser.add_argument(
-        "--flops", action="store_true", help="print floating-point operations per step (recorded with --measure flops)"
-    )
-    parser.add_argument(
-        "--peak",
-        type=peak,
-        metavar="PEAK",
-        help="with --flops and --summary, compare with FLOP/s (312e12), with the dtype (fp32, tf32, bf16, fp16, fp8) "
-        "of the recorded GPU, or with a short matrix product here (measure, measure:bf16)",
-    )
-    parser.add_argument("--comm", action="store_true", help="print calls, bytes and bandwidth of communication")
-    parser.add_argument(
-        "--memory",
-        action="store_true",
-        help="print who holds memory at the peak or a failed allocation, and growth (recorded with --measure memory)",
-    )
-    parser.add_argument(
-        "--shapes", action="store_true", help="print shapes of operands (recorded with --measure shapes)"
-    )
-    parser.add_argument("--rank", type=whole, metavar="N", help="report only rank N")
+    more = {name: count for name in ("top", "depth")} | {"min_percent": percent, "peak": peak, "rank": whole}
+    add_options(parser, _OPTIONS, **more, paths={"type": count, "const": 0})
     add_steps(parser)
-    parser.add_argument("--time", action="store_true", help="print times instead of shares")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
+    add_options(parser, _OUTPUT)
     parser.set_defaults(function=run)
 
 

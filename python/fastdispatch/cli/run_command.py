@@ -21,6 +21,7 @@ from typing import Any
 import fastdispatch
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.files import run_directory
 from fastdispatch.record.callgraph import CallGraph
 from fastdispatch.record.environment import failure, run_id
@@ -29,6 +30,26 @@ from fastdispatch.record.options import Options, check_names, options_of, text_o
 from fastdispatch.record.timeline import Timeline
 
 _OWN_FOLDER = fastdispatch.__path__[0] + os.sep
+
+_OPTIONS = """
+-o, --out DIR          write the recordings to DIR (default: $FASTDISPATCH_OUT or fastdispatch-out)
+--ops {auto,record,dispatch,off}  record operators through PyTorch's observer (record), a dispatch mode (dispatch), or
+                       not (default: auto)
+--timeline             also record when each call happened
+--measure WHAT         also measure operators: flops, memory, comm (communication), shapes, or all
+--gpu WHAT             record kernels and GPU time: auto (default), off, require, or kinds, e.g. kernels+modules
+--keep GLOB            record only functions that match GLOB; !GLOB excludes; repeatable
+--steps A:B            record only steps A to B-1, or all steps (all)
+--budget SHARE         share of the run time that recording may take, which selects the steps to record (default: 0.01)
+--step-of FUNCTION     the function whose end is the end of a step, NAME or FILE:NAME (default: by calls of optimizers)
+--job_schedule_profiler_start A  with --job_schedule_profiler_end B, same as --steps A:B
+"""
+_SELECTION = """
+--ranks R,...             record only these ranks
+--options NAME=VALUE,...  other arguments of CallGraph, as in FASTDISPATCH_OPTIONS: calls=frame, timing=0, max_mb=16,
+                          timeline=ops+python>50us, detail=c_calls, best_effort=1, children=0
+-q, --quiet               print no summary
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,65 +60,19 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Run a program as `python` does and record its call graph. Given a launcher or another command "
         "(torchrun, srun, mpirun, bash, ...), its Python processes are recorded (FASTDISPATCH=1).",
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        default=os.environ.get("FASTDISPATCH_OUT", "fastdispatch-out"),
-        metavar="DIR",
-        help="write the recordings to DIR (default: $FASTDISPATCH_OUT or fastdispatch-out)",
-    )
-    parser.add_argument(
-        "--ops",
-        default="auto",
-        choices=("auto", "record", "dispatch", "off"),
-        help="record operators through PyTorch's observer (record), a dispatch mode (dispatch), or not (default: auto)",
-    )
-    parser.add_argument(
-        "--timeline", action="store_const", const=Timeline().what, help="also record when each call happened"
-    )
-    parser.add_argument(
-        "--measure", metavar="WHAT", help="also measure operators: flops, memory, comm (communication), shapes, or all"
-    )
-    parser.add_argument(
-        "--gpu",
-        default="auto",
-        metavar="WHAT",
-        help="record kernels and GPU time: auto (default), off, require, or kinds, e.g. kernels+modules",
-    )
-    parser.add_argument(
-        "--keep",
-        action="append",
-        metavar="GLOB",
-        help="record only functions that match GLOB; !GLOB excludes; repeatable",
-    )
-    parser.add_argument("--steps", metavar="A:B", help="record only steps A to B-1, or all steps (all)")
-    parser.add_argument(
-        "--budget",
-        type=float,
-        metavar="SHARE",
-        help="share of the run time that recording may take, which selects the steps to record (default: 0.01)",
-    )
-    parser.add_argument(
-        "--step-of",
-        metavar="FUNCTION",
-        help="the function whose end is the end of a step, NAME or FILE:NAME (default: by calls of optimizers)",
-    )
-    parser.add_argument(
-        "--job_schedule_profiler_start",
-        type=int,
-        metavar="A",
-        help="with --job_schedule_profiler_end B, same as --steps A:B",
+    add_options(
+        parser,
+        _OPTIONS,
+        out={"default": os.environ.get("FASTDISPATCH_OUT", "fastdispatch-out")},
+        ops={"default": "auto"},
+        timeline={"action": "store_const", "const": Timeline().what},
+        gpu={"default": "auto"},
+        keep={"action": "append"},
+        budget=float,
+        job_schedule_profiler_start=int,
     )
     parser.add_argument("--job_schedule_profiler_end", type=int, metavar="B", help=argparse.SUPPRESS)
-    parser.add_argument("--ranks", metavar="R,...", help="record only these ranks")
-    parser.add_argument(
-        "--options",
-        default="",
-        metavar="NAME=VALUE,...",
-        help="other arguments of CallGraph, as in FASTDISPATCH_OPTIONS: calls=frame, timing=0, max_mb=16, "
-        "timeline=ops+python>50us, detail=c_calls, best_effort=1, children=0",
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="print no summary")
+    add_options(parser, _SELECTION, options={"default": ""})
     parser.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(function=run)

@@ -8,11 +8,18 @@ import json
 import sys
 from typing import Any
 
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input
 from fastdispatch.text.formats import aligned
 
 #: Rows of a printed table; other forms have all.
 MAX_ROWS = 200
+
+_OPTIONS = """
+path [PATH]                    data set, recording, run directory, dump or merge
+query [QUERY]                  SQL text, or the name of a recipe
+--format {table,csv,json,sql}  format of the result (default: table); sql: print only the text of the recipe
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,16 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Run a SQL query (DuckDB) on the tables of a run: a data set of many ranks, or a recording, run "
         "directory or merge. Without a query, list the recipes (built-in queries).",
     )
-    parser.add_argument(
-        "path", nargs="?", type=Input, metavar="PATH", help="data set, recording, run directory, dump or merge"
-    )
-    parser.add_argument("query", nargs="?", metavar="QUERY", help="SQL text, or the name of a recipe")
-    parser.add_argument(
-        "--format",
-        choices=("table", "csv", "json", "sql"),
-        default="table",
-        help="format of the result (default: table); sql: print only the text of the recipe",
-    )
+    add_options(parser, _OPTIONS, path=Input, format={"default": "table"})
     parser.set_defaults(function=run)
 
 

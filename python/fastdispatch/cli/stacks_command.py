@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import add_input
 
 _DESCRIPTION = """Print the call stacks of every rank of a running, hung or killed run. Equal stacks are grouped, the
 largest group last. Only the recordings are read; the processes are not interrupted."""
+_OPTIONS = """
+--all   print all threads, and long stacks in full
+--json  print JSON, with times in nanoseconds
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("stacks", help="print the current call stacks of every rank", description=_DESCRIPTION)
     add_input(parser, "run directory, or recording of one rank")
-    parser.add_argument("--all", action="store_true", help="print all threads, and long stacks in full")
-    parser.add_argument("--json", action="store_true", help="print JSON, with times in nanoseconds")
+    add_options(parser, _OPTIONS)
     parser.set_defaults(function=run)
 
 

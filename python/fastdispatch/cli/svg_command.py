@@ -6,10 +6,22 @@ import argparse
 
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import add_steps, check_gpu, percent, whole
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import PictureFile, add_input, add_output
 from fastdispatch.files.output import write
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.globs import matches
+
+_OPTIONS = """
+--style {default,classic}   colour scheme (default: default)
+--weight {time,calls,gpu}   quantity that determines the width of lines (default: gpu if kernels were recorded, else
+                            time)
+--ops [{all,top}]           also draw operators; top: only operators that Python calls directly
+--hide GLOB                 remove functions that match GLOB, and their edges; repeatable
+--merge-into-caller GLOB    merge functions that match GLOB into their callers; repeatable
+--min-percent PERCENT       merge functions below this share of the time into their callers (default: 0.1)
+--rank N                    draw only rank N (default: the sum of all ranks)
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -19,45 +31,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add_input(parser)
     output = "write the image to FILE (.svg, .png or .pdf), or its Graphviz source (.dot)"
     add_output(parser, output, PictureFile, default="callgraph.svg")
-    parser.add_argument(
-        "--style", choices=("default", "classic"), default="default", help="colour scheme (default: default)"
-    )
-    parser.add_argument(
-        "--weight",
-        choices=("time", "calls", "gpu"),
-        help="quantity that determines the width of lines (default: gpu if kernels were recorded, else time)",
-    )
-    parser.add_argument(
-        "--ops",
-        nargs="?",
-        const="all",
-        default="none",
-        choices=("all", "top"),
-        help="also draw operators; top: only operators that Python calls directly",
-    )
-    parser.add_argument(
-        "--hide",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="remove functions that match GLOB, and their edges; repeatable",
-    )
-    parser.add_argument(
-        "--merge-into-caller",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="merge functions that match GLOB into their callers; repeatable",
-    )
-    parser.add_argument(
-        "--min-percent",
-        type=percent,
-        metavar="PERCENT",
-        help="merge functions below this share of the time into their callers (default: 0.1)",
-    )
-    parser.add_argument("--rank", type=whole, metavar="N", help="draw only rank N (default: the sum of all ranks)")
+    globs = {"action": "append", "default": []}
+    ops = {"const": "all", "default": "none"}
+    more = {"style": {"default": "default"}, "ops": ops, "hide": globs, "merge_into_caller": globs}
+    add_options(parser, _OPTIONS, **more, min_percent=percent, rank=whole)
     add_steps(parser)
-    parser.add_argument("--all", action="store_true", help="draw all functions")
+    add_options(parser, "--all  draw all functions")
     parser.set_defaults(function=run)
 
 

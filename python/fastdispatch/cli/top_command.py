@@ -11,6 +11,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import within
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import add_input
 
 #: Printed with ``--once``.
@@ -18,19 +19,18 @@ _ROWS = 20
 
 _DESCRIPTION = """Show a live table of functions, sorted by self time since the last refresh. Only the files of the run
 are read; the processes are not interrupted."""
+_OPTIONS = """
+--interval S  refresh every S seconds (default: 2)
+--once        print one interval and exit
+--total       show totals since the start instead of since the last refresh
+--json        with --once, print JSON
+"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("top", help="show a live table of a running recording", description=_DESCRIPTION)
     add_input(parser, "run directory, or recording of one rank")
-    parser.add_argument(
-        "--interval", type=within(0.1, 3600), default=2.0, metavar="S", help="refresh every S seconds (default: 2)"
-    )
-    parser.add_argument("--once", action="store_true", help="print one interval and exit")
-    parser.add_argument(
-        "--total", action="store_true", help="show totals since the start instead of since the last refresh"
-    )
-    parser.add_argument("--json", action="store_true", help="with --once, print JSON")
+    add_options(parser, _OPTIONS, interval={"type": within(0.1, 3600), "default": 2.0})
     parser.set_defaults(function=run)
 
 

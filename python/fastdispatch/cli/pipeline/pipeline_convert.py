@@ -11,6 +11,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, OutputFolder
 from fastdispatch.pipeline.convert import convert
 from fastdispatch.pipeline.convert.imports import read_imports
@@ -25,54 +26,38 @@ SCHEMA = "fastdispatch-convert/1"
 
 _DESCRIPTION = """Generate the program of a partitioned graph: one module per stage, the model that chains them, and the
 configurations of the runtime (docs/guides/pipeline-convert.md)."""
+_PUBLISHED = """
+-f, --profile_filename GRAPH   partitioned graph, as text or JSON (docs/formats/pipeline-graph.md)
+-n, --model_name NAME          class name of the model
+-a, --arch ARCH                module name of the model
+-o, --output_directory FOLDER  output folder
+--stage_to_num_ranks_map MAP   replicas of each stage in order, e.g. 0:3,1:1
+"""
+_OPTIONS = """
+--target TARGET          runtime of the program: package (default; modules only), torch or deepspeed
+--compat                 write the same files as the published converter, for graphs like GNMT's
+--import NAME=MODULE:CLASS(ARGS)  use this constructor for modules of class NAME outside torch.nn; repeatable
+--verify [{train,eval}]  run the stages and compare them with the whole model, in training (default) or evaluation mode,
+                         even if FOLDER was edited
+--inputs SHAPES          shapes of the inputs, e.g. 2x3x32x32,4x8:int64:100@1
+--force                  overwrite files that were edited
+--json                   print the written files as JSON
+"""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("convert", help="generate the programs of stages", description=_DESCRIPTION)
     needed = parser.add_argument_group("options of the published converter")
-    needed.add_argument(
-        "-f",
-        "--profile_filename",
-        type=Input,
-        metavar="GRAPH",
-        required=True,
-        help="partitioned graph, as text or JSON (docs/formats/pipeline-graph.md)",
+    given = {"required": True}
+    graph, folder = given | {"type": Input}, given | {"type": OutputFolder}
+    add_options(needed, _PUBLISHED, profile_filename=graph, model_name=given, arch=given, output_directory=folder)
+    add_options(
+        parser,
+        _OPTIONS,
+        target={"choices": TARGETS, "default": "package"},
+        **{"import": {"dest": "imports", "action": "append", "default": []}},
+        verify={"const": "train"},
     )
-    needed.add_argument("-n", "--model_name", metavar="NAME", required=True, help="class name of the model")
-    needed.add_argument("-a", "--arch", metavar="ARCH", required=True, help="module name of the model")
-    needed.add_argument(
-        "-o", "--output_directory", type=OutputFolder, metavar="FOLDER", required=True, help="output folder"
-    )
-    needed.add_argument("--stage_to_num_ranks_map", metavar="MAP", help="replicas of each stage in order, e.g. 0:3,1:1")
-    parser.add_argument(
-        "--target",
-        choices=TARGETS,
-        default="package",
-        metavar="TARGET",
-        help="runtime of the program: package (default; modules only), torch or deepspeed",
-    )
-    parser.add_argument(
-        "--compat", action="store_true", help="write the same files as the published converter, for graphs like GNMT's"
-    )
-    parser.add_argument(
-        "--import",
-        dest="imports",
-        action="append",
-        default=[],
-        metavar="NAME=MODULE:CLASS(ARGS)",
-        help="use this constructor for modules of class NAME outside torch.nn; repeatable",
-    )
-    parser.add_argument(
-        "--verify",
-        nargs="?",
-        const="train",
-        choices=("train", "eval"),
-        help="run the stages and compare them with the whole model, in training (default) or evaluation mode, even if "
-        "FOLDER was edited",
-    )
-    parser.add_argument("--inputs", metavar="SHAPES", help="shapes of the inputs, e.g. 2x3x32x32,4x8:int64:100@1")
-    parser.add_argument("--force", action="store_true", help="overwrite files that were edited")
-    parser.add_argument("--json", action="store_true", help="print the written files as JSON")
     parser.set_defaults(function=run)
 
 

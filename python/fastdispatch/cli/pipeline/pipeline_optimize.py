@@ -16,6 +16,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, OutputFolder, PictureFile, check_input
 from fastdispatch.files.output import check_folder, check_place, make_folder, write
 from fastdispatch.pipeline.graph import Graph
@@ -37,68 +38,43 @@ _BOUND_BY = {
 _DESCRIPTION = """Find the fastest pipeline for a graph of layers (docs/guides/pipeline-partition.md): the stages and
 their replicas; with --schedule, a plan with a short step under that schedule. Options of the published optimizer of
 PipeDream keep their names."""
+_OPTIONS = f"""
+input [GRAPH]                   graph of layers (docs/formats/pipeline-graph.md)
+-n, --machines, --all_num_machines N...  machines per level, the innermost level first
+-f, --profile_filename GRAPH    same as the argument GRAPH
+-b, --network_bandwidths BYTES...  bytes per second, per level (default: 1e9)
+-s, --memory_size BYTES         bytes of memory per machine (default: 16e9)
+-o, --output_directory DIR      write gpus=N.txt, .json and .dot to DIR
+--straight_pipeline             use one machine per stage
+--use_memory_constraint         same as --memory published
+--use_fewer_machines            allow unused machines
+--activation_compression_ratio R  compression of activations, above 0; without it, transfers of activations take no time
+--cut {{published,true}}          how to count the bytes at a cut (default: published)
+--memory {{{",".join(MEMORY)}}}  memory model that must fit in -s
+--schedule NAME                 choose a short step under this schedule: {", ".join(SYNCHRONOUS)}
+--micro-batches M               micro-batches of the schedule (default: 8)
+--svg FILE                      write an image of the stages to FILE, or its Graphviz source (.dot)
+--json                          print everything as JSON
+"""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser(
         "optimize", help="find the fastest pipeline for a graph of layers", description=_DESCRIPTION
     )
-    parser.add_argument(
-        "input", nargs="?", type=Input, metavar="GRAPH", help="graph of layers (docs/formats/pipeline-graph.md)"
+    add_options(
+        parser,
+        _OPTIONS,
+        input=Input,
+        machines={"dest": "stages"},
+        profile_filename=Input,
+        memory_size={"type": float, "default": 16e9},
+        output_directory=OutputFolder,
+        activation_compression_ratio=float,
+        cut={"default": "published"},
+        micro_batches={"type": count, "default": 8},
+        svg=PictureFile,
     )
-    parser.add_argument(
-        "-n",
-        "--machines",
-        "--all_num_machines",
-        dest="stages",
-        nargs="+",
-        metavar="N",
-        help="machines per level, the innermost level first",
-    )
-    parser.add_argument("-f", "--profile_filename", type=Input, metavar="GRAPH", help="same as the argument GRAPH")
-    parser.add_argument(
-        "-b", "--network_bandwidths", nargs="+", metavar="BYTES", help="bytes per second, per level (default: 1e9)"
-    )
-    parser.add_argument(
-        "-s",
-        "--memory_size",
-        type=float,
-        default=16e9,
-        metavar="BYTES",
-        help="bytes of memory per machine (default: 16e9)",
-    )
-    parser.add_argument(
-        "-o", "--output_directory", type=OutputFolder, metavar="DIR", help="write gpus=N.txt, .json and .dot to DIR"
-    )
-    parser.add_argument("--straight_pipeline", action="store_true", help="use one machine per stage")
-    parser.add_argument("--use_memory_constraint", action="store_true", help="same as --memory published")
-    parser.add_argument("--use_fewer_machines", action="store_true", help="allow unused machines")
-    parser.add_argument(
-        "--activation_compression_ratio",
-        type=float,
-        metavar="R",
-        help="compression of activations, above 0; without it, transfers of activations take no time",
-    )
-    parser.add_argument(
-        "--cut",
-        choices=("published", "true"),
-        default="published",
-        help="how to count the bytes at a cut (default: published)",
-    )
-    parser.add_argument("--memory", choices=MEMORY, help="memory model that must fit in -s")
-    parser.add_argument(
-        "--schedule", metavar="NAME", help=f"choose a short step under this schedule: {', '.join(SYNCHRONOUS)}"
-    )
-    parser.add_argument(
-        "--micro-batches", type=count, default=8, metavar="M", help="micro-batches of the schedule (default: 8)"
-    )
-    parser.add_argument(
-        "--svg",
-        type=PictureFile,
-        metavar="FILE",
-        help="write an image of the stages to FILE, or its Graphviz source (.dot)",
-    )
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(function=run)
 
 

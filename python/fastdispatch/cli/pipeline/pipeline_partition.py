@@ -13,6 +13,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input
 from fastdispatch.files.regular import open_regular, read_text
 from fastdispatch.pipeline.layers import Number, is_module, is_spec
@@ -23,6 +24,17 @@ _DESCRIPTION = """Partition a sequence of layers into the stages of a pipeline. 
 or one number per line), a recording or run directory of a model whose layers are numbered modules, or
 MODULE:ATTRIBUTE, a model or a function without arguments that returns one: nn.Sequential, PipelineModule, or a list of
 layers. For a graph of layers see `fastdispatch pipeline optimize`."""
+_OPTIONS = """
+input INPUT          layers to partition, see above
+-n, --stages STAGES  number of stages
+--method METHOD      uniform, parameters (default), type:REGEX, profile (default for a recording) or bottleneck;
+                     pipedream: same as `fastdispatch pipeline optimize`
+--times PATH         use the times of a recording as weights of the layers of a model
+--layers-of MODULE   use the numbered children of MODULE as layers (of a recording)
+--world-size N       number of ranks, a multiple of the number of stages
+--report             print only the list of layers, as DeepSpeed does
+--json               print everything as JSON
+"""
 
 SCHEMA = "fastdispatch-partition/1"
 
@@ -31,25 +43,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser(
         "partition", help="partition a sequence of layers into stages", description=_DESCRIPTION
     )
-    parser.add_argument("input", type=Input, metavar="INPUT", help="layers to partition, see above")
-    parser.add_argument("-n", "--stages", type=count, metavar="STAGES", help="number of stages")
-    parser.add_argument(
-        "--method",
-        metavar="METHOD",
-        help="uniform, parameters (default), type:REGEX, profile (default for a recording) or bottleneck; "
-        "pipedream: same as `fastdispatch pipeline optimize`",
-    )
-    parser.add_argument(
-        "--times", type=Input, metavar="PATH", help="use the times of a recording as weights of the layers of a model"
-    )
-    parser.add_argument(
-        "--layers-of", metavar="MODULE", help="use the numbered children of MODULE as layers (of a recording)"
-    )
-    parser.add_argument(
-        "--world-size", type=count, metavar="N", help="number of ranks, a multiple of the number of stages"
-    )
-    parser.add_argument("--report", action="store_true", help="print only the list of layers, as DeepSpeed does")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_options(parser, _OPTIONS, input=Input, stages=count, times=Input, world_size=count)
     parser.set_defaults(function=run)
 
 

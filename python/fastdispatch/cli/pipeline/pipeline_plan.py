@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from fastdispatch._core import Error
 from fastdispatch.cli.numbers import count, whole
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import SvgFile
 from fastdispatch.files.output import write
 from fastdispatch.pipeline.plan import Plan, Replay, plan
@@ -16,36 +17,28 @@ from fastdispatch.read.schedule_jobs import SCHEDULES
 
 _DESCRIPTION = """Print the actions of each stage under a pipeline schedule, and simulate their times. Times are those
 of one micro-batch on a whole stage, in any unit: one number, or one per stage, separated by commas."""
+_OPTIONS = """
+--stages S         number of stages (processes)
+--micro-batches M  number of micro-batches per optimizer step
+--chunks V         model chunks per stage (interleaved: default 2)
+--stage K          print only stage K
+--steps            deepspeed-train: print step, even step, even stage, micro-batch and forward
+--forward T        forward time (default: 1)
+--backward T       backward time (default: 2)
+--transfer T       transfer time (default: 0)
+--blocking         simulate transfers that block sender and receiver
+--json             print everything as JSON (docs/reference/schemas/pipeline-plan.schema.json)
+--svg FILE         write a diagram to FILE instead of the table
+"""
+_TIMES = {"forward": 1, "backward": 2, "transfer": 0}
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("plan", help="print and simulate a schedule", description=_DESCRIPTION)
     parser.add_argument("schedule", choices=SCHEDULES, metavar="SCHEDULE", help=f"one of {', '.join(SCHEDULES)}")
-    parser.add_argument("--stages", type=count, required=True, metavar="S", help="number of stages (processes)")
-    parser.add_argument(
-        "--micro-batches", type=count, required=True, metavar="M", help="number of micro-batches per optimizer step"
-    )
-    parser.add_argument("--chunks", type=count, metavar="V", help="model chunks per stage (interleaved: default 2)")
-    parser.add_argument("--stage", type=whole, metavar="K", help="print only stage K")
-    parser.add_argument(
-        "--steps",
-        action="store_true",
-        help="deepspeed-train: print step, even step, even stage, micro-batch and forward",
-    )
-    parser.add_argument("--forward", type=_times, default=[Fraction(1)], metavar="T", help="forward time (default: 1)")
-    parser.add_argument(
-        "--backward", type=_times, default=[Fraction(2)], metavar="T", help="backward time (default: 2)"
-    )
-    parser.add_argument(
-        "--transfer", type=_times, default=[Fraction(0)], metavar="T", help="transfer time (default: 0)"
-    )
-    parser.add_argument("--blocking", action="store_true", help="simulate transfers that block sender and receiver")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print everything as JSON (docs/reference/schemas/pipeline-plan.schema.json)",
-    )
-    parser.add_argument("--svg", type=SvgFile, metavar="FILE", help="write a diagram to FILE instead of the table")
+    numbers = {name: {"type": count, "required": True} for name in ("stages", "micro_batches")}
+    times = {name: {"type": _times, "default": [Fraction(time)]} for name, time in _TIMES.items()}
+    add_options(parser, _OPTIONS, **numbers, chunks=count, stage=whole, **times, svg=SvgFile)
     parser.set_defaults(function=run)
 
 
@@ -63,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     made = plan(arguments.schedule, arguments.stages, arguments.micro_batches, chunks)
     if arguments.stage is not None and not 0 <= arguments.stage < made.stages:
         raise Error(f"--stage {arguments.stage}: the plan has stages 0 to {made.stages - 1}")
-    given = {name: getattr(arguments, name) for name in ("forward", "backward", "transfer")}
+    given = {name: getattr(arguments, name) for name in _TIMES}
     times = {name: each[0] if len(each) == 1 else each for name, each in given.items()}
     replay = made.replay(**times, blocking=arguments.blocking)
     if arguments.svg is not None:

@@ -17,6 +17,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.cli.et.et_export import recordings
 from fastdispatch.cli.numbers import count, whole
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, OutputFile, SvgFile
 from fastdispatch.cli.pipeline.pipeline_partition import attribute, guarded
 from fastdispatch.cli.run_command import script, without_our_frames
@@ -29,6 +30,15 @@ _DESCRIPTION = """Write a model as a graph of layers with times and sizes. RUN i
 CallGraph(et=True), GRAPH the output of an earlier call. SCRIPT.py is run and recorded until enough steps have ended.
 MODULE:FUNCTION, searched in the current folder first, is called without arguments and returns the model, a tuple of its
 arguments and, optionally, a dict of keyword arguments and a function from its result to the loss."""
+_OPTIONS = """
+input RUN|GRAPH|SCRIPT.py|MODULE:FUNCTION  model, see above
+-o, --output FILE  write the graph as text (.txt), or with all figures as JSON (.json)
+--svg FILE         write an image of the times and sizes of layers to FILE
+--steps N          measure N steps (default: 5; of a recording all)
+--warmup N         skip N steps first (default: 2)
+--rank R           use rank R of a run (default: 0)
+--json             print the graph as JSON
+"""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,21 +48,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         usage="fastdispatch pipeline profile (RUN | GRAPH | SCRIPT.py | MODULE:FUNCTION) [options] [--args ...]",
         description=_DESCRIPTION,
     )
-    parser.add_argument("input", type=Input, metavar="RUN|GRAPH|SCRIPT.py|MODULE:FUNCTION", help="model, see above")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=OutputFile,
-        metavar="FILE",
-        help="write the graph as text (.txt), or with all figures as JSON (.json)",
-    )
-    parser.add_argument(
-        "--svg", type=SvgFile, metavar="FILE", help="write an image of the times and sizes of layers to FILE"
-    )
-    parser.add_argument("--steps", type=count, metavar="N", help="measure N steps (default: 5; of a recording all)")
-    parser.add_argument("--warmup", type=whole, default=2, metavar="N", help="skip N steps first (default: 2)")
-    parser.add_argument("--rank", type=whole, default=0, metavar="R", help="use rank R of a run (default: 0)")
-    parser.add_argument("--json", action="store_true", help="print the graph as JSON")
+    given = {"warmup": 2, "rank": 0}
+    more = {name: {"type": whole, "default": default} for name, default in given.items()}
+    add_options(parser, _OPTIONS, input=Input, output=OutputFile, svg=SvgFile, steps=count, **more)
     parser.add_argument("--args", nargs=argparse.REMAINDER, default=[], help="pass all further words to the script")
     parser.set_defaults(function=run)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import LAST_RUN, Input, SvgFile, last_run
 from fastdispatch.cli.timeline.timeline_merge import add_aligned
 from fastdispatch.files.output import write
@@ -13,33 +14,21 @@ from fastdispatch.pipeline.report import report
 _DESCRIPTION = """Analyze the time of a pipeline: step time, measured and theoretical bubble, causes of idle time, waits
 between stages, the critical path, and estimated improvements. RUN is a run directory, a merge, or recordings of
 ranks."""
+_RECORDED = f"""
+run [RUN...]      run to analyze, see above (default: $FASTDISPATCH_OUT or {LAST_RUN})
+--iterations A:B  analyze iterations A to B-1 (default: all complete ones except the first)
+"""
+_OUTPUT = """
+--json      print everything as JSON (docs/reference/schemas/pipeline-report.schema.json)
+--svg FILE  also write an image of the middle iteration to FILE
+"""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = actions.add_parser("report", help="analyze the time of a pipeline", description=_DESCRIPTION)
-    parser.add_argument(
-        "run",
-        nargs="*",
-        type=Input,
-        default=[Input(last_run())],
-        metavar="RUN",
-        help=f"run to analyze, see above (default: $FASTDISPATCH_OUT or {LAST_RUN})",
-    )
-    parser.add_argument(
-        "--iterations",
-        type=_span,
-        metavar="A:B",
-        help="analyze iterations A to B-1 (default: all complete ones except the first)",
-    )
+    add_options(parser, _RECORDED, run={"type": Input, "default": [Input(last_run())]}, iterations=_span)
     add_aligned(parser)
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print everything as JSON (docs/reference/schemas/pipeline-report.schema.json)",
-    )
-    parser.add_argument(
-        "--svg", type=SvgFile, metavar="FILE", help="also write an image of the middle iteration to FILE"
-    )
+    add_options(parser, _OUTPUT, svg=SvgFile)
     parser.set_defaults(function=run)
 
 

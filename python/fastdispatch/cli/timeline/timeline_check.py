@@ -6,12 +6,17 @@ import argparse
 import json
 from typing import Any
 
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input
 from fastdispatch.cli.timeline.timeline_merge import list_files, progress_bar
 from fastdispatch.text.formats import counted, grouped
 
 SCHEMA = "fastdispatch-timeline-check/1"
 BROKEN = 1
+_OPTIONS = """
+paths PATH...  traces, or folders of traces
+--json         print everything as JSON
+"""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,8 +26,7 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Check traces for faults and print where they are. Traits that profilers write by design are "
         "notes. Exit status: 0 no faults, 1 faults found, 2 not a trace.",
     )
-    check.add_argument("paths", nargs="+", type=Input, metavar="PATH", help="traces, or folders of traces")
-    check.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_options(check, _OPTIONS, paths=Input)
     check.set_defaults(function=run)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.files.output import new_folder
 from fastdispatch.files.regular import open_regular
@@ -60,6 +61,28 @@ MERGED = re.compile(rb'\{\s?"mergedFiles":(\d{1,9}),')
 #: The log of a worker of Paddle.
 LOG = re.compile(r"workerlog\.(\d{1,5})", re.ASCII)
 
+_INPUTS = """
+paths [PATH...]           timelines, or folders of timelines
+--log_dir, --log-dir DIR  same as PATH
+"""
+_OUTPUT = """
+-o FILE         output file: native Perfetto if the name ends in .pftrace or .perfetto-trace, else Chrome JSON;
+                compressed if it ends in .gz; with --paddle a folder
+--ranks LIST    merge only these ranks, e.g. 0,2-3
+--devices LIST  merge only the logs workerlog.N of these N, e.g. 0,2-3
+"""
+_WINDOW = """
+--steps A:B|N|last:N  merge only events that begin in steps A to B-1, in step N, or in the last N steps of recordings,
+                      which may be running
+--time A:B            merge only events between two times since the start, e.g. 1.5s:2s, :200ms or 3s: (units: s, ms,
+                      us, ns)
+"""
+_PADDLE = """
+--durations {args,name}  add durations to the arguments (args, the default), or also to names (name, the default with
+                         --paddle)
+--paddle                 write pipeline_profile.json and pipeline_profile_perfetto.json, as Paddle's tool does
+"""
+
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     merge = actions.add_parser(
@@ -68,52 +91,14 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Merge timelines of ranks into one: recordings, Chrome traces (torch.profiler, VizTracer, others), "
         "plain or compressed, and logs of Paddle (workerlog.N).",
     )
-    merge.add_argument("paths", nargs="*", type=Input, metavar="PATH", help="timelines, or folders of timelines")
-    merge.add_argument(
-        "--log_dir", "--log-dir", action="append", default=[], type=Input, metavar="DIR", help="same as PATH"
-    )
-    merge.add_argument(
-        "-o",
-        dest="output",
-        type=Output,
-        metavar="FILE",
-        help="output file: native Perfetto if the name ends in .pftrace or .perfetto-trace, else Chrome JSON; "
-        "compressed if it ends in .gz; with --paddle a folder",
-    )
-    merge.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="merge only these ranks, e.g. 0,2-3")
-    merge.add_argument(
-        "--devices", type=parse_ranks, metavar="LIST", help="merge only the logs workerlog.N of these N, e.g. 0,2-3"
-    )
-    steps = merge.add_mutually_exclusive_group()
-    steps.add_argument(
-        "--steps",
-        type=parse_steps,
-        metavar="A:B|N|last:N",
-        help="merge only events that begin in steps A to B-1, in step N, or in the last N steps of recordings, which "
-        "may be running",
-    )
-    steps.add_argument(
-        "--time",
-        type=parse_times,
-        metavar="A:B",
-        help="merge only events between two times since the start, e.g. 1.5s:2s, :200ms or 3s: (units: s, ms, us, ns)",
-    )
-    merge.add_argument(
-        "--multi_machine", "--multi-machine", action="store_true", help="read only the subfolders machine* of a folder"
-    )
+    add_options(merge, _INPUTS, paths=Input, log_dir={"action": "append", "default": [], "type": Input})
+    add_options(merge, _OUTPUT, o={"dest": "output", "type": Output}, ranks=parse_ranks, devices=parse_ranks)
+    add_options(merge.add_mutually_exclusive_group(), _WINDOW, steps=parse_steps, time=parse_times)
+    add_options(merge, "--multi_machine, --multi-machine  read only the subfolders machine* of a folder")
     add_align(merge)
-    merge.add_argument(
-        "--durations",
-        choices=("args", "name"),
-        help="add durations to the arguments (args, the default), or also to names (name, the default with --paddle)",
-    )
-    merge.add_argument(
-        "--paddle",
-        action="store_true",
-        help="write pipeline_profile.json and pipeline_profile_perfetto.json, as Paddle's tool does",
-    )
+    add_options(merge, _PADDLE)
     add_aligned(merge)
-    merge.add_argument("--sorted", action="store_true", help="sort the events of all files by time")
+    add_options(merge, "--sorted  sort the events of all files by time")
     merge.set_defaults(function=run)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
+from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, SvgFile
 from fastdispatch.cli.timeline.timeline_merge import (
     add_align,
@@ -23,6 +24,15 @@ from fastdispatch.files.output import write
 from fastdispatch.text.formats import counted, seconds
 
 _TOP = 20
+_INPUTS = """
+paths PATH...  merged trace, traces of ranks, or folders of traces
+--ranks LIST   use only these ranks, e.g. 0,2-3
+"""
+_OUTPUT = f"""
+--top N     print N rows per table (default: {_TOP})
+--json      print everything as JSON, with times in nanoseconds
+--svg FILE  also draw the steps of ranks
+"""
 
 
 def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,14 +42,9 @@ def add(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Print busy, idle and communication time by rank and step, stragglers, and the slices with most "
         "time.",
     )
-    stats.add_argument(
-        "paths", nargs="+", type=Input, metavar="PATH", help="merged trace, traces of ranks, or folders of traces"
-    )
-    stats.add_argument("--ranks", type=parse_ranks, metavar="LIST", help="use only these ranks, e.g. 0,2-3")
+    add_options(stats, _INPUTS, paths=Input, ranks=parse_ranks)
     add_align(stats)
-    stats.add_argument("--top", type=count, default=_TOP, metavar="N", help=f"print N rows per table (default: {_TOP})")
-    stats.add_argument("--json", action="store_true", help="print everything as JSON, with times in nanoseconds")
-    stats.add_argument("--svg", type=SvgFile, metavar="FILE", help="also draw the steps of ranks")
+    add_options(stats, _OUTPUT, top={"type": count, "default": _TOP}, svg=SvgFile)
     stats.set_defaults(function=run)
 
 

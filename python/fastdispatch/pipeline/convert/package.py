@@ -12,41 +12,8 @@ from fastdispatch.files.regular import read_bytes
 from fastdispatch.pipeline.convert.emit import emit_stage, emit_whole, wires
 from fastdispatch.pipeline.convert.layer_graph import check_names
 from fastdispatch.pipeline.convert.stage_plans import PackagePlan, Written, configuration_text, configurations
-from fastdispatch.pipeline.convert.templates import INIT, MODEL, rows
+from fastdispatch.pipeline.convert.templates import init, render
 from fastdispatch.pipeline.convert.ties import Ties
-
-_WEIGHTS = '''\
-"""Where the weights of every stage come from, and what loads them."""
-
-#: Stage, its layer, the node it was made from, and the module of the original model, where the graph names it.
-LAYERS = (%(layers)s)
-
-#: Places of one parameter: (stage, name). A name without a dot is a module with all its parameters.
-SHARED = (%(shared)s)
-
-
-def state_of(number, stage, state, modules=None):
-    """The part of the original model's ``state_dict()`` that belongs to a stage, under the stage's names.
-
-    ``modules``: node to module of the original model, for graphs that do not name them.
-    """
-    found = {}
-    for each, layer, node, module in LAYERS:
-        names = [name for name in stage.state_dict() if name == layer or name.startswith(f"{layer}.")]
-        if each != number or not names:
-            continue
-        module = (modules or {}).get(node, module)
-        if module is None:
-            raise KeyError(f"the graph does not say which module {node} is: give modules={{{node!r}: ...}}")
-        found.update({name: state[module + name[len(layer):]] for name in names})
-    return found
-
-
-def load(stages, state, modules=None):
-    """Load all stages, in their order. Every parameter must be there."""
-    for number, stage in enumerate(stages):
-        stage.load_state_dict(state_of(number, stage, state, modules), strict=False)
-'''
 
 
 def ties_of(plan: PackagePlan) -> Ties:
@@ -71,10 +38,10 @@ def write(plan: PackagePlan, name: str, arch: str, replicas: Sequence[int] | Non
     layers: list[tuple[int, str, str, str | None]] = []
     for stage in plan.stages:
         file = f"stage{stage.index}" if count > 1 else arch
-        made = emit_stage(plan, stage, f"Stage{stage.index}" if count > 1 else name, ties)
-        written.files[f"{file}.py"] = _tidy(MODEL % made.fields)
+        made, own = emit_stage(plan, stage, f"Stage{stage.index}" if count > 1 else name, ties)
+        written.files[f"{file}.py"] = _tidy(str(made))
         written.lines.append(f"Done generating {file}.py...")
-        for id, layer in made.layers.items():
+        for id, layer in own.items():
             module = plan.graph.nodes[id].about.get("module")
             layers.append((stage.index, layer, id, module if isinstance(module, str) else None))
             written.layers.setdefault(id, []).append((stage.index, layer))
@@ -82,13 +49,11 @@ def write(plan: PackagePlan, name: str, arch: str, replicas: Sequence[int] | Non
     written.inputs = {plan.names.wire(id): id for id in plan.inputs}
     written.outputs = {_output_name(plan, id): id for id in plan.outputs}
     if count > 1:
-        written.files[f"{arch}.py"] = _tidy(MODEL % emit_whole(plan, name, ties))
+        written.files[f"{arch}.py"] = _tidy(str(emit_whole(plan, name, ties)))
         written.lines.append("Done with sub-graph fusion...")
-    written.files["weights.py"] = _WEIGHTS % {
-        "layers": rows([*dict.fromkeys(layers)]),
-        "shared": rows([tuple(group) for group in ties.groups]),
-    }
-    written.files["__init__.py"] = INIT % _init(plan, name, arch)
+    shared = [tuple(group) for group in ties.groups]
+    written.files["weights.py"] = render("weights.py", layers=[*dict.fromkeys(layers)], shared=shared)
+    written.files["__init__.py"] = _init(plan, name, arch)
     for file, content in configurations(count, replicas).items():
         content["stage_to_depth_map"] = _depths(file, count, replicas)
         written.files[file] = configuration_text(content)
@@ -102,7 +67,7 @@ def _tidy(text: str) -> str:
     return "\n".join(kept).rstrip() + "\n"
 
 
-def _init(plan: PackagePlan, name: str, arch: str) -> Mapping[str, str]:
+def _init(plan: PackagePlan, name: str, arch: str) -> str:
     names = plan.names
     count = len(plan.stages)
     rows = []
@@ -111,14 +76,7 @@ def _init(plan: PackagePlan, name: str, arch: str) -> Mapping[str, str]:
         maker = f"Stage{stage.index}()" if count > 1 else f"{name}()"
         rows.append(f"({maker}, {_quoted(wires(names, stage.reads, stage.index))}, {_quoted(given)})")
     last = next(id for id in reversed(plan.outputs) if id in plan.stages[_last(plan)].gives)
-    loss = _output_name(plan, last)
-    stages = [f"from .stage{index} import Stage{index}" for index in range(count)] if count > 1 else []
-    return {
-        "arch": arch,
-        "import_statements": "\n".join([f"from .{arch} import {name}", *stages]),
-        "model": ",\n        ".join([*rows, f'(criterion, ["{loss}"], ["loss"])']),
-        "full_model": f"{name}()",
-    }
+    return init(arch, name, count if count > 1 else 0, rows, _output_name(plan, last))
 
 
 def _output_name(plan: PackagePlan, id: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode
 from fastdispatch.pipeline.convert.stage_plans import Written, configuration_text, configurations
-from fastdispatch.pipeline.convert.templates import INIT, MODEL
+from fastdispatch.pipeline.convert.templates import ModuleText, init
 
 #: Classes outside torch.nn: a pattern of their arguments, and their module.
 _SPECIAL = {
@@ -20,7 +20,6 @@ _SPECIAL = {
 }
 _OPERATIONS = ("hidden", "__getitem__", "Add", "Concat", "Input")
 _OTHERS = ("Mul", "Size", "View", "Transpose", "self.get_seq_lens")
-_INDENT = "\n        "
 
 
 def write(graph: LayerGraph, name: str, arch: str, replicas: Sequence[int] | None) -> Written:
@@ -41,16 +40,10 @@ def write(graph: LayerGraph, name: str, arch: str, replicas: Sequence[int] | Non
     written = Written()
     parts = [_part(graph, stage) for stage in stages]
     for index, part in enumerate(parts):
-        written.files[f"stage{index}.py"] = MODEL % _Writer(part, graph).fields(f"Stage{index}")
+        written.files[f"stage{index}.py"] = str(_Writer(part, graph).text(f"Stage{index}"))
         written.lines.append(f"Done generating stage{index}.py...")
-    rows = _fuse(graph, parts, name, arch, written)
-    imports = [f"from .{arch} import {name}", *(f"from .stage{i} import Stage{i}" for i in range(len(parts)))]
-    written.files["__init__.py"] = INIT % {
-        "arch": arch,
-        "import_statements": "\n".join(imports),
-        "model": ",\n        ".join(rows),
-        "full_model": f"{name}()",
-    }
+    rows, loss = _fuse(graph, parts, name, arch, written)
+    written.files["__init__.py"] = init(arch, name, len(parts), rows, loss)
     for file, content in configurations(len(parts), replicas).items():
         written.files[file] = configuration_text(content)
     return written
@@ -147,19 +140,12 @@ class _Writer:
         self.declarations: list[str] = []
         self.imports: set[str] = set()
 
-    def fields(self, name: str) -> dict[str, str]:
+    def text(self, name: str) -> ModuleText:
         for counter, node in enumerate(_order(self.part), len(self.inputs)):
             self._node(node, f"out{counter}", f"self.layer{counter}")
         made = _output_names(self.part, self.graph, 0)[0]
         self.statements.append(f"return {as_tuple(_by_id({id: self._value(id) for id in made}))}")
-        return {
-            "layer_declarations": _INDENT.join(self.declarations),
-            "function_definition": _INDENT.join(self.statements),
-            "module_name": name,
-            "inputs": ", ".join(_by_id(self.inputs)),
-            "import_statements": "\n".join(sorted(self.imports)),
-            "module_methods": "",
-        }
+        return ModuleText(name, _by_id(self.inputs), self.declarations, self.statements, sorted(self.imports))
 
     def _node(self, node: LayerNode, output: str, layer: str) -> None:
         self.names.setdefault(node.id, output)
@@ -215,8 +201,8 @@ def _number(node: LayerNode) -> int:
     return int(found.group(1))
 
 
-def _fuse(graph: LayerGraph, parts: list[LayerGraph], name: str, arch: str, written: Written) -> list[str]:
-    """Write the class that chains all stages; return the rows of ``model()``."""
+def _fuse(graph: LayerGraph, parts: list[LayerGraph], name: str, arch: str, written: Written) -> tuple[list[str], str]:
+    """Write the class that chains all stages; return the rows of ``model()``, and the output that has a loss."""
     given = _input_names(graph, graph, whole=True)
     names = dict(given)
     rows: list[str] = []
@@ -236,13 +222,10 @@ def _fuse(graph: LayerGraph, parts: list[LayerGraph], name: str, arch: str, writ
         last = _by_id(made)
         statements.append(f"{as_tuple(last)} = self.stage{index}({', '.join(inputs)})")
         rows.append(f"(Stage{index}(), [{_quoted(inputs)}], [{_quoted(last)}])")
-    written.files[f"{arch}.py"] = MODEL % {
-        "layer_declarations": _INDENT.join(f"self.stage{i} = Stage{i}()" for i in range(len(parts))),
-        "function_definition": _INDENT.join([*statements, f"return {as_tuple(last)}"]),
-        "module_name": name,
-        "inputs": ", ".join(_by_id(given)),
-        "import_statements": "\n".join(f"from .stage{i} import Stage{i}" for i in range(len(parts))),
-        "module_methods": "",
-    }
+    stages = range(len(parts))
+    declarations = [f"self.stage{i} = Stage{i}()" for i in stages]
+    imports = [f"from .stage{i} import Stage{i}" for i in stages]
+    statements.append(f"return {as_tuple(last)}")
+    written.files[f"{arch}.py"] = str(ModuleText(name, _by_id(given), declarations, statements, imports))
     written.lines.append("Done with sub-graph fusion...")
-    return [*rows, f'(criterion, ["{last[0]}"], ["loss"])']
+    return rows, last[0]

@@ -4,46 +4,14 @@ import keyword
 from collections.abc import Sequence
 from math import lcm
 from pathlib import Path
-from string import Template
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.emit import wires
-from fastdispatch.pipeline.convert.programs import CARRY, DEEPSPEED, TORCH
 from fastdispatch.pipeline.convert.samples import forms
 from fastdispatch.pipeline.convert.stage_plans import PackagePlan, Written, crossing
-from fastdispatch.pipeline.convert.templates import rows
+from fastdispatch.pipeline.convert.templates import render
 
-_SINGLE = "each.backward()"
-
-#: Name on the command line -> program, its file, and what differs between engines.
-_PROGRAMS: dict[str, tuple[Template, dict[str, str]]] = {
-    "torch": (
-        TORCH,
-        {
-            "program": "train_torch",
-            "imports": "from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe\n"
-            "from torch.distributed.pipelining.microbatch import TensorChunkSpec",
-            "unsplit_backward": _SINGLE,
-            # As the schedules scale gradients.
-            "unsplit_scale": "for each in model.parameters():\n        if each.grad is not None:\n"
-            "            each.grad.div_(count)",
-            "options": 'parser.add_argument("--schedule", choices=SCHEDULES, default="1f1b")',
-        },
-    ),
-    "deepspeed": (
-        DEEPSPEED,
-        {
-            "program": "train_deepspeed",
-            "imports": "import deepspeed\nfrom deepspeed.pipe import LayerSpec, PipelineModule",
-            "unsplit_backward": "(each / own).backward()",
-            "unsplit_scale": "for each in model.parameters():\n        if each.grad is not None:\n"
-            "            each.grad.div_(PIPELINES)",
-            "options": 'parser.add_argument("--local_rank", help=argparse.SUPPRESS)',
-        },
-    ),
-}
-
-TARGETS = ("package", *_PROGRAMS)
+TARGETS = ("package", "torch", "deepspeed")
 
 
 def add_program(
@@ -71,22 +39,21 @@ def add_program(
         )
     borders = crossing(plan)
     _check_tensors(plan, borders, target)
-    template, texts = _PROGRAMS[target]
-    written.files["carry.py"] = CARRY.substitute(stages=rows(_stages(plan, borders)))
-    fields = {
-        **texts,
-        "name": name,
-        "count": str(sum(ranks)),
-        "replicas": ", ".join(map(str, ranks)),
+    written.files["carry.py"] = render("carry.py", stages=_stages(plan, borders))
+    program = f"train_{target}"
+    written.files[f"{program}.py"] = render(
+        f"{program}.py",
+        name=name,
+        count=sum(ranks),
+        replicas=ranks,
         # As many as the schedule 1f1b needs for each pipeline.
-        "micro_batches": str(max(4, len(plan.stages)) * lcm(*ranks)),
-        "package": package,
-        "inputs": rows(forms(inputs, plan)),
-        "split_points": rows(_split_points(plan)),
-    }
-    text = template.substitute(fields)
-    written.files[f"{texts['program']}.py"] = "\n".join(line.rstrip() for line in text.split("\n"))
-    written.lines.append(f"torchrun --nproc-per-node {sum(ranks)} -m {package}.{texts['program']} --check")
+        micro_batches=max(4, len(plan.stages)) * lcm(*ranks),
+        package=package,
+        program=program,
+        inputs=forms(inputs, plan),
+        split_points=_split_points(plan),
+    )
+    written.lines.append(f"torchrun --nproc-per-node {sum(ranks)} -m {package}.{program} --check")
 
 
 def _check_tensors(plan: PackagePlan, borders: Sequence[Sequence[str]], target: str) -> None:

@@ -1,38 +1,50 @@
-"""The templates of a package, in the published converter's form."""
+"""The texts of generated files: Jinja templates in ``programs/``."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
 
-MODEL = """\
-import torch
-%(import_statements)s
-
-class %(module_name)s(torch.nn.Module):
-    def __init__(self):
-        super(%(module_name)s, self).__init__()
-        %(layer_declarations)s
-
-    %(module_methods)s
-
-    def forward(self, %(inputs)s):
-        %(function_definition)s
-"""
-
-INIT = """\
-%(import_statements)s
-
-def arch():
-    return "%(arch)s"
-
-def model(criterion):
-    return [
-        %(model)s
-    ]
-
-def full_model():
-    return %(full_model)s
-"""
+import jinja2
 
 
-def rows(values: Sequence[object]) -> str:
-    """The inside of a tuple, a line an entry."""
+@dataclass
+class ModuleText:
+    """A module class in the form of the published converter: the fields of ``stage.py.j2``."""
+
+    name: str
+    inputs: Sequence[str]
+    declarations: Sequence[str]
+    statements: Sequence[str]
+    imports: Sequence[str]
+    mask: str = ""  #: layer of the masked convolution, if the class has ``get_seq_lens``
+
+    def __str__(self) -> str:
+        return render("stage.py", **asdict(self))
+
+
+def render(file: str, /, **fields: Any) -> str:
+    """Return a generated file."""
+    return _environment().get_template(f"{file}.j2").render(fields)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    loader = jinja2.PackageLoader("fastdispatch.pipeline.convert", "programs")
+    found = jinja2.Environment(
+        loader=loader, trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
+    )
+    found.filters["rows"] = _rows
+    return found
+
+
+def _rows(values: Sequence[object]) -> str:
+    """Return the inside of a tuple, one entry per line."""
     return "".join(f"\n    {value!r}," for value in values) + "\n" if values else ""
+
+
+def init(arch: str, name: str, stages: int, rows: Sequence[str], loss: str) -> str:
+    """Return ``__init__.py``. ``rows``: of ``model()``, one per stage; ``loss``: the output that the criterion gets."""
+    imports = [f"from .{arch} import {name}", *(f"from .stage{index} import Stage{index}" for index in range(stages))]
+    model = [*rows, f'(criterion, ["{loss}"], ["loss"])']
+    return render("__init__.py", imports=imports, arch=arch, model=model, name=name)
