@@ -13,8 +13,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from fastdispatch.cli.doctor_command import Checks
+from fastdispatch.detectors.decide import DETECTORS
 from fastdispatch.detectors.model import Findings
-from fastdispatch.detectors.registry import DETECTORS
 from fastdispatch.measures.memory_report import MemoryReport
 from fastdispatch.report.report_flops import FlopReport
 from fastdispatch.report.report_shapes import ShapeReport

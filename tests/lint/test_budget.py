@@ -35,7 +35,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/cli": 4500,
     "python/fastdispatch/compare": 2200,
     "python/fastdispatch/dataset": 1800,
-    "python/fastdispatch/detectors": 5600,
+    "python/fastdispatch/detectors": 5300,
     "python/fastdispatch/files": 750,
     "python/fastdispatch/graphs": 1200,
     "python/fastdispatch/integrations": 400,

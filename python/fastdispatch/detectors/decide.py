@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from fastdispatch._core import Error
-from fastdispatch.detectors import input_wait, limits, slow_rank
+from fastdispatch.detectors import limits
+from fastdispatch.detectors.arithmetic import double_precision, low_intensity, single_precision
+from fastdispatch.detectors.communication import exposed_comm, skewed_comm
+from fastdispatch.detectors.compilation import graph_break, recompile
+from fastdispatch.detectors.device_copy import device_copy
+from fastdispatch.detectors.gpu_use import allocator_retry, launch_bound
+from fastdispatch.detectors.hang import hang
+from fastdispatch.detectors.host_code import host_code
+from fastdispatch.detectors.host_sync import host_sync
+from fastdispatch.detectors.input_wait import input_wait
+from fastdispatch.detectors.interpreter import gc_pause, gil, own_cost
 from fastdispatch.detectors.measured_steps import FORWARD, MeasuredSteps, PartLoader, steps_of
+from fastdispatch.detectors.memory_growth import memory_growth
 from fastdispatch.detectors.model import Finding, Findings, NotDecided
-from fastdispatch.detectors.registry import DETECTORS, OF_ALL_STEPS, WITHOUT_STEPS, Detect
+from fastdispatch.detectors.pipeline_stages import pipeline_bubble, stage_imbalance
+from fastdispatch.detectors.rank_work import slow_rank, unequal_work
+from fastdispatch.detectors.repeated_work import construction, evaluation, recompute
+from fastdispatch.detectors.slowdown import slowdown
+from fastdispatch.detectors.small_operators import tiny_ops, unfused_optimizer
 from fastdispatch.read.missing import ended_early, missing_ranks
 from fastdispatch.read.trace import Trace
 from fastdispatch.read.waiting import doubts
 from fastdispatch.text.formats import percent
+
+#: A detector yields findings, and sentences why it is not decided.
+Detect = Callable[[MeasuredSteps], Iterable[Finding | str]]
+
+# fmt: off
+_IN_ORDER: tuple[Detect, ...] = (
+    hang, gc_pause, recompile, graph_break, recompute, evaluation, construction, host_sync, input_wait, skewed_comm,
+    exposed_comm, slowdown, unfused_optimizer, device_copy, tiny_ops, double_precision, single_precision, low_intensity,
+    stage_imbalance, pipeline_bubble, unequal_work, slow_rank, memory_growth, gil, host_code, launch_bound,
+    allocator_retry, own_cost,
+)
+# fmt: on
+
+#: All detectors by their ids, in the order in which they claim time: a cause precedes what follows from it.
+DETECTORS: dict[str, Detect] = {detect.__name__.replace("_", "-"): detect for detect in _IN_ORDER}
+
+#: Detectors that need no step, and those that look at all steps, also at the first ones.
+WITHOUT_STEPS, OF_ALL_STEPS = ("hang",), ("recompile",)
 
 #: Detectors that need counts and mean times, but no times of single steps.
 DECIDABLE = ("host-sync", "input-wait", "graph-break", "device-copy", "tiny-ops", "double-precision")
@@ -85,7 +119,7 @@ def decide(
     by_calls = DECIDABLE if calls is not steps and calls.count else ()
     for id, detect in DETECTORS.items():
         of = steps if id in decidable else calls if id in by_calls else None
-        results += _run(id, detect, of) if of is not None else [NotDecided(id, reason)]
+        results += results_of(id, detect, of) if of is not None else [NotDecided(id, reason)]
     found, undecided = sorted_results(_without_repeats(results))
     missing = "; ".join(filter(None, [*ended_early(trace.ranks), missing_ranks(trace.ranks)]))
     measured = calls if by_calls else steps
@@ -116,18 +150,19 @@ def _without_repeats(results: Sequence[Finding | NotDecided]) -> list[Finding | 
         each
         for each in found
         for slow in found
-        if (each.id, slow.id) == (input_wait.ID, slow_rank.ID)
+        if (each.id, slow.id) == ("input-wait", "slow-rank")
         and each.ranks == slow.ranks
         and each.where.key in slow.where.path
     ]
     return [each for each in results if each not in repeats]
 
 
-def _run(id: str, detect: Detect, steps: MeasuredSteps) -> list[Finding | NotDecided]:
+def results_of(id: str, detect: Detect, steps: MeasuredSteps) -> list[Finding | NotDecided]:
     """Run a detector. Its failure on an unusual recording must not hide the other findings, nor a report."""
     found: list[Finding | NotDecided] = []
     try:
-        found.extend(detect(steps))
+        for each in detect(steps):
+            found.append(NotDecided(id, each) if isinstance(each, str) else replace(each, id=id))
     except Error as error:  # of a part that the file does not have
         found.append(NotDecided(id, str(error)))
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, NameError) as error:

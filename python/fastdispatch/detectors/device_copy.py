@@ -20,8 +20,6 @@ from fastdispatch.detectors.measured_steps import (
 from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import percent, seconds
 
-ID = "device-copy"
-
 #: Operators that copy, and the one below them that shows that they did.
 _COPIES = {"aten::_to_copy", "aten::clone", "aten::copy_"}
 _TOP = {"aten::to", "aten::contiguous", "aten::reshape", "aten::clone", "aten::copy_", "aten::_to_copy", "aten::cpu"}
@@ -45,13 +43,11 @@ ADVICE = (
     " which they are used"
 )
 ADVICE_MADE = "allocate the tensor once, before the loop, and write into it: copy_, fill_, index_copy_, out="
-ADVICE_PINNED = "pin the memory (DataLoader pin_memory=True, or Tensor.pin_memory) and copy with non_blocking=True"
-ADVICE_CASTS = "keep the cache of torch.autocast on, and enter it once per step, so that a weight is cast once"
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding]:
-    yield from weight_copies(steps, ID)
-    yield from rare_saves(steps, ID)
+def device_copy(steps: MeasuredSteps) -> Iterator[Finding]:
+    yield from weight_copies(steps)
+    yield from rare_saves(steps)
     yield from _pageable(steps)
     yield from _copies(steps, _is_copy, limits.COPY_SHARE, "copies tensors", ADVICE)
     yield from _copies(steps, _is_made, limits.MADE_SHARE, "makes tensors anew", ADVICE_MADE)
@@ -75,12 +71,11 @@ def _pageable(steps: MeasuredSteps) -> Iterator[Finding]:
         copies = sum(steps.calls(path) for path in paths)
         steps.claim(paths)
         yield steps.finding(
-            ID,
             f"{steps.name(steps.user(first))} copies pageable memory to the GPU, {counted(copies, 'call')} per step",
             steps.where(first, *_SPELLING.get(steps.key(first), ())),
             time,
             f"{seconds(time)} or {percent(time / steps.gpu.step)} of a step in {PAGEABLE}, and idle because of it",
-            ADVICE_PINNED,
+            "pin the memory (DataLoader pin_memory=True, or Tensor.pin_memory) and copy with non_blocking=True",
             evidence=_evidence(steps, paths, copies, time),
         )
 
@@ -112,7 +107,6 @@ def _copies(
         maker = steps.maker(heaviest)
         where = steps.place(heaviest, maker, *_SPELLING.get(steps.key(heaviest), ()))
         yield steps.finding(
-            ID,
             f"{steps.name(maker)} {verb}, {counted(count, 'call')} per step ({steps.key(heaviest)})",
             where,
             time,
@@ -170,13 +164,12 @@ def _casts(steps: MeasuredSteps) -> Iterator[Finding]:
         steps.claim(casts)
         again = 1 - 1 / steps.calls(path)
         yield steps.finding(
-            ID,
             f"autocast casts the weights of {steps.trace.modules['path'][steps.paths['module'][path]]} in every call",
             steps.where(path),
             time * again,
             f"{number(count / calls)} casts per call, {number(steps.calls(path))} calls per step, "
             f"{seconds(time)} in total",
-            ADVICE_CASTS,
+            "keep the cache of torch.autocast on, and enter it once per step, so that a weight is cast once",
             evidence={
                 "operators": ["aten::_to_copy"],
                 "calls_per_step": count / steps.count,
@@ -192,13 +185,8 @@ _DEEPCOPY = "copy.py:[]:deepcopy"
 #: Functions that copy a tensor as a part of an object.
 _OF_TENSOR = ("torch/nn/parameter.py:[Parameter]:__deepcopy__", "torch/_tensor.py:[Tensor]:__deepcopy__")
 
-ADVICE_WEIGHTS = (
-    "do it every N steps or once per epoch; clone() only tensors that change; update a second model in place with"
-    " torch._foreach_lerp_ or torch._foreach_copy_"
-)
 
-
-def weight_copies(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
+def weight_copies(steps: MeasuredSteps) -> Iterator[Finding]:
     """Yield findings of functions of the program that copy whole models in every step."""
     found: dict[tuple[int, str], list[int]] = {}
     for path in steps.outermost(lambda row: _verb(steps, row) != ""):
@@ -209,13 +197,13 @@ def weight_copies(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
         count = sum(map(steps.calls, paths))
         steps.claim(paths)
         yield steps.finding(
-            id,
             f"{steps.name(user)} {verb} in every step",
             steps.where(paths[0], steps.name(paths[0])),
             time,
             f"{counted(count, 'call')} of {steps.name(paths[0])} per step, {seconds(time)} or"
             f" {percent(time / steps.step)} of a step; a copy to the CPU also waits for all queued work of a GPU",
-            ADVICE_WEIGHTS,
+            "do it every N steps or once per epoch; clone() only tensors that change; update a second model in place"
+            " with torch._foreach_lerp_ or torch._foreach_copy_",
             evidence={
                 "operators": [steps.key(paths[0])],
                 "calls_per_step": round(count, 2),
@@ -224,7 +212,7 @@ def weight_copies(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
         )
 
 
-def rare_saves(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
+def rare_saves(steps: MeasuredSteps) -> Iterator[Finding]:
     """Yield findings of functions that save tensors in some steps, with all that they do for it: others wait."""
     saves = [path for path in steps.outermost(lambda row: _verb(steps, row) == _SAVES) if path not in steps.claimed]
     savers: dict[int, int] = {_saver(steps, path): path for path in saves}
@@ -235,7 +223,6 @@ def rare_saves(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
             continue
         steps.claim([saver])
         yield steps.finding(
-            id,
             f"{steps.name(saver)} saves tensors in {count} of {steps.longest} steps",
             steps.where(path, steps.name(path)),
             time,

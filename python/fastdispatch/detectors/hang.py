@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, FORWARD, OPTIMIZER, MeasuredSteps
-from fastdispatch.detectors.model import Finding, NotDecided, Where
+from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.detectors.standing_ranks import (
     SOON,
     Standing,
@@ -27,8 +27,6 @@ from fastdispatch.read.collectives import GroupCalls, compared_groups, differenc
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import seconds, spans
 
-ID = "hang"
-
 ADVICE = "fastdispatch stacks prints the calls of all ranks; look at the rank that is not in the collective first"
 
 _ADVICE_ALL = "compare the order of collectives and messages of the ranks; measure='comm' records those of each group"
@@ -41,7 +39,7 @@ _POLLS = ("sleep", "lock", "child", "socket", "pipe", "poll")
 _COMPILER = ("torch/_dynamo/", "torch/_inductor/", "torch/_functorch/")
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def hang(steps: MeasuredSteps) -> Iterator[Finding | str]:
     """Look at ranks without a normal end: also those without any step."""
     workers, steps = steps.workers, steps.whole
     standing = standing_ranks(steps.trace)
@@ -64,7 +62,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
 
 def _in_collectives(
     steps: MeasuredSteps, standing: list[Standing], late: list[Standing], sentences: list[str]
-) -> Iterator[Finding | NotDecided]:
+) -> Iterator[Finding | str]:
     """Some ranks wait in a collective for too long."""
     death = min((each.moment for each in late if each.killed), default=None)
     elsewhere = [each for each in standing if not each.collective and not _follows(each, death)]
@@ -77,13 +75,13 @@ def _in_collectives(
         yield _finding(steps, guilty, late, sentences)
     elif elsewhere:
         busy = "; ".join(f"rank {each.rank} is in {each.keys[-1]}: {each.does()}" for each in elsewhere[:3])
-        yield NotDecided(ID, f"{who}; {busy}")
+        yield f"{who}; {busy}"
     elif before:
         yield _finding(steps, late, late, [f"rank{'s' * (len(before) > 1)} {spans(before)} ended before", *sentences])
     elif len(late) == len(steps.trace.ranks) == steps.trace.ranks[0]["world"] or len(sentences) > 1:
         yield _finding(steps, _rarest(steps, late), late, sentences)
     else:
-        yield NotDecided(ID, f"{who}; {_others(steps, standing, late, death)}")
+        yield f"{who}; {_others(steps, standing, late, death)}"
 
 
 def _follows(each: Standing, death: int | None) -> bool:
@@ -102,7 +100,7 @@ def _others(steps: MeasuredSteps, standing: list[Standing], late: list[Standing]
 
 def _for_batches(
     steps: MeasuredSteps, loading: list[Standing], late: list[Standing], workers: Iterable[Trace]
-) -> Iterator[Finding | NotDecided]:
+) -> Iterator[Finding | str]:
     """Ranks wait for a worker of a DataLoader, which stands still or is slow."""
     waits = sorted((replace(each, quiet=each.loading) for each in loading), key=lambda each: -each.quiet)
     least = min(waits[0].quiet, limits.HANG_S * 1e9)
@@ -121,12 +119,12 @@ def _for_batches(
                 return
             if not is_idle_worker(each):
                 runs = f"is in {each.keys[-1]}: {each.does()}"
-    yield NotDecided(ID, f"{who}; a worker of the DataLoader {runs}")
+    yield f"{who}; a worker of the DataLoader {runs}"
 
 
 def _alone(
     steps: MeasuredSteps, standing: list[Standing], longest: float, sentences: list[str]
-) -> Iterator[Finding | NotDecided]:
+) -> Iterator[Finding | str]:
     """No rank is in a collective for long."""
     quiet = [each for each in standing if each.quiet >= longest]
     compiles = [each for each in quiet if any(key.startswith(_COMPILER) for key in each.keys)]
@@ -137,7 +135,7 @@ def _alone(
     if stuck:
         yield _finding(steps, stuck, [], sentences)
     elif slow:
-        yield NotDecided(ID, "; ".join(f"rank {each.rank} has been in {each.state()}" for each in slow[:3]))
+        yield "; ".join(f"rank {each.rank} has been in {each.state()}" for each in slow[:3])
 
 
 def _patience(each: Standing, longest: float) -> float:
@@ -196,7 +194,6 @@ def _finding(steps: MeasuredSteps, guilty: list[Standing], waiting: list[Standin
         least = "at least " * first.killed
         state = f"has ended its program, and has waited {least}{seconds(first.quiet)} for a thread in {first.keys[-1]}"
     found = steps.finding(
-        ID,
         f"{names(guilty)} {state}",
         _where(steps, first),
         0.0,

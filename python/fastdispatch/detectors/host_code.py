@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps, counted
-from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.rank_figures import blocked, rank_figures, ranks_with
 from fastdispatch.read.source_calls import called, inside
 from fastdispatch.read.waiting import is_communication
 from fastdispatch.text.formats import percent, seconds
-
-ID = "host-code"
 
 #: Functions that block or take long, by their names in the source, the more likely ones first.
 _SLOW_NAMES = """
@@ -26,13 +24,8 @@ _SLOW = _SLOW_NAMES.split()
 #: Calls that wait for collectives or devices, which no operator shows.
 _WAITS = {"wait", "synchronize", "result"}
 
-ADVICE = (
-    "do it every N steps, or after the loop; compute what stays the same once; leave files, networks and other slow"
-    " calls to another thread or process"
-)
 
-
-def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def host_code(steps: MeasuredSteps) -> Iterator[Finding | str]:
     """Report the time that nearly every step has, then what half of the steps have twice as much of: waiting for a lock
     or a network varies."""
     minimum = max(limits.HOST_SHARE * steps.short, limits.HOST_MS * 1e6)
@@ -40,27 +33,24 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         *_findings(steps, _host_times(steps, _shortest(steps)), minimum, "nearly every step"),
         *_findings(steps, _host_times(steps, _usual(steps, 2)), 2 * minimum, "half of the steps"),
     ]
-    undecided = {each.reason: each for each in found if isinstance(each, NotDecided)}
     yield from (each for each in found if isinstance(each, Finding))
-    yield from undecided.values()
+    yield from dict.fromkeys(each for each in found if isinstance(each, str))
 
 
-def _findings(
-    steps: MeasuredSteps, times: dict[int, float], minimum: float, which: str
-) -> Iterator[Finding | NotDecided]:
+def _findings(steps: MeasuredSteps, times: dict[int, float], minimum: float, which: str) -> Iterator[Finding | str]:
     reported = set(_heaviest(steps, times, minimum))
     groups: dict[int, list[int]] = {}
     for path in reported:
         groups.setdefault(steps.paths["node"][path], []).append(path)
     for node, paths in groups.items():
         if max(rank["world"] for rank in steps.ranks) > 1 and _may_wait(steps, node):
-            yield NotDecided(ID, f"{steps.keys[node]} may wait for a collective, which its own time does not show")
+            yield f"{steps.keys[node]} may wait for a collective, which its own time does not show"
             continue
         rows = [row for path in paths for row in _rows(steps, path, times, reported)]
         queued = max(steps.queued.values(), default=0.0)
         spent = sum(times[row] for row in rows if row in times)
         if queued and spent - queued < minimum and blocked(steps) < spent / 2:
-            yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
+            yield f"main threads had no core for up to {seconds(queued)} of a step"
             continue
         yield _finding(steps, paths, rows, times, which)
 
@@ -158,13 +148,13 @@ def _finding(steps: MeasuredSteps, paths: list[int], rows: list[int], times: dic
     often = f"{counted(calls, 'call')} per step, " if calls >= 0.05 else ""  # a running function has none
     most = f", most of it in {steps.key(callee)}" if callee >= 0 and times[callee] >= spent / 2 else ""
     return steps.finding(
-        ID,
         f"{steps.name(path)} takes {seconds(spent)} of a step without any operator",
         where,
         spent,
         f"{often}at least {seconds(spent)} or"
         f" {percent(spent / steps.step)} of {which} (mean {seconds(mean)}) in Python, in C or waiting{most}",
-        ADVICE,
+        "do it every N steps, or after the loop; compute what stays the same once; leave files, networks and other slow"
+        " calls to another thread or process",
         ranks=ranks_with(steps, paths),
         evidence={"ns_per_step": round(mean), "least_ns": round(spent), "calls_per_step": round(calls, 2)},
     )

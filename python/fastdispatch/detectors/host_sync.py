@@ -22,8 +22,6 @@ from fastdispatch.read.compilations import COMPILED
 from fastdispatch.read.source_calls import called
 from fastdispatch.text.formats import percent, seconds
 
-ID = "host-sync"
-
 #: Operators whose result is a value, or has a shape that depends on values.
 _SYNCHRONIZING_NAMES = """
 _local_scalar_dense is_nonzero nonzero masked_select _unique2 unique_dim unique_consecutive equal bincount
@@ -68,12 +66,8 @@ ADVICE = (
 _ANOMALY_CHECKS = {"aten::isnan", "aten::_is_any_true", "aten::item", "aten::is_nonzero"}
 _STACKS = "torch/fx/traceback.py:[]:format_stack"
 
-ADVICE_ANOMALY = (
-    "use torch.autograd.detect_anomaly() to look for the cause of a NaN only, and switch it off for training"
-)
 
-
-def anomaly_checks(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
+def anomaly_checks(steps: MeasuredSteps) -> Iterator[Finding]:
     """Yield the finding that anomaly detection is on in every step."""
     checked = {
         steps.paths["parent"][path]
@@ -89,14 +83,13 @@ def anomaly_checks(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
     steps.claim(slow)
     backward = next(iter(steps.named("torch/_tensor.py:[Tensor]:backward")), min(checked))
     found = steps.finding(
-        id,
         "anomaly detection is on: backward checks every gradient for NaN",
         steps.where(backward, "set_detect_anomaly", "detect_anomaly", "backward"),
         time,
         f"{number(reads)} checks per step, each of which reads a value, and the stack of every operator in forward:"
         f" {seconds(time)} or {percent(time / steps.step)} of a step"
         + ("; each check waits for all queued work of a GPU" if steps.uses_gpu else ""),
-        ADVICE_ANOMALY,
+        "use torch.autograd.detect_anomaly() to look for the cause of a NaN only, and switch it off for training",
         evidence={
             "operators": sorted({steps.key(row) for row in checks}),
             "calls_per_step": round(reads, 2),
@@ -109,8 +102,8 @@ def anomaly_checks(steps: MeasuredSteps, id: str) -> Iterator[Finding]:
     yield found
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding]:
-    yield from anomaly_checks(steps, ID)
+def host_sync(steps: MeasuredSteps) -> Iterator[Finding]:
+    yield from anomaly_checks(steps)
     reads: dict[int, list[int]] = {}
     for path in reads_of_program(steps):
         if steps.user(path) >= 0:
@@ -139,7 +132,6 @@ def _copies(steps: MeasuredSteps, known: set[int]) -> Iterator[Finding]:
         where = steps.where(path)
         where.line = calls[0].func.end_lineno or calls[0].lineno
         yield steps.finding(
-            ID,
             f"{steps.name(path)} copies tensors to the CPU in every step ({names})",
             where,
             0.0,
@@ -218,7 +210,6 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     calls_text = f"{counted(count, 'call')} per step {inside}"
     proof = f"{names}: {calls_text}, {seconds(time)} or {percent(time / steps.step)} of a step"
     found = steps.finding(
-        ID,
         f"{steps.name(maker)} {what} {times}",
         where,
         time,

@@ -19,11 +19,9 @@ from fastdispatch.detectors.measured_steps import (
     counted,
     kept,
 )
-from fastdispatch.detectors.model import Finding, NotDecided, Where
+from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.detectors.rank_figures import blocked, ranks_with
 from fastdispatch.text.formats import percent, seconds, spans
-
-ID = "input-wait"
 
 #: Functions of the loader that wait for worker processes.
 _WORKERS = "torch/utils/data/dataloader.py:[_MultiProcessingDataLoaderIter]:_get_data"
@@ -43,8 +41,6 @@ ADVICE = (
 ADVICE_WORKERS = (
     "use more workers, or make the work of the workers cheaper: cache it, or do it once and store the result"
 )
-ADVICE_STARTS = "call iter() once before the loop, or loop over the DataLoader; restart it at the end of an epoch only"
-ADVICE_EPOCHS = "use persistent_workers=True, or one endless sampler, so that workers are not started for each epoch"
 
 
 #: Names of functions that make input, for loops without a DataLoader.
@@ -70,7 +66,7 @@ def makes_input(steps: MeasuredSteps, path: int) -> bool:
     return not _RESULTS & steps.sources.arguments(steps.paths["node"][path])
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def input_wait(steps: MeasuredSteps) -> Iterator[Finding | str]:
     roots = list(steps.outermost(lambda path: steps.main[path] and steps.phase(path) == DATA))
     yield from _starts(steps)
     yield from _every_step(steps, roots)
@@ -104,19 +100,18 @@ def _starts(steps: MeasuredSteps) -> Iterator[Finding]:
     first = max(_outer_starts(steps, *_STARTS), key=steps.calls)
     steps.claim(paths)
     yield steps.finding(
-        ID,
         f"{steps.name(steps.user(first))} starts an iterator of the DataLoader in every step",
         steps.where(first, "iter", "enumerate"),
         time,
         f"{counted(steps.calls(first), 'start')} per step; its sampler, and its workers if it has any, begin again:"
         f" {seconds(time)} or {percent(time / steps.step)} of a step",
-        ADVICE_STARTS,
+        "call iter() once before the loop, or loop over the DataLoader; restart it at the end of an epoch only",
         severity="critical" if time >= limits.CRITICAL * steps.step else "warning",
         evidence={"ns_per_step": round(time), "starts_per_step": round(steps.calls(first), 2)},
     )
 
 
-def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | NotDecided]:
+def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | str]:
     loaders = [path for path in roots if steps.activity(path) >= 0.5]
     for paths in (loaders, *([path] for path in _own_input(steps))):
         time = steps.unclaimed(paths)
@@ -128,13 +123,13 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | No
         of_worker = _in_workers(steps) if waits else None
         if of_worker is not None and steps.overloaded and of_worker.time < limits.INPUT_SHARE * steps.step:
             wait, work = seconds(time), seconds(of_worker.time)
-            yield NotDecided(ID, f"a step waits {wait} for workers, a batch takes them {work}: they had no core")
+            yield f"a step waits {wait} for workers, a batch takes them {work}: they had no core"
             continue
         if waits and steps.overloaded:  # the loop may wait because the workers have no core
             time, queued = min(time, blocked(steps)), max(steps.queued.values())
             if time < queued:
                 steps.claim(paths)  # host-code would report it
-                yield NotDecided(ID, f"main threads had no core for up to {seconds(queued)} of a step")
+                yield f"main threads had no core for up to {seconds(queued)} of a step"
                 continue
         blamed = _blamed(steps, max(paths, key=steps.total))
         ranks = ranks_with(steps, paths) or steps.numbers
@@ -152,7 +147,6 @@ def _every_step(steps: MeasuredSteps, roots: list[int]) -> Iterator[Finding | No
         if ranks != steps.numbers:
             proof += f"; mostly on rank{'s' * (len(ranks) != 1)} {spans(ranks)}"
         yield steps.finding(
-            ID,
             _title(steps, blamed, waits, of_worker, by_name=paths is not loaders and makes_input(steps, paths[0])),
             steps.where(blamed) if of_worker is None else of_worker.where,
             time,
@@ -258,13 +252,12 @@ def _first_of_epochs(steps: MeasuredSteps) -> Iterator[Finding]:
         return
     calls = sum(steps.paths["calls"][path] for path in starts)
     yield steps.finding(
-        ID,
         "the first batch of each epoch is slow: workers are started again",
         steps.where(starts[0]),
         lost,
         f"{counted(len(slow), 'step')} waited {seconds(median(slow))} for input, the others {seconds(usual)}; "
         f"workers were started {calls} times",
-        ADVICE_EPOCHS,
+        "use persistent_workers=True, or one endless sampler, so that workers are not started for each epoch",
         steps=len(slow),
         evidence={"slow_steps": len(slow), "ns_usual": round(usual), "ns_slow": round(median(slow)), "starts": calls},
     )

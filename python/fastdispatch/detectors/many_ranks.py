@@ -8,24 +8,19 @@ from typing import Any, NamedTuple
 
 from fastdispatch.dataset.run_loading import load_run, one_rank, rank_times
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.decide import decide, sorted_results
+from fastdispatch.detectors.decide import DETECTORS, decide, sorted_results
 from fastdispatch.detectors.measured_ranks import of_measures
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, Findings, NotDecided, Where
 from fastdispatch.detectors.rank_figures import waiting
-from fastdispatch.detectors.registry import DETECTORS
-from fastdispatch.detectors.skewed_comm import ID as SKEWED_ID
-from fastdispatch.detectors.slow_rank import ADVICE as SLOW
-from fastdispatch.detectors.slow_rank import ID as SLOW_ID
-from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
-from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
+from fastdispatch.detectors.rank_work import ADVICE_SLOW, ADVICE_UNEQUAL
 from fastdispatch.read.missing import missing_ranks
 from fastdispatch.read.rank_rows import RankTime, common
 from fastdispatch.read.steps import step_time
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import percent, seconds
 
-_OF_RANKS = (SLOW_ID, UNEQUAL_ID, SKEWED_ID)
+_OF_RANKS = ("slow-rank", "unequal-work", "skewed-comm")
 
 
 def findings_of_ranks(trace: Trace, path: str, sample: Trace | None = None) -> Findings:
@@ -99,7 +94,7 @@ def _counts(steps: MeasuredSteps, about: dict[str, Any]) -> Iterator[Finding | N
         return
     if _differ(about):
         if len(settled.sources) != 1:
-            yield NotDecided(UNEQUAL_ID, "the ranks have different settled steps")
+            yield NotDecided("unequal-work", "the ranks have different settled steps")
             return
         steps = MeasuredSteps(load_run(settled.sources[0]), None, (), None)
     different = (row for row in _rows(steps) if row["calls_min"] != row["calls_max"])
@@ -141,7 +136,6 @@ def _slow(
     key = steps.key(row["context"])
     alike = common(times, rank)
     return steps.finding(
-        SLOW_ID,
         f"{_named(times, rank)} spends {seconds(row['self_max'] / per_rank)} per step in {key}, the median rank"
         f" {seconds(row['self_median'] / per_rank)}",
         _where(steps, row),
@@ -150,7 +144,8 @@ def _slow(
         f" at most {seconds(row['self_p95'] / per_rank)}"
         + (f"; {when}" if when is not None else "")
         + (f"; {alike} have at least half of this excess" if alike else ""),
-        SLOW,
+        ADVICE_SLOW,
+        id="slow-rank",
         ranks=[rank],
         evidence={name: row[name] for name in ("ranks", "self_min", "self_median", "self_p95", "self_max")}
         | ({} if when is None else {"slow_steps": when._asdict()}),
@@ -162,12 +157,12 @@ def _odd(steps: MeasuredSteps, row: dict[str, int], times: list[RankTime]) -> Fi
     total = sum(steps.paths["calls"][row["context"] : row["context"] + 1])
     rank = most if total - row["calls_min"] * row["ranks"] <= row["calls_max"] * row["ranks"] - total else least
     return steps.finding(
-        UNEQUAL_ID,
         f"{_named(times, rank)} calls {steps.key(row['context'])} a different number of times than other ranks",
         _where(steps, row),
         0,
         f"{row['calls_max']} calls on rank {most}, {row['calls_min']} on rank {least}, {total} on {row['ranks']} ranks",
-        UNEQUAL,
+        ADVICE_UNEQUAL,
+        id="unequal-work",
         ranks=[rank],
         evidence={name: row[name] for name in ("ranks", "calls_min", "calls_max")},
     )

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fastdispatch.detectors import limits
+from fastdispatch.detectors.communication import ADVICE_SKEWED
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
-from fastdispatch.detectors.skewed_comm import ADVICE as SKEWED
-from fastdispatch.detectors.skewed_comm import ID as SKEWED_ID
-from fastdispatch.detectors.unequal_work import ADVICE as UNEQUAL
-from fastdispatch.detectors.unequal_work import ID as UNEQUAL_ID
+from fastdispatch.detectors.rank_work import ADVICE_UNEQUAL
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flop_formulas import flops_of_call
 from fastdispatch.measures.flops import measured_steps
@@ -43,10 +41,10 @@ def of_measures(steps: MeasuredSteps, *, flops: bool) -> Iterator[Finding | NotD
     moved = [each for each in _ranges(rank, "comm") if each.ranks > 1]
     ended = (steps.trace.reduced or {})["ended"]
     if ended[0] != ended[1]:
-        yield NotDecided(SKEWED_ID, "ranks ended different numbers of steps")
+        yield NotDecided("skewed-comm", "ranks ended different numbers of steps")
         return
     if not moved:
-        yield NotDecided(SKEWED_ID, "no communication was measured: record with measure='comm'")
+        yield NotDecided("skewed-comm", "no communication was measured: record with measure='comm'")
     skewed = [each for each in moved if _is_skewed(steps, each)]
     if skewed:
         yield _skewed(steps, max(skewed, key=lambda each: each.max - each.min))
@@ -104,14 +102,14 @@ def _time(steps: MeasuredSteps, path: int) -> float:
 def _skewed(steps: MeasuredSteps, moved: _Range) -> Finding:
     name = printable(moved.detail.partition(" ")[2].rpartition(":")[0])
     return steps.finding(
-        SKEWED_ID,
         f"{steps.key(moved.path)} of group {name} moves {size(round(moved.max))} per step on rank {moved.max_rank},"
         f" {size(round(moved.min))} on rank {moved.min_rank}",
         steps.where(moved.path, "all_to_all_single", "all_to_all"),
         _time(steps, moved.path) * (1 - max(moved.sum, moved.other) / moved.max),
         f"{moved.ranks} ranks send {size(round(moved.sum))} and receive {size(round(moved.other))} per step on average;"
         " all ranks wait for the largest part",
-        SKEWED,
+        ADVICE_SKEWED,
+        id="skewed-comm",
         ranks=[moved.max_rank],
         evidence={"bytes_per_step": {str(moved.min_rank): round(moved.min), str(moved.max_rank): round(moved.max)}},
     )
@@ -120,14 +118,14 @@ def _skewed(steps: MeasuredSteps, moved: _Range) -> Finding:
 def _unequal(steps: MeasuredSteps, work: _Range) -> Finding:
     site = CallSites(steps.trace).site(work.path)
     return steps.finding(
-        UNEQUAL_ID,
         f"unequal work: {steps.key(work.path)} of rank {work.max_rank} has {in_flop(work.max)} per step, of rank"
         f" {work.min_rank} {in_flop(work.min)}",
         steps.where(site),
         _time(steps, work.path) * (work.max / work.sum - 1),
         f"the mean of {work.ranks} ranks is {in_flop(work.sum)}: rank {work.max_rank} has larger inputs, or more calls"
         " in other threads than the main one",
-        UNEQUAL,
+        ADVICE_UNEQUAL,
+        id="unequal-work",
         ranks=[work.max_rank],
         evidence={"flops_per_step": {str(work.min_rank): round(work.min), str(work.max_rank): round(work.max)}},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import dropwhile
 from statistics import median
@@ -353,17 +354,16 @@ class MeasuredSteps:
         for path in paths:
             self.claimed.update(range(path, self.end[path]))
 
-    def finding(self, id: str, title: str, where: Where, gain: float, proof: str, advice: str, **more: Any) -> Finding:
-        """Return a finding whose severity and share follow from its gain per step; no gain is longer than a step."""
+    def finding(self, title: str, where: Where, gain: float, proof: str, advice: str, **more: Any) -> Finding:
+        """Return a finding whose severity and share follow from its gain per step; no gain is longer than a step. Its
+        id is that of the detector (``decide.py``)."""
         gain = min(gain, self.step)
         share = gain / self.step if self.step else 0.0
         severity = "critical" if share >= limits.CRITICAL else "warning" if share >= limits.WARNING else "info"
         found = Finding(
-            id, title, where, round(share, 4), round(gain), proof, advice, severity, self.numbers, self.count
+            "", title, where, round(share, 4), round(gain), proof, advice, severity, self.numbers, self.count
         )
-        for name, value in more.items():
-            setattr(found, name, value)
-        return found
+        return replace(found, **more)
 
 
 def _without_c_functions(paths: Columns, kinds: Sequence[str]) -> Columns:

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
-from fastdispatch.detectors.model import Finding, NotDecided, Where
+from fastdispatch.detectors.model import Finding, Where
 from fastdispatch.measures.memory_figures import has_memory as of_paths
 from fastdispatch.read.source_calls import called, inside
 from fastdispatch.text.formats import size
 
 if TYPE_CHECKING:
     from fastdispatch.measures.memory_report import MemoryRow
-
-ID = "memory-growth"
 
 _DETACHING = ("item", "detach", "float", "tolist", "numpy")
 
@@ -28,7 +26,7 @@ ADVICE = (
 )
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def memory_growth(steps: MeasuredSteps) -> Iterator[Finding | str]:
     """Report memory that grows with the steps, and statements of the source that keep the loss with its graph."""
     ranks = [rank for rank in steps.whole.ranks if has_memory(rank)]
     grown = max(filter(None, map(growth, ranks)), key=lambda each: each.per_step, default=None)
@@ -43,9 +41,9 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         backward = next(iter(steps.passes), -1)
         yield _finding(steps, steps.where(max(backward, 0)), None, grown, True)
     elif not found and any(steps.paths["gpu_calls"]) and not _of_gpu(steps):
-        yield NotDecided(ID, "memory of the GPU is not recorded")
+        yield "memory of the GPU is not recorded"
     elif not found and not ranks:
-        yield NotDecided(ID, f"the memory of fewer than {limits.GROWTH_STEPS} steps was recorded")
+        yield f"the memory of fewer than {limits.GROWTH_STEPS} steps was recorded"
 
 
 def _blocks(steps: MeasuredSteps) -> MemoryRow | None:
@@ -95,9 +93,7 @@ def _finding(
         )
     name = where.key.rpartition(":")[2]
     keeps = "keeps the graph of each step" if statement is not None else "keeps memory of each step"
-    return steps.finding(
-        ID, f"{name} {keeps}", where, 0.0, "; ".join(proof), ADVICE, severity="warning", evidence=evidence
-    )
+    return steps.finding(f"{name} {keeps}", where, 0.0, "; ".join(proof), ADVICE, severity="warning", evidence=evidence)
 
 
 def _statements(steps: MeasuredSteps) -> Iterator[tuple[int, ast.stmt]]:

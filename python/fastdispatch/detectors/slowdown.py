@@ -10,10 +10,8 @@ from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import DATA, MeasuredSteps, number, steps_of
-from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.model import Finding
 from fastdispatch.text.formats import percent, seconds
-
-ID = "slowdown"
 
 #: Runs of more ranks are not read again for their parts.
 _MOST_RANKS = 8
@@ -21,7 +19,7 @@ _MOST_RANKS = 8
 ADVICE = "look for a list, cache, graph or set of hooks that each step extends and later steps traverse"
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def slowdown(steps: MeasuredSteps) -> Iterator[Finding | str]:
     for each in _by_time(steps):
         yield each
         if isinstance(each, Finding):
@@ -29,7 +27,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     yield from _by_calls(steps)
 
 
-def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def _by_time(steps: MeasuredSteps) -> Iterator[Finding | str]:
     decided = False
     asked, steps = steps, steps.whole
     for rank in steps.ranks:
@@ -48,7 +46,7 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         )
         cpu = _cpu(steps, rank, spans)
         if cpu is not None and cpu[1] - cpu[0] < limits.GROWTH_OF_CPU * (last - first):
-            yield NotDecided(ID, "steps grew, but their CPU time did not: the machine was busy, or the program waited")
+            yield "steps grew, but their CPU time did not: the machine was busy, or the program waited"
             return
         one = grown >= limits.GROWTH_PATH * (last - first) and factor >= limits.GROWTH_OF_PATH
         everywhere = cpu is not None and cpu[1] >= limits.GROWTH_EVERYWHERE * cpu[0] and cpu[1] - cpu[0] >= 1e6
@@ -61,7 +59,6 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         user, rows = steps.user(path), asked.named(steps.key(path))
         asked.claim([row for row in rows if user < 0 or asked.key(max(asked.user(row), 0)) == steps.key(user)])
         yield steps.finding(
-            ID,
             f"steps grow from {seconds(first)} to {seconds(last)}",
             steps.where(path),
             gain,
@@ -78,7 +75,7 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
         )
         return
     if not decided:
-        yield NotDecided(ID, f"fewer than {limits.GROWTH_STEPS} steps")
+        yield f"fewer than {limits.GROWTH_STEPS} steps"
 
 
 def _cpu(steps: MeasuredSteps, rank: dict[str, Any], spans: Sequence[tuple[int, ...]]) -> tuple[float, float] | None:
@@ -102,7 +99,7 @@ def _ends(spans: Sequence[tuple[int, ...]]) -> list[tuple[int, int]]:
     return [(spans[0][0], spans[third - 1][0]), (spans[-third][0], spans[-1][0])]
 
 
-def _by_calls(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def _by_calls(steps: MeasuredSteps) -> Iterator[Finding | str]:
     """Report a function of the program that later steps call more often than earlier ones: counts have no noise."""
     whole = steps.whole
     if steps.part is None or whole.longest < limits.GROWTH_STEPS or len(whole.ranks) > _MOST_RANKS:
@@ -124,7 +121,7 @@ def _by_calls(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     key = max(growing, key=lambda each: (each in functions, calls[2][each]), default=None)
     if key is None:
         if times[0] < times[1] < times[2] >= max(limits.GROWTH_EVERYWHERE * times[0], times[0] + 1e6) and times[0]:
-            alike = NotDecided(ID, "all phases of a step grew alike, as on a machine that becomes slower")
+            alike = "all phases of a step grew alike, as on a machine that becomes slower"
             slower = grew_alike(*map(_times_of_phases, (parts[0], parts[2])))
             yield alike if slower else _everywhere(steps, parts, times)
         return
@@ -133,7 +130,6 @@ def _by_calls(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     heaviest = max(rows[2], key=parts[2].total)
     steps.claim(steps.named(key))
     yield steps.finding(
-        ID,
         f"each step calls {parts[2].name(heaviest)} more often than the previous step",
         parts[2].where(heaviest),
         max(grown, 0.0),
@@ -154,7 +150,6 @@ def _everywhere(steps: MeasuredSteps, parts: Sequence[MeasuredSteps], times: Seq
     grown = {row: last.own(row) - before.get(last.key(row), 0.0) for row, main in enumerate(last.main) if main}
     path = max(grown, key=lambda row: grown[row])
     return steps.finding(
-        ID,
         f"the CPU time of a step grows from {seconds(times[0])} to {seconds(times[2])}",
         last.where(path),
         times[2] - times[0],

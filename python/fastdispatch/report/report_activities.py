@@ -4,9 +4,8 @@ accumulation."""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fastdispatch.detectors.evaluation import EVAL
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps
-from fastdispatch.detectors.recompute import is_recomputed
+from fastdispatch.detectors.repeated_work import EVAL, is_recomputed
 from fastdispatch.read.trace import Trace
 
 #: Functions that save a checkpoint, by name: of PyTorch, Hugging Face, Lightning, DeepSpeed.

@@ -8,7 +8,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.detectors import Findings, limits
-from fastdispatch.detectors.slow_rank import clocks_of_ranks, slow_clock
+from fastdispatch.detectors.rank_work import clocks_of_ranks, slow_clock
 from tests import processes, standin
 
 pytestmark = [pytest.mark.torch, pytest.mark.alone, standin.needs_compiler]

@@ -12,7 +12,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.detectors import Findings, limits
-from fastdispatch.detectors.registry import DETECTORS
+from fastdispatch.detectors.decide import DETECTORS
 from tests import commands, processes, schemas, warm
 
 pytest.importorskip("torch")

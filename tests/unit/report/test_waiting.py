@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.detectors import device_copy, evaluation, input_wait, pipeline_bubble, slow_rank, stage_imbalance
-from fastdispatch.detectors.device_copy import rare_saves
+from fastdispatch.detectors import pipeline_stages
+from fastdispatch.detectors.decide import DETECTORS, results_of
+from fastdispatch.detectors.device_copy import device_copy, rare_saves
+from fastdispatch.detectors.input_wait import input_wait
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.rank_work import slow_rank
+from fastdispatch.detectors.repeated_work import evaluation
 from fastdispatch.detectors.text import sentence
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.waiting import PhaseSplit, busy_time, queued_share
@@ -127,7 +131,7 @@ def test_both_figures_of_an_evaluation_are_of_a_usual_step(tmp_path: Path) -> No
     document = json.loads(path.read_text())
     document["ranks"][0]["step_tops"] = {"step": [3, 3], "context": [4, 8], "self": [300 * MS, 300 * MS]}
     path.write_text(json.dumps(document))
-    (found,) = evaluation.find(MeasuredSteps(fastdispatch.load(path)))
+    (found,) = evaluation(MeasuredSteps(fastdispatch.load(path)))
     assert found.proof == "1 call per step without a backward pass, 34.8 ms or 50 % of a step"
     assert (found.gain_ns, found.share) == (pytest.approx(34.8 * MS, 0.01), pytest.approx(0.5, 0.01))
 
@@ -155,10 +159,10 @@ def test_calls_of_a_model_are_steps_if_nothing_is_trained(
 
 def test_a_gain_is_at_most_a_step_and_other_time_is_of_the_run(tmp_path: Path) -> None:
     steps = stepped(tmp_path / "run.json", [2] * 10)
-    found = steps.finding("tiny-ops", "slow", steps.where(0), 1e12, "", "")
+    found = steps.finding("slow", steps.where(0), 1e12, "", "")
     assert (found.share, found.gain_ns) == (1.0, round(steps.step))
     steps.ranks[0]["recorded"] = 73_000 * MS
-    found = steps.finding("recompile", "slow", steps.where(0), 1e12, "", "", **steps.extent(65_000 * MS))
+    found = steps.finding("slow", steps.where(0), 1e12, "", "", id="recompile", **steps.extent(65_000 * MS))
     assert sentence(found).endswith("[recompile, 65 s of a run of 73 s]")
     assert found.share == round(65 / 73, 4)
 
@@ -187,12 +191,12 @@ def test_cpu_time_of_every_step_decides_whether_a_rank_is_slow(
         [("train.py:[]:augment", calls, own), ("train.py:[]:step", 10, 300), ("op:c10d::allreduce_", 10, 1200 - own)]
         for own in (20, 1000)
     ]
-    (found,) = slow_rank.find(figures(tmp_path / "run.json", *trees, cpu=[400, cpu]))
+    (found,) = slow_rank(figures(tmp_path / "run.json", *trees, cpu=[400, cpu]))
     assert isinstance(found, Finding) == decided
     if isinstance(found, Finding):
         assert (found.ranks, found.where.key) == ([1], "train.py:[]:augment")
     else:
-        assert found.reason == "rank 1 works longer in some steps only"
+        assert found == "rank 1 works longer in some steps only"
 
 
 @pytest.mark.parametrize(("queued", "share"), [(600, None), (200, 0.6)])
@@ -202,7 +206,7 @@ def test_waits_for_workers_without_a_core_are_not_decided(tmp_path: Path, queued
     file = "torch/utils/data/dataloader.py"
     wait = (f"{file}:[_MultiProcessingDataLoaderIter]:_get_data", 10, 900, [], "", flags)
     tree = [("train.py:[]:step", 10, 100), (f"{file}:[_BaseDataLoaderIter]:__next__", 10, 0, [wait], "", flags)]
-    (found,) = input_wait.find(figures(tmp_path / "run.json", tree, cpu=[200], queued=queued, data=90))
+    (found,) = input_wait(figures(tmp_path / "run.json", tree, cpu=[200], queued=queued, data=90))
     assert (found.share if isinstance(found, Finding) else None) == share
 
 
@@ -210,7 +214,7 @@ def test_a_checkpoint_of_some_steps_counts_with_all_that_it_does(tmp_path: Path)
     saves = ("train.py:[]:checkpoint", 2, 380, [("torch/serialization.py:[]:save", 2, 20)])
     model = ("model.py:[Net]:forward", 10, 600, [], "", {"flags": PHASES.index("forward")})
     tree = [("train.py:[]:main", 0, 0, [model, saves])]
-    (found,) = rare_saves(figures(tmp_path / "run.json", tree, cpu=[900]), "device-copy")
+    (found,) = rare_saves(figures(tmp_path / "run.json", tree, cpu=[900]))
     assert found.title == "checkpoint saves tensors in 2 of 10 steps"
     assert (found.share, found.severity, found.gain_ns) == (0.4, "critical", 40 * MS)
     assert found.proof.endswith("200 ms each")
@@ -260,10 +264,9 @@ def test_verdicts_of_a_pipeline(
     ideal = {"of_total": 1 / (micro_batches + 1), "makespan": sum(busy) / 2 * MS * (micro_batches + 1) / micro_batches}
     made.schedule = {"name": "1f1b", "micro_batches": micro_batches, "ideal": ideal, "stages": ideal}
     made.what_if = [{"change": "balanced", "share": 0.3}, {"change": "overlapped_transfers", "share": transfer / 100}]
-    results = []
-    for module in (stage_imbalance, pipeline_bubble):
-        monkeypatch.setattr(module, "analysis", lambda steps: made)
-        results += module.find(steps)
+    monkeypatch.setattr(pipeline_stages, "analysis", lambda steps: made)
+    ids = ("stage-imbalance", "pipeline-bubble")
+    results = [each for id in ids for each in results_of(id, DETECTORS[id], steps)]
     sentences = [f"{each.severity}: {each.title}" for each in results if isinstance(each, Finding)]
     reasons = [text for each in results if isinstance(each, NotDecided) for text in (each.id, each.reason)]
     assert [*sentences, *reasons][: max(len(found), 1)] == found
@@ -271,6 +274,6 @@ def test_verdicts_of_a_pipeline(
 
 def test_a_tensor_that_is_made_anew_in_each_step(tmp_path: Path) -> None:
     tree = [("gan.py:[]:remember", 10, 0, [("op:aten::cat", 10, 300)]), ("gan.py:[]:step", 10, 700)]
-    (found,) = device_copy.find(figures(tmp_path / "run.json", tree, cpu=[1000]))
+    (found,) = device_copy(figures(tmp_path / "run.json", tree, cpu=[1000]))
     assert found.title == "remember makes tensors anew, 1 call per step (aten::cat)"
     assert found.share == 0.3

@@ -1,25 +1,86 @@
-"""``low-intensity``: a function spends its time on operators that compute little with the bytes they read."""
+"""Operators with more bytes than they need: of wide types, or with little computation."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import GpuClock
 from fastdispatch.detectors.measured_steps import MeasuredSteps, number
-from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.model import Finding
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import has_flops, measured_steps
 from fastdispatch.measures.operator_flops import OperatorCalls
-from fastdispatch.text.formats import in_flop, percent, seconds, size
+from fastdispatch.text.formats import grouped, in_flop, percent, seconds, size
+from fastdispatch.text.kernel_names import precision_of_kernel, short_kernel_name
 
-ID = "low-intensity"
+#: Bytes of an element of float64. Those of complex64 are as many, but programs with complex numbers call these.
+_BYTES = 8
+_COMPLEX = {f"aten::{name}" for name in ("complex", "view_as_complex", "view_as_real", "real", "imag", "_conj")}
 
-ADVICE = (
-    "compute the chain in one operator: torch.compile fuses it, nn.functional has activations, norms and losses as one"
-    " operator"
-)
+
+def double_precision(steps: MeasuredSteps) -> Iterator[Finding]:
+    """``double-precision``: a model computes in float64."""
+    modules = steps.trace.modules
+    sizes = list(zip(modules["parameters"], modules["parameter_bytes"], strict=True))
+    double = {row for row, (elements, size) in enumerate(sizes) if elements and size == _BYTES * elements}
+    if not double or _COMPLEX.intersection(steps.trace.nodes["name"]):
+        return
+    paths = [path for path in steps.outermost(lambda row: steps.paths["module"][row] in double) if steps.main[path]]
+    time = sum(_time_of_operators(steps, path) for path in paths)
+    if not paths or time < limits.DOUBLE_SHARE * steps.step:
+        return
+    path = max(paths, key=lambda row: _time_of_operators(steps, row))
+    elements, size = sizes[steps.paths["module"][path]]
+    name = modules["class"][steps.paths["module"][path]]
+    yield steps.finding(
+        f"{name} computes in float64: its {grouped(elements)} parameters have {_BYTES} bytes each",
+        steps.where(path),
+        time / 2,
+        f"its operators take {seconds(time)} or {percent(time / steps.step)} of a step, with backward; float32 has half"
+        " of the bytes and at least twice the rate",
+        "create model and input in float32: without double(), dtype=torch.float64, or"
+        " torch.set_default_dtype(torch.float64); NumPy arrays are float64 unless converted",
+        evidence={"parameters": elements, "parameter_bytes": size, "ns_per_step": round(time)},
+    )
+
+
+def _time_of_operators(steps: MeasuredSteps, path: int) -> float:
+    """Return the time per step of the operators below a path, and of its backward."""
+    below = sum(steps.own(row) for row in steps.below(path) if steps.kind(row) == "op")
+    return below + steps.backward(path)
+
+
+def single_precision(steps: MeasuredSteps) -> Iterator[Finding | str]:
+    """``single-precision``: the GPU multiplies matrices in float32, without tensor cores."""
+    gpu = steps.gpu
+    if gpu is None:
+        if steps.uses_gpu:
+            yield "kernels of the GPU were not recorded"
+        return
+    times = {row: time for row, time in enumerate(gpu.own) if steps.kind(row) == "kernel" and time}
+    products = {row: time for row, time in times.items() if precision_of_kernel(steps.name(row)) == "fp32"}
+    time = sum(products.values())
+    if time < limits.SINGLE_SHARE * gpu.step:
+        return
+    users: dict[int, float] = defaultdict(float)
+    for row, each in products.items():
+        users[steps.user(row)] += each
+    longest = max(products, key=products.__getitem__)
+    user = max(users, key=users.__getitem__)
+    share = time / gpu.step
+    yield steps.finding(
+        f"the GPU multiplies matrices in float32 without tensor cores for {percent(share)} of a step",
+        steps.where(user if user >= 0 else longest),
+        share * steps.step / 2,
+        f"{seconds(time)} of kernels per step, the longest {short_kernel_name(steps.name(longest))}; tensor cores have"
+        " at least twice the rate",
+        'use torch.autocast("cuda", torch.bfloat16), or torch.set_float32_matmul_precision("high") for TF32;'
+        " the GPU must have tensor cores",
+        evidence={"float32_share": round(share, 4)},
+    )
 
 
 @dataclass
@@ -45,20 +106,21 @@ class _Figures:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def low_intensity(steps: MeasuredSteps) -> Iterator[Finding | str]:
+    """``low-intensity``: a function spends its time on operators that compute little with the bytes they read."""
     if not has_flops(steps.ranks):
-        yield NotDecided(ID, "no FLOPs were measured: record with measure='flops'")
+        yield "no FLOPs were measured: record with measure='flops'"
         return
     on_gpu = any(steps.paths["gpu_calls"]) or any(rank["meta"].get("gpu_name") for rank in steps.ranks)
     if on_gpu and steps.gpu is None:
-        yield NotDecided(ID, "kernels of the GPU were not recorded: the times of the host are not those of operators")
+        yield "kernels of the GPU were not recorded: the times of the host are not those of operators"
         return
     sites = CallSites(steps.trace)
     operators = _operators(steps, sites)
     intense = [each for each in operators if each.intensity >= limits.HIGH_INTENSITY]
     best = max(intense, key=lambda each: each.rate, default=None)
     if best is None:
-        yield NotDecided(ID, f"no operator has {limits.HIGH_INTENSITY:.0f} FLOP/B: there is no rate to compare with")
+        yield f"no operator has {limits.HIGH_INTENSITY:.0f} FLOP/B: there is no rate to compare with"
         return
     slow = [
         each
@@ -110,7 +172,6 @@ def _chains(steps: MeasuredSteps, sites: CallSites, operators: list[_Figures]) -
 def _finding(steps: MeasuredSteps, user: int, chain: _Figures, best: _Figures) -> Finding:
     length = _length(steps, user, chain)
     return steps.finding(
-        ID,
         f"{steps.name(user)} calls {number(length)} operators of low intensity: {chain.intensity:.2g} FLOP/B",
         steps.where(user),
         chain.time * (1 - 1 / length),
@@ -119,7 +180,8 @@ def _finding(steps: MeasuredSteps, user: int, chain: _Figures, best: _Figures) -
         f" {size(round(chain.bytes / chain.time * 1e9))} of inputs per second;"
         f" {steps.key(best.paths[0])} reaches {in_flop(best.rate, 'FLOP/s')} at"
         f" {best.intensity:.3g} FLOP/B",
-        ADVICE,
+        "compute the chain in one operator: torch.compile fuses it, nn.functional has activations, norms and losses as"
+        " one operator",
         evidence={
             "flops_per_step": round(chain.flops),
             "bytes_per_step": round(chain.bytes),

@@ -1,15 +1,63 @@
-"""``tiny-ops``: a Python loop calls many small operators that one operator can replace."""
+"""Many small operators where few large ones do the same: in optimizers, and in loops."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import DATA, FORWARD, OTHER, PLUMBING, MeasuredSteps, number
 from fastdispatch.detectors.model import Finding
+from fastdispatch.read.source_calls import called, keyword
 from fastdispatch.text.formats import percent, seconds
 
-ID = "tiny-ops"
+_SINGLE = re.compile(r"_single_tensor_\w+$")
+
+
+def unfused_optimizer(steps: MeasuredSteps) -> Iterator[Finding]:
+    """``unfused-optimizer``: the optimizer updates each parameter with its own operators."""
+    single = {node for node, name in enumerate(steps.trace.nodes["name"]) if _SINGLE.match(name)}
+    paths = [path for path, node in enumerate(steps.paths["node"]) if node in single and steps.activity(path) >= 0.5]
+    time = steps.unclaimed(paths)
+    if not paths or not time:
+        return
+    ops = sum(steps.paths["ops"][path] for path in paths) / max(steps.count, 1)
+    selected = _selected(steps)
+    share = time / steps.step
+    large = ops >= limits.UNFUSED_OPS and share >= limits.UNFUSED_LARGE_SHARE and time < ops * limits.TINY_US * 1e3
+    if not large and not (selected and share >= limits.UNFUSED_SHARE):
+        return
+    steps.claim(paths)
+    where = steps.where(paths[0], "step")
+    if selected:
+        where.key, where.file, where.line = selected
+    reason = "; the program selects foreach=False" if selected else ""
+    yield steps.finding(
+        f"{steps.name(paths[0])} updates each parameter with its own operators",
+        where,
+        time,
+        f"{number(ops)} operators per step, {seconds(time)} or {percent(share)} of a step{reason}",
+        "give the optimizer fused=True or foreach=True: a few operators then update all parameters",
+        evidence={"operators_per_step": round(ops, 1), "ns_per_step": round(time), "selected": bool(selected)},
+    )
+
+
+def _selected(steps: MeasuredSteps) -> tuple[str, str, int] | None:
+    """Return key, file and line of the function that makes an optimizer with foreach=False."""
+    steps = steps.whole  # optimizers are made before the first step
+    made = {
+        node
+        for node, (name, file) in enumerate(zip(steps.trace.nodes["name"], steps.trace.nodes["file"], strict=True))
+        if name == "__init__" and file.startswith("torch/optim/")
+    }
+    users = {steps.user(path) for path, node in enumerate(steps.paths["node"]) if node in made}
+    for user in sorted(users - {-1}):
+        node = steps.paths["node"][user]
+        for call in steps.sources.calls(node):
+            if keyword(call, "foreach") is False and called(call):
+                return steps.keys[node], steps.trace.nodes["file"][node], call.lineno
+    return None
+
 
 #: Functions of PyTorch that call operators on behalf of the program.
 _FUNCTIONS = ("torch/nn/functional.py", "torch/nn/utils/", "torch/functional.py", "torch/_tensor.py")
@@ -27,10 +75,10 @@ ADVICE_OPS = (
     " compile the function"
 )
 ADVICE_MODULE = "use one call over the whole sequence (nn.LSTM or nn.GRU instead of a cell), or compile the loop"
-ADVICE_ZERO = "use zero_grad(set_to_none=True), the default: it drops the gradients instead of writing zeros"
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding]:
+def tiny_ops(steps: MeasuredSteps) -> Iterator[Finding]:
+    """``tiny-ops``: a Python loop calls many small operators that one operator can replace."""
     yield from _loops(steps)
     yield from _zeros(steps)
 
@@ -147,7 +195,6 @@ def _finding(steps: MeasuredSteps, paths: list[int], ops: float, gain: float) ->
     where = steps.where(caller)
     where.line = _line(steps, paths) or where.line
     return steps.finding(
-        ID,
         f"a loop in {steps.name(user)} calls {what} {number(again)} times",
         where,
         gain,
@@ -204,11 +251,10 @@ def _zeros(steps: MeasuredSteps) -> Iterator[Finding]:
     )
     steps.claim(paths)
     yield steps.finding(
-        ID,
         "zero_grad writes zeros into every gradient",
         steps.where(paths[0], "zero_grad"),
         time,
         f"{number(count)} aten::zero_ per step, and gradients are added instead of stored: {seconds(time)} per step",
-        ADVICE_ZERO,
+        "use zero_grad(set_to_none=True), the default: it drops the gradients instead of writing zeros",
         evidence={"operators_per_step": round(count, 1), "ns_per_step": round(time), "calls": ["aten::zero_"]},
     )

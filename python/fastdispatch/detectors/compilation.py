@@ -1,4 +1,4 @@
-"""``recompile``: torch.compile compiles the same function again and again."""
+"""``torch.compile``: functions that are compiled again and again, or as several graphs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.measured_steps import MeasuredSteps
+from fastdispatch.detectors.measured_steps import MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.compilations import compilations
-from fastdispatch.text.formats import seconds
-
-ID = "recompile"
+from fastdispatch.text.formats import percent, seconds
 
 REGION = re.compile(r"Torch-Compiled Region: (\d+)/(\d+)")
 #: Share of the run from which on recompilations are critical.
@@ -19,13 +17,9 @@ CRITICAL = 0.01
 
 _COMPILES = "torch/_dynamo/convert_frame.py:[CatchErrorsWrapper]:__call__"
 
-ADVICE = (
-    "find the guard with TORCH_LOGS=recompiles; pad inputs to a few shapes, mark dynamic dimensions"
-    " (torch._dynamo.mark_dynamic, dynamic=True), and pass numbers that change as tensors"
-)
 
-
-def find(steps: MeasuredSteps) -> Iterator[Finding]:
+def recompile(steps: MeasuredSteps) -> Iterator[Finding]:
+    """``recompile``: torch.compile compiles the same function again and again."""
     whole = steps.whole  # compilations are rare: also those of the first steps count
     compiles = list(whole.named(_COMPILES))
     regions = {node: REGION.match(key) for node, key in enumerate(whole.keys) if key.startswith("Torch-Compiled")}
@@ -41,13 +35,13 @@ def find(steps: MeasuredSteps) -> Iterator[Finding]:
     often = max((row for rows in facts for row in rows), key=lambda row: int(row["count"]), default={"guard": ""})
     guard = often["guard"].partition("  # ")[0].strip()  # without the comment on its source
     yield steps.finding(
-        ID,
         f"{_named(whole, compiled)} is compiled again in {active - 1} steps",
         whole.where(compiled),
         time / whole.count,
         f"{number} recompilations, the last one in step {last}: {seconds(time)} in total without the longest one"
         + (f"; guard: {guard}" if guard else ""),
-        ADVICE,
+        "find the guard with TORCH_LOGS=recompiles; pad inputs to a few shapes, mark dynamic dimensions"
+        " (torch._dynamo.mark_dynamic, dynamic=True), and pass numbers that change as tensors",
         steps=active - 1,
         evidence={"recompilations": number, "steps": active - 1, "last_step": last, "ns": round(time), "guard": guard},
         **whole.extent(time),
@@ -76,3 +70,50 @@ def _times(steps: MeasuredSteps, paths: set[int]) -> tuple[int, int, float]:
                 active, last = max(active, count), max(last, number)
                 time += max(float(totals[path]) - longest, 0.0)
     return active, last, time
+
+
+#: Name of the function that Dynamo makes for the rest after a break.
+_RESUME = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
+
+#: Share of the time of the broken function that one graph may save; an estimate, since it cannot be measured.
+_GUESS = 0.05
+
+
+def graph_break(steps: MeasuredSteps) -> Iterator[Finding]:
+    """``graph-break``: torch.compile splits a function into several graphs."""
+    breaks: dict[tuple[str, int], list[int]] = {}
+    for path, node in enumerate(steps.paths["node"]):
+        found = _RESUME.match(steps.trace.nodes["name"][node])
+        if found:
+            breaks.setdefault((steps.trace.nodes["file"][node], int(found[2])), []).append(path)
+    facts = compilations(steps.trace)
+    reasons = {row["line"]: row["reason"] for fact in facts for row in fact["graph_breaks"]}
+    for (file, line), paths in sorted(breaks.items()):
+        calls = sum(map(steps.calls, paths))
+        caller = steps.user(steps.paths["parent"][paths[0]])
+        broken = caller if caller >= 0 else paths[0]
+        time = steps.total(broken)
+        function = _RESUME.match(steps.name(paths[0]))
+        where = steps.where(paths[0])
+        where.line = line
+        _claim_reason(steps, broken)
+        reason = reasons.get(line, "")
+        yield steps.finding(
+            f"{function[1] if function else broken} is compiled as separate graphs",
+            where,
+            _GUESS * time,
+            f"the graph breaks at {file}:{line}, {counted(calls, 'time')} per step; the function is"
+            f" {percent(time / steps.step) if steps.step else 'a part'} of a step ({seconds(time)})"
+            + (f"; reason: {reason}" if reason else ""),
+            "remove the statement (print, .item(), calls of other libraries) or move it out of the compiled function;"
+            " see torch._dynamo.explain",
+            severity="warning",
+            evidence={"breaks_per_step": round(calls, 2), "ns_of_function": round(time), "reason": reason},
+        )
+
+
+def _claim_reason(steps: MeasuredSteps, broken: int) -> None:
+    """Claim the operators outside of the compiled regions: they run there because of the break."""
+    steps.claim(
+        row for row in steps.children[broken] if steps.key(row) in ("aten::item", "aten::is_nonzero", "aten::nonzero")
+    )

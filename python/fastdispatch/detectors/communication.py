@@ -1,17 +1,73 @@
-"""``exposed-comm``: the step waits for communication that could be avoided or overlapped."""
+"""Communication: ranks with different amounts of it, and steps that wait for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import mean
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import GpuClock
-from fastdispatch.detectors.measured_steps import BACKWARD, MeasuredSteps, number
-from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.measured_steps import BACKWARD, MeasuredSteps, number, steps_of
+from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.rank_figures import rank_figures, waiting
-from fastdispatch.text.formats import percent, seconds
+from fastdispatch.measures.flops import measured_steps
+from fastdispatch.measures.measured import communicated
+from fastdispatch.read.collectives import SYNCHRONIZING
+from fastdispatch.text.formats import percent, printable, seconds, size
 
-ID = "exposed-comm"
+ADVICE_SKEWED = (
+    "give all ranks the same part: a loss that balances the experts, a capacity per expert, chunks of equal length"
+)
+
+#: Bytes per step of each rank, by call path and group.
+_Moved = dict[tuple[int, str], dict[int, float]]
+
+
+def skewed_comm(steps: MeasuredSteps) -> Iterator[Finding | str]:
+    """``skewed-comm``: ranks of one group exchange different amounts of bytes in the same collective."""
+    if len(steps.ranks) < 2:
+        yield "one rank"
+        return
+    moved = _moved(steps)
+    if not moved:
+        yield "no communication was measured: record with measure='comm'"
+        return
+    for (path, group), ranks in moved.items():
+        most, least = max(ranks.values()), min(ranks.values())
+        if most - least >= limits.SKEW_BYTES and most >= limits.SKEW * least:
+            yield _finding(steps, path, group, ranks)
+            steps.claimed.add(path)
+
+
+def _moved(steps: MeasuredSteps) -> _Moved:
+    """Return the bytes of collectives in which all ranks take part in the same way."""
+    found: _Moved = {}
+    for rank in steps.ranks:
+        measured = measured_steps([rank]) or max(steps_of(rank), 1)
+        for (path, detail, _), (_, _, sent, received) in communicated([rank]).items():
+            if steps.key(path).removeprefix("c10d::") in SYNCHRONIZING:
+                ranks = found.setdefault((path, detail.partition(" ")[2]), {})
+                ranks[rank["rank"]] = ranks.get(rank["rank"], 0.0) + max(sent, received) / measured
+    return found
+
+
+def _finding(steps: MeasuredSteps, path: int, group: str, ranks: dict[int, float]) -> Finding:
+    most = max(ranks, key=lambda rank: ranks[rank])
+    least = min(ranks, key=lambda rank: ranks[rank])
+    name = printable(group.rpartition(":")[0])
+    time = steps.unclaimed([path])
+    return steps.finding(
+        f"{steps.key(path)} of group {name} moves {size(round(ranks[most]))} per step on rank {most},"
+        f" {size(round(ranks[least]))} on rank {least}",
+        steps.where(path, "all_to_all_single", "all_to_all"),
+        time * (1 - mean(ranks.values()) / ranks[most]),
+        f"the larger of bytes sent and received per step: {size(round(mean(ranks.values())))} is the mean of"
+        f" {len(ranks)} ranks; all ranks wait for the largest part",
+        ADVICE_SKEWED,
+        ranks=[most],
+        evidence={"bytes_per_step": {str(rank): round(ranks[rank]) for rank in sorted(ranks)}},
+    )
+
 
 _REPLICA = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:forward"
 _NO_SYNC = "torch/nn/parallel/distributed.py:[DistributedDataParallel]:no_sync"
@@ -47,26 +103,17 @@ _MESSAGES = {"c10d::send", "c10d::recv_", "c10d::recv_any_source_"}
 #: Collectives that send no data.
 _BARRIERS = {"c10d::barrier", "c10d::monitored_barrier_"}
 
-ADVICE_NO_SYNC = "run all micro-batches except the last below model.no_sync(): gradients are then reduced once per step"
-ADVICE_SHARDED_SYNC = (
-    "call model.set_requires_gradient_sync(False) for all micro-batches except the last (FSDP1: model.no_sync()):"
-    " gradients are then reduced once per step, and stay unsharded until then"
-)
 ADVICE_SHARDED = (
     "use larger micro-batches, keep parameters gathered (reshard_after_forward=False), gather earlier"
     " (set_modules_to_forward_prefetch), or shard several layers together"
 )
-ADVICE_LOOP = "reduce one flat tensor instead of many (torch._utils._flatten_dense_tensors, DistributedDataParallel)"
-ADVICE_BARRIER = (
-    "remove it if no rank needs what the others have done: collectives wait for all ranks anyway; the time of a slower "
-    "rank moves to the next collective"
-)
 ADVICE = "overlap it with backward (DistributedDataParallel, async_op=True), reduce less often, or send less (bfloat16)"
 
 
-def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
+def exposed_comm(steps: MeasuredSteps) -> Iterator[Finding | str]:
+    """``exposed-comm``: the step waits for communication that could be avoided or overlapped."""
     if max((rank["world"] for rank in steps.ranks), default=1) < 2:
-        yield NotDecided(ID, "one rank")
+        yield "one rank"
         return
     if steps.gpu is not None:
         yield from _on_gpu(steps, steps.gpu)
@@ -78,7 +125,7 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     yield from _loops(steps)
     yield from _barriers(steps)
     if len(steps.ranks) < 2:
-        yield NotDecided(ID, "the other ranks were not recorded")
+        yield "the other ranks were not recorded"
         return
     figures = rank_figures(steps)
     rows = [row for row in rows if row not in steps.claimed]
@@ -92,7 +139,6 @@ def find(steps: MeasuredSteps) -> Iterator[Finding | NotDecided]:
     for row in rows:
         steps.claimed.add(row)
     yield steps.finding(
-        ID,
         "the step waits for communication on every rank",
         steps.place(heaviest, framework) if framework >= 0 else steps.where(heaviest, *_COLLECTIVES, "backward"),
         left,
@@ -110,7 +156,6 @@ def _on_gpu(steps: MeasuredSteps, gpu: GpuClock) -> Iterator[Finding]:
         return
     share = percent(time / gpu.step)
     yield steps.finding(
-        ID,
         f"the GPU only communicates for {share} of a step",
         steps.where(max(rows, key=gpu.own.__getitem__), *_COLLECTIVES, "backward"),
         time,
@@ -136,12 +181,11 @@ def _accumulation(steps: MeasuredSteps, rows: list[int]) -> Iterator[Finding]:
     time = sum(steps.own(row) for row in inside) * (1 - 1 / passes)
     steps.claimed.update(inside)
     yield steps.finding(
-        ID,
         f"gradients are reduced for each of {number(passes)} micro-batches, without no_sync()",
         steps.where(backward[0], "backward"),
         time,
         f"{number(passes)} backward passes and {number(count)} all-reduces of gradients per step",
-        ADVICE_NO_SYNC,
+        "run all micro-batches except the last below model.no_sync(): gradients are then reduced once per step",
         evidence={"calls_per_step": round(count, 2), "backward_per_step": round(passes, 2), "ns_per_step": round(time)},
         severity="warning",
     )
@@ -157,12 +201,12 @@ def _sharded_accumulation(steps: MeasuredSteps) -> Iterator[Finding]:
     count = sum(map(steps.calls, reduces))
     steps.claim(reduces)
     yield steps.finding(
-        ID,
         f"FSDP reduces gradients for each of {number(passes)} micro-batches",
         steps.where(steps.passes[0], "backward"),
         time,
         f"{number(passes)} backward passes and {number(count)} reductions of gradients per step",
-        ADVICE_SHARDED_SYNC,
+        "call model.set_requires_gradient_sync(False) for all micro-batches except the last (FSDP1: model.no_sync()):"
+        " gradients are then reduced once per step, and stay unsharded until then",
         evidence={"calls_per_step": round(count, 2), "backward_per_step": round(passes, 2), "ns_per_step": round(time)},
         severity="warning",
     )
@@ -196,12 +240,11 @@ def _loops(steps: MeasuredSteps) -> Iterator[Finding]:
         time = steps.unclaimed(tops)
         steps.claim(tops)
         yield steps.finding(
-            ID,
             f"{steps.name(user)} calls {number(calls)} collectives per step",
             steps.where(heaviest, *_COLLECTIVES),
             time * (1 - 1 / calls),
             f"{steps.key(heaviest)}: {number(calls)} calls, {seconds(time)} or {percent(time / steps.step)} of a step",
-            ADVICE_LOOP,
+            "reduce one flat tensor instead of many (torch._utils._flatten_dense_tensors, DistributedDataParallel)",
             evidence={"calls_per_step": round(calls, 2), "ns_per_step": round(time)},
         )
 
@@ -218,12 +261,12 @@ def _barriers(steps: MeasuredSteps) -> Iterator[Finding]:
         time = steps.unclaimed({top})
         steps.claim({top})
         yield steps.finding(
-            ID,
             f"{steps.name(user)} waits at a barrier in every step",
             steps.where(row, *_COLLECTIVES),
             time,
             f"{steps.key(row)}: {number(calls)} calls per step, {seconds(time)} or {percent(time / steps.step)} of it",
-            ADVICE_BARRIER,
+            "remove it if no rank needs what the others have done: collectives wait for all ranks anyway; the time of a"
+            " slower rank moves to the next collective",
             evidence={"calls_per_step": round(calls, 2), "ns_per_step": round(time)},
         )
 
