@@ -30,6 +30,11 @@ def contexts(content: bytes | bytearray) -> Iterator[int]:
     return _records(content, _CONTEXTS)
 
 
+def with_calls(content: bytes | bytearray, calls: int) -> list[int]:
+    """Return the offsets of the contexts with this number of calls."""
+    return [at for at in contexts(content) if struct.unpack_from("<Q", content, at + CALLS)[0] == calls]
+
+
 def scaled(content: bytes, rank: int, world: int, factor: float) -> bytearray:
     """Return the recording of another rank: ``self`` of every context is multiplied by ``factor``."""
     made = bytearray(content)

@@ -24,10 +24,24 @@ def calls(trace: fastdispatch.Trace, column: str = "name", kind: str = "") -> Co
     return found
 
 
-def edges(trace: fastdispatch.Trace) -> set[tuple[str, str]]:
-    """The names of callers and callees."""
-    names = trace.nodes["name"]
-    return {(names[a], names[b]) for a, b in zip(trace.edges["caller"], trace.edges["callee"], strict=True)}
+def edges(trace: fastdispatch.Trace) -> Counter[tuple[str, str]]:
+    """The calls by the names of caller and callee."""
+    names, found = trace.nodes["name"], Counter[tuple[str, str]]()
+    for caller, callee, count in zip(*(trace.edges[name] for name in ("caller", "callee", "calls")), strict=True):
+        if caller >= 0:
+            found[names[caller], names[callee]] += count
+    return found
+
+
+def paths(trace: fastdispatch.Trace, column: str = "calls", kind: str = "") -> Counter[tuple[str, ...]]:
+    """A figure of all contexts, or of those of one kind, by the keys from the root down, all threads together."""
+    contexts, found = trace.contexts, Counter[tuple[str, ...]]()
+    keys: list[tuple[str, ...]] = []
+    for parent, node, value in zip(contexts["parent"], contexts["node"], contexts[column], strict=True):
+        keys.append((*(keys[parent] if parent >= 0 else ()), trace.nodes["key"][node]))
+        if kind in ("", trace.nodes["kind"][node]):
+            found[keys[-1]] += value
+    return found
 
 
 def column(trace: fastdispatch.Trace, group: str = "function", name: str = "calls") -> dict[str, int]:

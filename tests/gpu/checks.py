@@ -227,6 +227,27 @@ def utilization_of_a_product(device: str) -> str:
     return f"{timed / 1e12:.0f} TFLOP/s, MFU {100 * made.mfu:.1f} % of {made.peak.source}"
 
 
+def warmed(forward: Callable[[], torch.Tensor]) -> torch.Tensor:
+    """Call on another stream, as captures do: libraries set themselves up, which cannot be captured."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        made = forward()
+    torch.cuda.synchronize()
+    return made
+
+
+def time_of_replays(graph: torch.cuda.CUDAGraph) -> float:
+    """GPU time of ten replays without the recorder, ns."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(10):
+        graph.replay()
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) * 1e6
+
+
 def capture_of_a_graph(device: str) -> str:
     """A captured stream has no marks; the replay is timed as a whole, has its kernels, and computes the same."""
     weights = torch.randn(2048, 2048, device=device)
@@ -238,12 +259,7 @@ def capture_of_a_graph(device: str) -> str:
             out = torch.tanh(out @ weights)
         return out
 
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        expected = forward()  # warms up the libraries, which cannot be captured
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
+    expected = warmed(forward)
     kept: list[torch.Tensor] = []
     graph = torch.cuda.CUDAGraph()
 
@@ -261,13 +277,7 @@ def capture_of_a_graph(device: str) -> str:
     assert torch.equal(kept[0], expected), "the graph computes something else"
     nodes, contexts = replayed.nodes, replayed.contexts
     row = next(i for i, node in enumerate(contexts["node"]) if nodes["key"][node].endswith(":[]:replay"))
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record()
-    for _ in range(10):
-        graph.replay()
-    end.record()
-    torch.cuda.synchronize()
-    whole = begin.elapsed_time(end) * 1e6
+    whole = time_of_replays(graph)
     assert contexts["gpu_calls"][row] == 10
     assert abs(contexts["gpu_total"][row] - whole) <= 0.1 * whole, (contexts["gpu_total"][row], whole)
     kernels = record(replay, "kernels", 10)
@@ -309,11 +319,7 @@ def lines_of_a_graph(device: str) -> str:
             out = activation(product(out, weights))
         return out
 
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        forward()  # warms up the libraries, which cannot be captured
-    torch.cuda.synchronize()
+    warmed(forward)
     graph = torch.cuda.CUDAGraph()
     captured: list[torch.Tensor] = []
 
@@ -329,13 +335,7 @@ def lines_of_a_graph(device: str) -> str:
     products = sum(trace.contexts["gpu_self"]) - tanh
     found = gpu_time_of(trace, ":[]:product"), gpu_time_of(trace, ":[]:activation")
     assert found == (products, tanh) and products > tanh > 0, (found, kernels_by_name(trace))
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record()
-    for _ in range(10):
-        graph.replay()
-    end.record()
-    torch.cuda.synchronize()
-    whole = begin.elapsed_time(end) * 1e6
+    whole = time_of_replays(graph)
     assert abs(sum(found) - whole) <= 0.05 * whole, (found, whole)
     left = trace.ranks[0]["counters"]["gpu_unfinished"]
     return f"{products / 1e7:.3f} and {tanh / 1e7:.3f} ms per replay; {left} launches without a kernel"

@@ -5,8 +5,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,8 @@ class Work:
         self.optimizer.zero_grad()
 
 
-def reads(device: str, fault: bool) -> Step:
+def slices(device: str, fault: bool, wait: Callable[[torch.Tensor], object]) -> Step:
+    """Waits for each row; without the fault for none."""
     work = Work(device)
 
     def step() -> None:
@@ -75,22 +76,17 @@ def reads(device: str, fault: bool) -> Step:
         for row in range(SLICES):
             each = work.rows[row].sum()
             if fault:
-                each.item()
+                wait(each)
 
     return step
+
+
+def reads(device: str, fault: bool) -> Step:
+    return slices(device, fault, torch.Tensor.item)
 
 
 def synchronizes(device: str, fault: bool) -> Step:
-    work = Work(device)
-
-    def step() -> None:
-        work.step()
-        for row in range(SLICES):
-            work.rows[row].sum()
-            if fault:
-                torch.cuda.synchronize()
-
-    return step
+    return slices(device, fault, lambda each: torch.cuda.synchronize())
 
 
 def pageable(device: str, fault: bool) -> Step:
@@ -301,54 +297,26 @@ def planted_idle_time(device: str) -> str:
     return f"{idle / known['busy_steps'] / 1e6:.3f} ms per step in nap, idle {100 * share:.1f} % because of the host"
 
 
-@contextmanager
-def _untraced(steps: int) -> Iterator[Step]:
-    yield lambda: None
-
-
-@contextmanager
-def _default(steps: int) -> Iterator[Step]:
-    with fastdispatch.CallGraph(None) as graph:
-        yield graph.step
-
-
-@contextmanager
-def _every_second(steps: int) -> Iterator[Step]:
-    with fastdispatch.CallGraph(None, schedule=lambda step: 2 * (step % 2)) as graph:
-        yield graph.step
-
-
-@contextmanager
-def _all(steps: int) -> Iterator[Step]:
-    with fastdispatch.CallGraph(None, steps="all") as graph:
-        yield graph.step
-
-
-@contextmanager
-def _profiler(steps: int) -> Iterator[Step]:
-    with torch.profiler.profile(activities=torch.profiler.supported_activities()):
-        yield lambda: None
-
-
 #: torch.profiler is last: it keeps CUPTI after its first use.
-SIDES = {
-    "untraced": _untraced,
-    "default": _default,
-    "recorded step": _every_second,
-    'steps="all"': _all,
-    "torch.profiler": _profiler,
+SIDES: dict[str, Callable[[], Any]] = {
+    "untraced": nullcontext,
+    "default": lambda: fastdispatch.CallGraph(None),
+    "recorded step": lambda: fastdispatch.CallGraph(None, schedule=lambda step: 2 * (step % 2)),
+    'steps="all"': lambda: fastdispatch.CallGraph(None, steps="all"),
+    "torch.profiler": lambda: torch.profiler.profile(activities=torch.profiler.supported_activities()),
 }
 
 
 def _step_time(work: Step, side: str, steps: int) -> float:
     """Return the median time of a step, with all of its kernels; of those that are recorded if they are few."""
     times = []
-    with SIDES[side](steps) as end:
+    with SIDES[side]() as recorder:
         for _ in range(steps + 4):
             begin = time.perf_counter()
             work()
             torch.cuda.synchronize()
-            end()
+            if isinstance(recorder, fastdispatch.CallGraph):
+                recorder.step()
             times.append(time.perf_counter() - begin)
     return statistics.median(times[5::2] if side == "recorded step" else times[4:])
 

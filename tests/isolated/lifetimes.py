@@ -143,22 +143,8 @@ class Kinds:
     def method(self, value: object) -> None:
         see(value)
 
-    @classmethod
-    def of_class(cls, value: object) -> None:
-        see(value)
-
-    @staticmethod
-    def static(value: object) -> None:
-        see(value)
-
-    def __call__(self, value: object) -> None:
-        see(value)
-
-    def __getitem__(self, value: object) -> None:
-        see(value)
-
-    def __add__(self, value: object) -> None:
-        see(value)
+    __call__ = __getitem__ = __add__ = method
+    of_class, static = classmethod(method), staticmethod(see)
 
     def __contains__(self, value: object) -> bool:
         return see(value) is None

@@ -68,15 +68,15 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 1250,
-    "tests/integration": 17350,
-    "tests/isolated": 4650,
+    "tests/integration": 17200,
+    "tests/isolated": 4600,
     "tests/lint": 900,
     "tests/matrix": 500,
     "tests/oracle": 750,
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 1850,
-    "tests/unit": 17600,
+    "tests/unit": 17500,
     "tests/wheels": 200,
 }
 

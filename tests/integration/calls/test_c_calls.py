@@ -18,23 +18,13 @@ from tests import commands, programs, traces
 from tests.integration.calls.test_calls import SOURCES, record
 from tests.oracle.c_counting import CCallCounter
 from tests.oracle.recorded import Recorded
+from tests.traces import edges
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
 
 
 def calls_of(trace: fastdispatch.Trace, root: str) -> Counter[tuple[str, str]]:
     return Recorded(trace, root).c_calls()
-
-
-def edges(trace: fastdispatch.Trace) -> dict[tuple[str, str], int]:
-    """Calls by the names of caller and callee."""
-    contexts = trace.contexts
-    names = [trace.nodes["name"][node] for node in contexts["node"]]
-    counts: Counter[tuple[str, str]] = Counter()
-    for i, name in enumerate(names):
-        if contexts["parent"][i] >= 0:
-            counts[names[contexts["parent"][i]], name] += contexts["calls"][i]
-    return counts
 
 
 @pytest.mark.parametrize("timing", [True, False], ids=["timed", "counted"])

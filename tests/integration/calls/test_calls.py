@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from tests import programs
+from tests import programs, traces
 from tests.oracle.counting import CallCounter
 from tests.oracle.recorded import Recorded
 
 
-def record(work: Callable[[], object], **options: object) -> fastdispatch.Trace:
+def record(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:
     """Record ``work`` in memory, everything kept, nothing folded."""
-    options = {"out": None, "ops": "off", "keep": "*"} | options
-    with fastdispatch.CallGraph(**options) as graph:
-        work()
-    return fastdispatch.Trace(graph._session.trace())
+    return traces.recorded(work, **{"ops": "off", "keep": "*"} | options)
 
 
 def count(work: Callable[[], object]) -> CallCounter:
@@ -143,14 +140,9 @@ def test_operator_lookup_of_pytorch_is_not_recorded(source: str) -> None:
     names = trace.nodes["name"]
     assert "helper" not in names
     assert not [key for key in trace.nodes["key"] if key.startswith("torch/_ops.py") or "[_Ops]" in key]
-    leaf = names.index("leaf")
-    assert sum(c for c, n in zip(trace.contexts["calls"], trace.contexts["node"], strict=True) if n == leaf) == 2
-    callers = [
-        trace.nodes["name"][trace.contexts["node"][trace.contexts["parent"][i]]]
-        for i, n in enumerate(trace.contexts["node"])
-        if n == leaf
+    assert [(caller, calls) for (caller, callee), calls in traces.edges(trace).items() if callee == "leaf"] == [
+        ("work", 2)
     ]
-    assert callers == ["work"]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +158,6 @@ def test_names_of_generated_files_and_of_the_console_script(file: str, key: str 
     """A hash is cut to its end; the script that starts the recorder is not recorded."""
     names: dict[str, Any] = {}
     exec(compile("def made(): return 1", file, "exec"), names)
-    with fastdispatch.CallGraph(None, ops="off") as graph:
-        names["made"]()
-    keys = {each for each in fastdispatch.Trace(graph._session.trace()).nodes["key"] if each.endswith(":made")}
+    trace = traces.recorded(names["made"], ops="off")
+    keys = {each for each in trace.nodes["key"] if each.endswith(":made")}
     assert keys == ({key} if key else set())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from tests import processes, standin
+from tests import processes, standin, traces
 
 SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
 
@@ -24,13 +24,9 @@ def made(name: str) -> type:
 
 
 def counts(graph: fastdispatch.CallGraph) -> dict[str, int]:
-    trace = fastdispatch.Trace(graph._session.trace())
-    found: Counter[str] = Counter()
-    for node, calls in zip(trace.contexts["node"], trace.contexts["calls"], strict=True):
-        if trace.nodes["name"][node] == "work":
-            found[trace.nodes["key"][node].rpartition("/")[2]] += calls
-    assert trace.ranks[0]["counters"]["classes_full"] == 0
-    return dict(found)
+    assert graph.trace.ranks[0]["counters"]["classes_full"] == 0
+    found = traces.calls(graph.trace, "key")
+    return {key.rpartition("/")[2]: calls for key, calls in found.items() if key.endswith(":work")}
 
 
 def key(name: str) -> str:

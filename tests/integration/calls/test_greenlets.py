@@ -1,10 +1,9 @@
 """Greenlets remove the C stack with all its hooks, and restore it later."""
 
-from collections import Counter
-
 from greenlet import greenlet
 
 import fastdispatch
+from tests import traces
 from tests.programs import leaf
 
 
@@ -27,10 +26,7 @@ def test_calls_of_greenlets_have_their_own_callers() -> None:
         first, second = greenlet(producer), greenlet(consumer)
         first.switch(50)
     trace = fastdispatch.Trace(graph._session.trace())
-    names = trace.nodes["name"]
-    edges: Counter[tuple[str, str]] = Counter()
-    for caller, callee, calls in zip(*(trace.edges[column] for column in ("caller", "callee", "calls")), strict=True):
-        edges[names[caller], names[callee]] += calls
+    edges = traces.edges(trace)
     expected = {("producer", "leaf"), ("consumer", "leaf"), ("consumer", "deeper"), ("deeper", "leaf")}
     assert {edge: edges[edge] for edge in expected} == dict.fromkeys(expected, 50)
     assert not {edge for edge in edges if edge[0] in ("producer", "consumer", "deeper")} - expected

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 import fastdispatch
+from tests import traces
 from tests.programs import leaf
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
@@ -23,9 +24,7 @@ def free_ids_taken() -> Iterator[list[int]]:
 
 
 def leaves(graph: fastdispatch.CallGraph) -> int:
-    trace = fastdispatch.Trace(graph._session.trace())
-    rows = zip(trace.contexts["node"], trace.contexts["calls"], strict=True)
-    return sum(calls for node, calls in rows if trace.nodes["name"][node] == "leaf")
+    return traces.calls(graph.trace)["leaf"]
 
 
 def work(graph: fastdispatch.CallGraph) -> int:

@@ -6,13 +6,14 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import fastdispatch
 from fastdispatch.read import live
-from tests import programs
+from tests import programs, traces
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
 
@@ -20,27 +21,16 @@ Paths = Counter[tuple[str, ...]]
 
 
 def record(source: str, work: Callable[[], object], **options: object) -> fastdispatch.Trace:
-    options = {"out": None, "ops": "off", "keep": "*", "calls": source} | options
-    with fastdispatch.CallGraph(**options) as graph:
-        work()
-    return fastdispatch.Trace(graph._session.trace())
+    return traces.recorded(work, **{"ops": "off", "keep": "*", "calls": source} | options)
 
 
-def paths(trace: fastdispatch.Trace, column: str) -> Paths:
-    """A figure of all contexts below the test, by call path, threads included."""
-    nodes, contexts = trace.nodes, trace.contexts
-    found: Paths = Counter()
-    keys: list[tuple[str, ...]] = []
-    for parent, node, value in zip(contexts["parent"], contexts["node"], contexts[column], strict=True):
-        keys.append((*(keys[parent] if parent >= 0 else ()), nodes["key"][node]))
-        if value and nodes["kind"][node] == "python":
-            found[keys[-1]] += value
-    return found
+#: A figure of all functions, by call path.
+paths = partial(traces.paths, kind="python")
 
 
 def split(trace: fastdispatch.Trace) -> tuple[Paths, Counter[str]]:
     """Calls of plain functions by path, and of generators and coroutines by function."""
-    resumable = {path[-1] for path in paths(trace, "resumes")}
+    resumable = {path[-1] for path in +paths(trace, "resumes")}
     plain: Paths = Counter()
     sums: Counter[str] = Counter()
     for path, value in paths(trace, "calls").items():
@@ -48,7 +38,7 @@ def split(trace: fastdispatch.Trace) -> tuple[Paths, Counter[str]]:
             sums[path[-1]] += value
         else:
             plain[path] = value
-    return plain, sums
+    return +plain, sums
 
 
 @pytest.mark.parametrize("program", [*programs.PLAIN, programs.threads], ids=lambda program: program.__name__)

@@ -170,13 +170,3 @@ def test_stopping_from_another_thread_while_calls_are_open() -> None:
     assert trace.ranks[0]["state"] == "stopped"
     assert Recorded(trace, "wait").calls()["tests/programs.py:[]:leaf"] == 0
     assert "wait" in [trace.nodes["name"][trace.contexts["node"][c]] for c in trace.ranks[0]["open"]["context"]]
-
-
-@pytest.mark.torch
-def test_forked_children_leave_the_recording_unchanged(tmp_path: Path) -> None:
-    processes.run_warm("forking.py", tmp_path)
-    trace = fastdispatch.load(tmp_path)
-    assert "only_in_workers" not in trace.nodes["name"]
-    assert "aten::cumsum" not in trace.nodes["name"]
-    assert trace.ranks[0]["state"] == "stopped"
-    assert len(list(tmp_path.glob("*.fd"))) == 1

@@ -11,6 +11,7 @@ import fastdispatch
 from fastdispatch.measures.operator_flops import OperatorCalls
 from fastdispatch.read.collectives import compared_groups
 from fastdispatch.report.comm_report import comm_json, comm_rows, step_lines
+from tests import traces
 from tests.training import make_step
 
 Paths = Counter[tuple[str, ...]]
@@ -19,15 +20,9 @@ Step = Callable[[], None]
 
 
 def paths(trace: fastdispatch.Trace) -> Paths:
-    """Calls by call path, of all threads together, without garbage collections, whose number varies."""
-    nodes, contexts = trace.nodes, trace.contexts
-    found: Paths = Counter()
-    keys: list[tuple[str, ...]] = []
-    for parent, node, calls in zip(contexts["parent"], contexts["node"], contexts["calls"], strict=True):
-        keys.append((*(keys[parent] if parent >= 0 else ()), nodes["key"][node]))
-        if not any(key.startswith("gc:") for key in keys[-1]):
-            found[keys[-1]] += calls
-    return +found
+    """Calls by call path without garbage collections, whose number varies."""
+    found = traces.paths(trace)
+    return +Counter({path: n for path, n in found.items() if not any(key.startswith("gc:") for key in path)})
 
 
 def record(work: Callable[[Step], None], folder: Path, measure: str, **options: object) -> fastdispatch.Trace:

@@ -16,7 +16,7 @@ import pytest
 import fastdispatch
 from fastdispatch.cli import main
 from fastdispatch.dataset import query, run_manifest, run_tables, write_dataset
-from tests import commands, many_ranks, processes, programs
+from tests import commands, many_ranks, processes, programs, traces
 
 duckdb = pytest.importorskip("duckdb")
 fsspec = pytest.importorskip("fsspec")
@@ -44,11 +44,7 @@ def ranks(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path
     paths = many_ranks.write(recorded, tmp_path_factory.mktemp("ranks"), RANKS)
     content = recorded.read_bytes()
     calls = 4 * 37
-    at = next(
-        at
-        for at in many_ranks.contexts(content)
-        if struct.unpack_from("<Q", content, at + many_ranks.CALLS)[0] == calls
-    )
+    (at,) = many_ranks.with_calls(content, calls)
     for rank, field, value in ((SLOW, many_ranks.SELF, 1 << 40), (ODD, many_ranks.CALLS, calls + 1)):
         changed = bytearray(paths[rank].read_bytes())
         struct.pack_into("<Q", changed, at + field, value)
@@ -81,12 +77,9 @@ def slow_reduction(paths: list[Path]) -> dict[tuple[str, ...], dict[str, Any]]:
     found: dict[tuple[str, ...], dict[int, tuple[int, int, int]]] = {}
     for path in paths:
         trace = fastdispatch.load(path)
-        chains: list[tuple[str, ...]] = []
-        columns = (trace.contexts[name] for name in ("parent", "node", "calls", "self", "total"))
-        for parent, node, calls, own, total in zip(*columns, strict=True):
-            chains.append(((*chains[parent],) if parent >= 0 else ()) + (trace.nodes["key"][node],))
-            assert trace.ranks[0]["rank"] not in found.setdefault(chains[-1], {})
-            found[chains[-1]][trace.ranks[0]["rank"]] = (calls, own, total)
+        calls, own, total = (traces.paths(trace, name) for name in ("calls", "self", "total"))
+        for chain in calls:
+            found.setdefault(chain, {})[trace.ranks[0]["rank"]] = (calls[chain], own[chain], total[chain])
     return {chain: summary(by_rank) for chain, by_rank in found.items()}
 
 
@@ -167,13 +160,20 @@ def test_known_recordings_are_not_read_again(dataset: Path, ranks: list[Path], m
     assert {file: file.stat().st_mtime_ns for file in dataset.glob("figures/*")} == before
 
 
-def test_a_changed_recording_replaces_its_group(ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", [False, True], ids=["whole", "parts"])
+def test_a_changed_recording_replaces_its_group(parts: bool, ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
+    """A finished data set, or the result of a part of one."""
     folder, target = tmp_path / "run", tmp_path / "run.parquet"
     shutil.copytree(ranks[0].parent, folder)
-    write_dataset.write_dataset([str(folder)], target)
+    if parts:
+        assert write_dataset.write_part([str(folder)], target, (1, 1)) == 1
+    else:
+        write_dataset.write_dataset([str(folder)], target)
     (folder / "rank00002.fd").write_bytes(many_ranks.scaled(recorded.read_bytes(), 2, RANKS, 3.0))
-    with pytest.raises(fastdispatch.Error, match=r"has changed: also give .*rank00000\.fd, which is in the same group"):
-        write_dataset.write_dataset([str(folder / "rank00002.fd")], target)
+    if not parts:
+        one = [str(folder / "rank00002.fd")]
+        with pytest.raises(fastdispatch.Error, match=r"changed: also give .*rank00000\.fd, which is in the same group"):
+            write_dataset.write_dataset(one, target)
     write_dataset.write_dataset([str(folder)], target)
     longest = fastdispatch.scan(target).sql("SELECT arg_max(rank, total) FROM figures WHERE rank <> 6").fetchall()
     assert longest == [(2,)]
@@ -323,16 +323,6 @@ def test_a_job_array(ranks: list[Path], dataset: Path, tmp_path: Path, monkeypat
         files = [folder / f"{kind}.json.gz" for folder in (target, dataset)]
         assert files[0].exists() == files[1].exists()
         assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes()
-
-
-def test_a_result_of_a_changed_recording_is_not_used(ranks: list[Path], recorded: Path, tmp_path: Path) -> None:
-    folder, target = tmp_path / "run", tmp_path / "run.parquet"
-    shutil.copytree(ranks[0].parent, folder)
-    assert write_dataset.write_part([str(folder)], target, (1, 1)) == 1
-    (folder / "rank00002.fd").write_bytes(many_ranks.scaled(recorded.read_bytes(), 2, RANKS, 3.0))
-    write_dataset.write_dataset([str(folder)], target)
-    longest = fastdispatch.scan(target).sql("SELECT arg_max(rank, total) FROM figures WHERE rank <> 6").fetchall()
-    assert longest == [(2,)]
 
 
 @pytest.mark.parametrize("part", ["0/3", "4/3", "1", "a/b", "1/0"])

@@ -47,9 +47,8 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     source = record(tmp_path_factory.mktemp("recorded"), 37)
     paths = many_ranks.write(source, tmp_path_factory.mktemp("ranks"), RANKS)
     content = bytearray(paths[ODD].read_bytes())
-    for at in many_ranks.contexts(content):
-        if struct.unpack_from("<Q", content, at + many_ranks.CALLS)[0] == 6 * 37:
-            struct.pack_into("<Q", content, at + many_ranks.CALLS, 6 * 37 + 1)
+    for at in many_ranks.with_calls(content, 6 * 37):
+        struct.pack_into("<Q", content, at + many_ranks.CALLS, 6 * 37 + 1)
     paths[ODD].write_bytes(content)
     return paths
 

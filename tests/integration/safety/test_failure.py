@@ -28,31 +28,6 @@ def test_a_recording_of_a_later_version_and_a_cut_header(tmp_path: Path, recordi
             assert words in commands.complaint(*command)
 
 
-def test_a_truncated_recording_is_read_up_to_its_end(tmp_path: Path, recording: Path) -> None:
-    content = recording.read_bytes()
-    whole = fastdispatch.load(recording)
-    for size in range(4096, len(content), 4096):
-        cut = tmp_path / "cut.fd"
-        cut.write_bytes(content[:size])
-        trace = fastdispatch.load(cut)
-        assert trace.ranks[0]["notes"]
-        assert sum(trace.contexts["calls"]) <= sum(whole.contexts["calls"])
-
-
-def test_a_damaged_chunk_loses_only_its_content(tmp_path: Path, recording: Path) -> None:
-    content = bytearray(recording.read_bytes())
-    first_contexts = content.index(b"\x00fdchunk", 4096)
-    while int.from_bytes(content[first_contexts + 24 : first_contexts + 28], "little") != 2:  # nodes
-        first_contexts = content.index(b"\x00fdchunk", first_contexts + 8)
-    content[first_contexts : first_contexts + 8] = b"damaged!"
-    damaged = tmp_path / "damaged.fd"
-    damaged.write_bytes(content)
-    trace = fastdispatch.load(damaged)
-    assert any("damaged" in note for note in trace.ranks[0]["notes"])
-    assert "<lost>" in trace.nodes["name"]
-    assert sum(trace.contexts["calls"]) == sum(fastdispatch.load(recording).contexts["calls"])
-
-
 @pytest.mark.parametrize("trial", range(2))
 def test_two_processes_with_one_rank_never_write_one_file(trial: int, tmp_path: Path) -> None:
     """Also if they start at the same time."""

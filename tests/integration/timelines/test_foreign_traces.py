@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fastdispatch.report.timeline_figures import read_stats
-from tests import commands
+from tests import commands, golden
 from tests.chakra.pairs import node
 from tests.commands import timeline_stats as stats
 from tests.lint.tree import ROOT
@@ -60,83 +60,17 @@ def variant(name: str, path: Path, change: Change) -> Path:
     return write(path, events)
 
 
-FIGURES = {
-    "collective_kernel_without_nccl_in_its_name.json": {
-        "ranks.0.communication": 300_000,
-        "ranks.0.exposed": 0,
-        "ranks.0.compute": 500_000,
-    },
-    "cuda_graph_launches.json": {
-        "launches.0.call.count": 3,
-        "launches.0.call.total": 130_000,
-        "launches.0.delay.min": 10_000,
-        "launches.0.delay.max": 10_000,
-        "launches.0.early": 0,
-    },
-    "gpu_clock_behind.json": {"launches.0.early": 8, "launches.0.skew": 45_000, "launches.0.delay.max": 0},
-    "gpu_step_annotation_of_one_kernel.json": {
-        f"steps.{step}.{key}": value
-        for step in range(3)
-        for key, value in {"duration": 9_900_000, "compute": 6_300_000, "communication": 1_800_000}.items()
-    },
-    "kernel_at_time_0.json": {
-        "ranks.0.duration": 1_000_000,
-        "ranks.0.compute": 540_000,
-        "streams.0.count": 9,
-        "files.0.strays": 1,
-        "files.0.stray": "gemm",
-    },
-    "last_step_of_length_0.json": {"steps.2.duration": 890_000, "ranks.0.open_steps": 1},
-    "negative_dur.json": {"gpus.0.kinds.0.count": 1, "gpus.0.kinds.0.total": 30_000, "files.0.timeless": 1},
-    "steps_numbered_twice.json": {
-        "ranks.0.steps": 4,
-        **{f"stragglers.{step}.duration": 990_000 for step in range(4)},
-        "stragglers.3.step": 1,
-        "stragglers.3.repeat": 1,
-    },
-    "two_ranks_in_one_file_same_correlations.json": {
-        "launches.0.delay.count": 6,
-        "launches.0.delay.max": 10_000,
-        "launches.0.repeated": 3,
-    },
-    "xpu_two_queues.json": {"streams.0.stream": 64, "streams.0.count": 4, "streams.1.stream": 65, "streams.1.count": 2},
-}
+#: By file: figures by their path, a line of the tables or warnings, and counts of faults.
+EXPECTED = golden.document("foreign_traces")
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_figures(name: str) -> None:
-    made = stats(TRACES / name)
-    assert {path: at(made, path) for path in FIGURES[name]} == FIGURES[name]
-
-
-LINES = {
-    "gpu_clock_behind.json": "8 of 8 launches began after their work: the clock of the GPU is at least 45 us behind",
-    "kernel_longer_than_its_followers_start.json": "2 kernels or copies within another one",
-    "kernel_at_time_0.json": "1 slice far beyond all others not counted: gemm, from 1 700 000 000 s before them",
-    "last_step_of_length_0.json": "1 step without an end: shown until the next one or the end of the trace",
-    "negative_dur.json": "1 slice with an invalid time",
-    "two_ranks_in_one_file_same_correlations.json": "correlation numbers are not unique (3 repeated)",
-}
-
-
-@pytest.mark.parametrize("name", LINES)
-def test_lines(name: str) -> None:
-    assert LINES[name] in text(TRACES / name)
-
-
-FAULTS = {
-    "jax_last_event_empty.json": {"empty": 1},
-    "kernel_at_time_0.json": {"far": 1},
-    "kernel_longer_than_its_followers_start.json": {"kernel-overlap": 2},
-    "negative_dur.json": {"duration": 1},
-    "steps_numbered_twice.json": {"steps": 1},
-    "windows_backslashes.json": {"backslash": 4},
-}
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_faults(name: str) -> None:
-    assert faults(TRACES / name) == FAULTS[name]
+@pytest.mark.parametrize("name", EXPECTED)
+def test_figures_lines_and_faults(name: str) -> None:
+    expected, path = EXPECTED[name], TRACES / name
+    figures = expected.get("figures", {})
+    assert not figures or {each: at(stats(path), each) for each in figures} == figures
+    assert expected.get("line", "") in text(path)
+    assert "faults" not in expected or faults(path) == expected["faults"]
 
 
 HOUR = 3600 * 10**6
@@ -424,14 +358,11 @@ def test_kernels_of_an_ascend_npu(tmp_path: Path) -> None:
     assert {row["stream"] for row in made["streams"]} == {2, 3, None}
 
 
+#: Names of ranges: the line that states them, and the length of a step.
 RANGES = {
-    "iteration 7": ({"iteration"}, "steps are the ranges `iteration`", 990_000),
-    "train_step": ({"train_step"}, "steps are the ranges `train_step`", 990_000),
-    "Optimizer.step#AdamW.step": (
-        {"Optimizer.step#AdamW.step"},
-        "a step ends with each `Optimizer.step#AdamW.step`",
-        1_000_000,
-    ),
+    "iteration 7": ("steps are the ranges `iteration`", 990_000),
+    "train_step": ("steps are the ranges `train_step`", 990_000),
+    "Optimizer.step#AdamW.step": ("a step ends with each `Optimizer.step#AdamW.step`", 1_000_000),
 }
 
 
@@ -444,17 +375,16 @@ def test_steps_without_a_profiler_step(name: str, tmp_path: Path) -> None:
         event |= {"name": name.replace("7", str(number + 7)), "dur": 990}
     path = write(tmp_path / "a.json", events)
     made = stats(path)
-    names, line, length = RANGES[name]
-    assert {row["steps_of"] for row in made["ranks"]} == names and line in text(path)
+    line, length = RANGES[name]
+    assert {row["steps_of"] for row in made["ranks"]} == {name.removesuffix(" 7")} and line in text(path)
     assert [row["step"] for row in made["steps"]] == ([7, 8, 9] if "7" in name else [0, 1, 2])
     assert [row["duration"] for row in made["steps"]][1:] == [length, length]
     middle = made["steps"][1]["step"]
     commands.out("timeline", "merge", path, "-o", tmp_path / "part.json", "--steps", middle)
     part = json.loads((tmp_path / "part.json").read_text())["traceEvents"]
     assert sum(event.get("cat") == "cpu_op" for event in part) == 9
-    assert "none of these steps" in commands.complaint(
-        "timeline", "merge", path, "-o", tmp_path / "b.json", "--steps", 99
-    )
+    out = tmp_path / "b.json"
+    assert "none of these steps" in commands.complaint("timeline", "merge", path, "-o", out, "--steps", 99)
 
 
 @pytest.mark.parametrize("covers", [100, 8_900])

@@ -257,14 +257,6 @@ def test_a_full_disk_leaves_no_files(tmp_path: Path) -> None:
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_packed_inputs(tmp_path: Path, ranks: list[Trace]) -> None:
-    (tmp_path / "packed").mkdir()
-    for path in (tmp_path / "in").iterdir():
-        (tmp_path / "packed" / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-    plain, packed = merged(tmp_path, tmp_path / "in"), merged(tmp_path, tmp_path / "packed")
-    assert packed["traceEvents"] == plain["traceEvents"]
-
-
 @pytest.mark.parametrize(
     "names",
     [

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import fastdispatch
-from tests import programs, schemas
+from tests import golden, programs, schemas
 from tests.unit.formats.dumps import documents
 from tests.unit.formats.test_merge import written
 
@@ -182,72 +182,7 @@ def test_the_program_of_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert space["calls"] == {"main": 1, "step": 2, "aten::add": 6}
 
 
-WRONG: list[tuple[str, list[Any], Any]] = [
-    ("version 2 of the dump", ["version"], 2),
-    ("not a fastdispatch dump", ["format"], "chrome"),
-    ("strings: not a string", ["strings", 1], 4),
-    ("nodes.name: a value", ["nodes", "name", 0], 99),
-    ("nodes.kind: a value", ["nodes", "kind", 0], 11),
-    ("nodes.from: a value", ["nodes", "from", 0], 4),
-    ("nodes.line: a value", ["nodes", "line", 0], -1),
-    ("nodes.line: fewer values", ["nodes", "line"], []),
-    ("nodes.line: an array is missing", ["nodes", "line"], None),
-    ("contexts.node: no such node", ["contexts", "node", 0], -1),
-    ("contexts: a parent or origin", ["contexts", "parent", 0], 7),
-    ("figures.self: a value", ["ranks", 0, "figures", "self", 0], 1.5),
-    ("figures.self: a value", ["ranks", 0, "figures", "self", 0], 2**60),
-    ("figures.self: a value", ["ranks", 0, "figures", "self", 0], "99999999999999999999"),
-    ("figures: no such context", ["ranks", 0, "figures", "context", 0], 3),
-    ("state: unknown name", ["ranks", 0, "state"], "asleep"),
-    ("id: 32 hexadecimal digits", ["ranks", 0, "id"], "xyz"),
-    ("pid: a whole number", ["ranks", 0, "pid"], 2**32),
-    ("version: a whole number", ["version"], "one"),
-    ("strings: an array is missing", ["strings"], {}),
-    ("nodes: the table is missing", ["nodes"], []),
-    ("nodes.kind: unknown kind", ["nodes", "kind", 0], 0),
-    ("nodes.file: a value", ["nodes", "file", 0], -1),
-    ("nodes.line: more values", ["nodes", "line"], [0] * 4),
-    ("modules.parent: not an earlier module", ["modules"], {"parent": [0], "name": [0], "class": [0]}),
-    ("modules.parent: a value", ["modules"], {"parent": [-2], "name": [0], "class": [0]}),
-    ("contexts.node: no such node", ["contexts", "node", 0], 3),
-    ("contexts.module: no such module", ["contexts", "module", 0], 0),
-    ("contexts: a parent or origin", ["contexts", "origin", 0], 3),
-    ("contexts.parent: a value", ["contexts", "parent", 0], -2),
-    ("contexts.flags: a value", ["contexts", "flags", 0], 2**32),
-    ("ranks: an array is missing", ["ranks"], 7),
-    ("rank: a whole number", ["ranks", 0], 7),
-    ("rank: a whole number", ["ranks", 0, "rank"], -1),
-    ("recorded: a whole number", ["ranks", 0, "recorded"], "much"),
-    ("boot_id: 32 hexadecimal digits", ["ranks", 0, "boot_id"], "0" * 33),
-    ("state: unknown name", ["ranks", 0, "state"], 3),
-    ("steps_source: unknown name", ["ranks", 0, "steps_source"], "oracle"),
-    ("ticks: a whole number", ["ranks", 0, "start"], None),
-    ("nodes_full: a whole number", ["ranks", 0, "counters", "nodes_full"], -5),
-    ("notes: not a string", ["ranks", 0, "notes"], [7]),
-    ("threads: no such context", ["ranks", 0, "threads", "root", 0], 3),
-    ("threads.root: a value", ["ranks", 0, "threads", "root", 0], -2),
-    ("threads.root: a value", ["ranks", 0, "threads", "root", 0], 0.5),
-    ("threads.root: a value", ["ranks", 0, "threads", "root", 0], "0"),
-    ("threads.running: a value", ["ranks", 0, "threads", "running", 0], 0),
-    ("live: one row per thread", ["ranks", 0, "live"], {"last": [], "still": [], "waits": []}),
-    ("live.waits: a value", ["ranks", 0, "live"], {"last": [0], "still": [0], "waits": [99]}),
-    ("open: the table is missing", ["ranks", 0, "open"], []),
-    ("open: no such context", ["ranks", 0, "open"], {"thread": [0], "context": [3], "age": [1]}),
-    ("open.thread: no such thread", ["ranks", 0, "open"], {"thread": [1], "context": [0], "age": [1]}),
-    ("figures: no such context", ["ranks", 0, "figures", "context", 0], -1),
-    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], "2.5"),
-    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], -2.5),
-    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], float("inf")),
-    ("figures.self_squares: a value", ["ranks", 0, "figures", "self_squares", 0], float("nan")),
-    ("spreads: the table is missing", ["ranks", 0, "reduced"], {}),
-]
-WRONG += [
-    ("threads.cpu: a value", ["ranks", 0, "threads", "cpu", 0], value)
-    for value in (-1, 1.5, 1e300, 2**53 + 1, 2**64, str(2**64), "-1", " 1", "1x", "", None, [1], True, float("nan"))
-]
-
-
-@pytest.mark.parametrize(("message", "place", "value"), WRONG)
+@pytest.mark.parametrize(("message", "place", "value"), golden.document("dump_faults"))
 def test_faults_are_named(message: str, place: list[Any], value: object, tmp_path: Path) -> None:
     path = tmp_path / "wrong.json"
     path.write_bytes(changed(example(), place, value))
