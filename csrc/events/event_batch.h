@@ -65,15 +65,4 @@ fd_span fd_batch_number_object(fd_event_batch *batch, const char *key,
 fd_buffer *fd_batch_compose(fd_event_batch *batch);
 fd_span fd_batch_composed(fd_event_batch *batch);
 
-/* Return the span of a static text. */
-static inline fd_span
-fd_batch_static(const char *text)
-{
-    const char *end = text;
-    while (*end != '\0') {
-        end++;
-    }
-    return (fd_span){text, end};
-}
-
 #endif

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "clocks/clock_map.h"
 #include "events/recorded/call_flows.h"
-#include "events/writers/perfetto_counts.h"
+#include "events/writers/perfetto_packets.h"
 
 #include <stddef.h>
 

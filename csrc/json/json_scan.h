@@ -39,6 +39,12 @@ fd_span_of(const fd_buffer *buffer)
     return (fd_span){buffer->bytes, buffer->bytes + buffer->size};
 }
 
+static inline fd_span
+fd_span_text(const char *text)
+{
+    return (fd_span){text, text + strlen(text)};
+}
+
 typedef struct fd_repair {
     fd_span bad;
     char good[8];

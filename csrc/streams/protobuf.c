@@ -40,6 +40,21 @@ fd_proto_fixed(fd_buffer *to, uint32_t field, const void *eight)
 }
 
 void
+fd_proto_wrap(fd_buffer *to, uint32_t field, size_t from)
+{
+    uint8_t head[2 * LONGEST];
+    size_t size = to->size - from;
+    uint8_t *end =
+        fd_proto_put(fd_proto_put(head, field << 3 | FD_PROTO_BYTES), size);
+    size_t added = (size_t)(end - head);
+    if (fd_buffer_grow(to, added) != NULL) {
+        memmove(to->bytes + from + added, to->bytes + from, size);
+        memcpy(to->bytes + from, head, added);
+        to->size += added;
+    }
+}
+
+void
 fd_proto_message(fd_buffer *to, uint32_t field, fd_buffer *message)
 {
     if (message->status != FD_OK && to->status == FD_OK) {

@@ -43,6 +43,10 @@ void fd_proto_text(fd_buffer *to, uint32_t field, const char *text);
 /* Append eight bytes, little-endian: a double or a fixed-size number. */
 void fd_proto_fixed(fd_buffer *to, uint32_t field, const void *eight);
 
+/* Make a field of the bytes from offset `from` on: insert its tag and length
+ * before them. */
+void fd_proto_wrap(fd_buffer *to, uint32_t field, size_t from);
+
 /* Append `message` as a field of `to`, and clear `message`. */
 void fd_proto_message(fd_buffer *to, uint32_t field, fd_buffer *message);
 

@@ -11,7 +11,7 @@ begin_row(fd_event_batch *batch, const fd_trace_rank *rank, const char *name,
           uint32_t tid)
 {
     return (fd_timeline_event){.phase = 'M',
-                               .name = fd_batch_static(name),
+                               .name = fd_span_text(name),
                                .pid = fd_batch_number(batch, rank->rank + 1),
                                .tid = fd_batch_number(batch, tid)};
 }
@@ -65,7 +65,7 @@ put_phases(const fd_chrome_tracks *tracks, const fd_trace_step *step,
             made->tid = fd_batch_number(batch, tracks->phases);
             made->name = fd_batch_format(batch, "\"phase: %s\"",
                                          fd_phase_names[order[i]]);
-            made->cat = fd_batch_static("\"phase\"");
+            made->cat = fd_span_text("\"phase\"");
         }
         at += ns;
     }

@@ -198,8 +198,7 @@ fd_launch_slice(const fd_trace_gpu_event *work, fd_event_batch *batch,
     bool driver = work->function >> 16 == FD_CUDA_DRIVER;
     made->name =
         fd_batch_format(batch, "\"%s\"", name != NULL ? name : "cuda");
-    made->cat =
-        fd_batch_static(driver ? "\"cuda_driver\"" : "\"cuda_runtime\"");
+    made->cat = fd_span_text(driver ? "\"cuda_driver\"" : "\"cuda_runtime\"");
     made->args = fd_batch_format(batch, "{\"cbid\":%u,\"correlation\":%u}",
                                  work->function & 0xffff, work->correlation);
 }

@@ -138,8 +138,8 @@ put_job(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     fd_job_slice(w->trace, &w->rank->jobs.list[event->context],
                  named ? event->duration : UINT64_MAX, w->batch, made);
     made->cat =
-        fd_batch_static(w->part == PART_INTERVALS ? "\"" FD_JOB_ON_STREAM "\""
-                                                  : "\"" FD_JOB_CATEGORY "\"");
+        fd_span_text(w->part == PART_INTERVALS ? "\"" FD_JOB_ON_STREAM "\""
+                                               : "\"" FD_JOB_CATEGORY "\"");
 }
 
 static void
@@ -159,7 +159,7 @@ put_event(writer *w, uint32_t tid, const fd_trace_event *event, uint64_t start,
     made->cat = fd_span_of(&w->names.json_categories[name.category]);
     made->cat_id = name.category;
     if (event->kind == FD_EVENT_OPEN) {
-        made->args = fd_batch_static("{\"open\":true}");
+        made->args = fd_span_text("{\"open\":true}");
     }
     else if (record_id != 0) {
         made->args =
@@ -178,7 +178,7 @@ put_flow(writer *w, uint32_t tid, uint64_t time, const char *name,
 {
     fd_timeline_event *made = event_at(w, end.ends ? 'f' : 's', tid, time);
     made->encloses = end.ends;
-    made->name = made->cat = fd_batch_static(name);
+    made->name = made->cat = fd_span_text(name);
     made->id = fd_batch_number(w->batch, end.id);
 }
 
@@ -237,7 +237,7 @@ put_async(writer *w, const fd_trace_event *event, uint32_t number)
                      event->start + (end ? event->duration : 0));
         made->local_id = fd_batch_id(w->batch, number);
         made->name = fd_span_of(&w->names.json[name.name]);
-        made->cat = fd_batch_static("\"async\"");
+        made->cat = fd_span_text("\"async\"");
     }
 }
 
@@ -254,7 +254,7 @@ put_step(writer *w, const fd_trace_event *event)
     made->name =
         timed_name(w, fd_batch_format(w->batch, "\"step %u\"", event->context),
                    event->duration);
-    made->cat = fd_batch_static("\"step\"");
+    made->cat = fd_span_text("\"step\"");
 }
 
 static void
@@ -403,8 +403,8 @@ put_moment(writer *w, uint32_t tid, uint64_t time, const char *name,
            fd_arrow_end arrow)
 {
     fd_timeline_event *made = slice_at(w, tid, time, time, arrow);
-    made->name = fd_batch_static(name);
-    made->cat = fd_batch_static("\"" FD_TRANSFER_CATEGORY "\"");
+    made->name = fd_span_text(name);
+    made->cat = fd_span_text("\"" FD_TRANSFER_CATEGORY "\"");
 }
 
 /* Add a call. The flow to its launched work is a field of its slice. */

@@ -1,50 +1,49 @@
 #include "events/writers/perfetto_packets.h"
 
+#include "base/budget.h"
 #include "base/sums.h"
 #include "events/writers/perfetto_fields.h"
 #include "streams/protobuf.h"
 
-void
-fd_native_packets_clear(fd_native_packets *p)
-{
-    fd_buffer_clear(&p->packet);
-    fd_buffer_clear(&p->message);
-    fd_buffer_clear(&p->inner);
-    fd_buffer_clear(&p->texts);
-}
+enum { TEXTS_PER_PACKET = 1 << 15 };
 
+/* Make a packet of the content of a field from offset `from` on. */
 static void
-put_packet(fd_native_packets *p, uint32_t field, fd_buffer *message)
+wrap_packet(fd_native_packets *p, uint32_t field, size_t from)
 {
-    fd_proto_message(&p->packet, field, message);
-    fd_proto_number(&p->packet, FD_PB_PACKET_SEQUENCE, p->ticks.sequence);
-    fd_proto_message(p->to, FD_PB_TRACE_PACKET, &p->packet);
+    fd_proto_wrap(p->to, field, from);
+    fd_proto_number(p->to, FD_PB_PACKET_SEQUENCE, p->sequence);
+    fd_proto_wrap(p->to, FD_PB_TRACE_PACKET, from);
 }
 
 void
-fd_native_begin(fd_native_packets *p, uint32_t sequence, uint32_t track)
+fd_native_begin(fd_native_packets *p)
 {
-    p->track = track;
-    p->ticks.sequence = sequence;
-    fd_proto_number(&p->message, FD_PB_DEFAULTS_CLOCK, FD_PB_INCREMENTAL);
-    if (track != 0) {
-        fd_proto_number(&p->inner, FD_PB_EVENT_TRACK, track);
-        fd_proto_message(&p->message, FD_PB_DEFAULTS_TRACK_EVENT, &p->inner);
+    size_t packet = p->to->size;
+    fd_proto_number(p->to, FD_PB_PACKET_FIRST, 1);
+    fd_proto_number(p->to, FD_PB_PACKET_FLAGS, FD_PB_STATE_CLEARED);
+    size_t defaults = p->to->size;
+    fd_proto_number(p->to, FD_PB_DEFAULTS_CLOCK, FD_PB_INCREMENTAL);
+    if (p->track != 0) {
+        size_t event = p->to->size;
+        fd_proto_number(p->to, FD_PB_EVENT_TRACK, p->track);
+        fd_proto_wrap(p->to, FD_PB_DEFAULTS_TRACK_EVENT, event);
     }
-    fd_proto_number(&p->packet, FD_PB_PACKET_FIRST, 1);
-    fd_proto_number(&p->packet, FD_PB_PACKET_FLAGS, FD_PB_STATE_CLEARED);
-    put_packet(p, FD_PB_PACKET_DEFAULTS, &p->message);
+    fd_proto_wrap(p->to, FD_PB_PACKET_DEFAULTS, defaults);
+    fd_proto_number(p->to, FD_PB_PACKET_SEQUENCE, p->sequence);
+    fd_proto_wrap(p->to, FD_PB_TRACE_PACKET, packet);
 }
 
 static void
-put_clock(fd_native_packets *p, uint32_t clock, int64_t time)
+put_clock(fd_buffer *to, uint32_t clock, int64_t time)
 {
-    fd_proto_number(&p->inner, FD_PB_CLOCK_ID, clock);
-    fd_proto_number(&p->inner, FD_PB_CLOCK_TIMESTAMP, (uint64_t)time);
+    size_t from = to->size;
+    fd_proto_number(to, FD_PB_CLOCK_ID, clock);
+    fd_proto_number(to, FD_PB_CLOCK_TIMESTAMP, (uint64_t)time);
     if (clock == FD_PB_INCREMENTAL) {
-        fd_proto_number(&p->inner, FD_PB_CLOCK_INCREMENTAL, 1);
+        fd_proto_number(to, FD_PB_CLOCK_INCREMENTAL, 1);
     }
-    fd_proto_message(&p->message, FD_PB_CLOCKS, &p->inner);
+    fd_proto_wrap(to, FD_PB_CLOCKS, from);
 }
 
 /* Write a snapshot. Its set of clocks is always the same, since readers relate
@@ -52,26 +51,24 @@ put_clock(fd_native_packets *p, uint32_t clock, int64_t time)
 static void
 put_snapshot(fd_native_packets *p, int64_t time)
 {
-    fd_perfetto_ticks *ticks = &p->ticks;
-    int64_t boot = fd_plus(time, ticks->steps.offset_ns);
-    put_clock(p, FD_PB_INCREMENTAL, fd_minus(time, ticks->zero));
-    put_clock(p, FD_PB_BOOTTIME, boot);
-    if (ticks->clock->has_base) {
-        put_clock(p, FD_PB_REALTIME, fd_plus(ticks->clock->base_ns, boot));
+    size_t from = p->to->size;
+    int64_t boot = fd_plus(time, p->steps.offset_ns);
+    put_clock(p->to, FD_PB_INCREMENTAL, fd_minus(time, p->zero));
+    put_clock(p->to, FD_PB_BOOTTIME, boot);
+    if (p->clock->has_base) {
+        put_clock(p->to, FD_PB_REALTIME, fd_plus(p->clock->base_ns, boot));
     }
-    put_packet(p, FD_PB_PACKET_CLOCK_SNAPSHOT, &p->message);
-    ticks->last = time;
+    wrap_packet(p, FD_PB_PACKET_CLOCK_SNAPSHOT, from);
+    p->last = time;
 }
 
 void
 fd_native_begin_clock(fd_native_packets *p, const fd_perfetto_clock *clock,
                       int64_t first)
 {
-    p->ticks = (fd_perfetto_ticks){
-        .sequence = p->ticks.sequence,
-        .clock = clock,
-        .zero = first < 0 ? first : 0,
-        .steps = fd_clock_steps_begin(&clock->map, clock->step_ns, first)};
+    p->clock = clock;
+    p->zero = first < 0 ? first : 0;
+    p->steps = fd_clock_steps_begin(&clock->map, clock->step_ns, first);
     put_snapshot(p, first);
 }
 
@@ -79,86 +76,57 @@ fd_native_begin_clock(fd_native_packets *p, const fd_perfetto_clock *clock,
 static uint64_t
 advance_clock(fd_native_packets *p, int64_t time)
 {
-    fd_perfetto_ticks *ticks = &p->ticks;
-    time = time > ticks->last ? time : ticks->last;
-    if (time >= ticks->steps.next_change) {
-        ticks->steps.last = ticks->last;
-        if (fd_clock_steps_change(&ticks->steps, time)) {
+    time = time > p->last ? time : p->last;
+    if (time >= p->steps.next_change) {
+        p->steps.last = p->last;
+        if (fd_clock_steps_change(&p->steps, time)) {
             put_snapshot(p, time);
         }
     }
-    uint64_t passed = (uint64_t)time - (uint64_t)ticks->last;
-    ticks->last = time;
+    uint64_t passed = (uint64_t)time - (uint64_t)p->last;
+    p->last = time;
     return passed;
 }
 
-static void
-put_span(fd_buffer *to, uint32_t field, fd_span text)
-{
-    fd_proto_bytes(to, field, text.from, fd_span_size(text));
-}
-
 void
-fd_native_put_process(fd_native_packets *p, const fd_native_process *process)
+fd_native_put_track(fd_native_packets *p, uint32_t track, uint32_t kind,
+                    const fd_native_field *fields, size_t count)
 {
-    fd_proto_number(&p->inner, FD_PB_PROCESS_PID, process->pid);
-    fd_proto_number(&p->inner, FD_PB_PROCESS_SORT, process->sort_index);
-    put_span(&p->inner, FD_PB_PROCESS_NAME, process->name);
-    for (int i = 0; i < 2; i++) {
-        if (fd_span_size(process->labels[i]) > 0) {
-            put_span(&p->inner, FD_PB_PROCESS_LABEL, process->labels[i]);
+    size_t from = p->to->size;
+    fd_proto_number(p->to, FD_PB_TRACK_UUID, track);
+    size_t part = p->to->size;
+    for (const fd_native_field *f = fields; f < fields + count; f++) {
+        if (f->field != 0 && f->text.from != NULL) {
+            fd_proto_bytes(p->to, f->field, f->text.from,
+                           fd_span_size(f->text));
+        }
+        else if (f->field != 0) {
+            fd_proto_number(p->to, f->field, f->number);
         }
     }
-    fd_proto_number(&p->message, FD_PB_TRACK_UUID, process->track);
-    fd_proto_message(&p->message, FD_PB_TRACK_PROCESS, &p->inner);
-    put_packet(p, FD_PB_PACKET_TRACK, &p->message);
+    if (kind != 0) {
+        fd_proto_wrap(p->to, kind, part);
+    }
+    wrap_packet(p, FD_PB_PACKET_TRACK, from);
 }
 
 void
-fd_native_put_thread(fd_native_packets *p, const fd_native_thread *thread)
+fd_native_put_texts(fd_native_packets *p, uint32_t field,
+                    const fd_text_pool *pool)
 {
-    fd_proto_number(&p->inner, FD_PB_THREAD_PID, thread->pid);
-    fd_proto_number(&p->inner, FD_PB_THREAD_TID, thread->tid);
-    if (thread->sorted) {
-        fd_proto_number(&p->inner, FD_PB_THREAD_SORT,
-                        (uint64_t)thread->sort_index);
+    size_t from = p->to->size;
+    for (uint32_t i = 1; i < pool->texts.count; i++) {
+        size_t text = p->to->size;
+        fd_proto_number(p->to, FD_PB_INTERNED_IID, i);
+        fd_proto_bytes(p->to, FD_PB_INTERNED_TEXT, fd_text_pool_get(pool, i),
+                       fd_text_pool_size(pool, i));
+        fd_proto_wrap(p->to, field, text);
+        if (p->to->size - from > fd_budget(TEXTS_PER_PACKET)
+            || i + 1 == pool->texts.count) {
+            wrap_packet(p, FD_PB_PACKET_INTERNED, from);
+            from = p->to->size;
+        }
     }
-    put_span(&p->inner, FD_PB_THREAD_NAME, thread->name);
-    fd_proto_number(&p->message, FD_PB_TRACK_UUID, thread->track);
-    fd_proto_message(&p->message, FD_PB_TRACK_THREAD, &p->inner);
-    put_packet(p, FD_PB_PACKET_TRACK, &p->message);
-}
-
-void
-fd_native_put_track(fd_native_packets *p, uint32_t track, uint32_t parent,
-                    const char *name, bool counts)
-{
-    fd_proto_number(&p->message, FD_PB_TRACK_UUID, track);
-    if (name != NULL) {
-        fd_proto_text(&p->message, FD_PB_TRACK_NAME, name);
-    }
-    if (parent != 0) {
-        fd_proto_number(&p->message, FD_PB_TRACK_PARENT, parent);
-    }
-    if (counts) {
-        fd_proto_message(&p->message, FD_PB_TRACK_COUNTER, &p->inner);
-    }
-    put_packet(p, FD_PB_PACKET_TRACK, &p->message);
-}
-
-void
-fd_native_intern(fd_native_packets *p, uint32_t field, uint32_t id,
-                 fd_span text)
-{
-    fd_proto_number(&p->inner, FD_PB_INTERNED_IID, id);
-    put_span(&p->inner, FD_PB_INTERNED_TEXT, text);
-    fd_proto_message(&p->texts, field, &p->inner);
-}
-
-void
-fd_native_send_texts(fd_native_packets *p)
-{
-    put_packet(p, FD_PB_PACKET_INTERNED, &p->texts);
 }
 
 /* Maximum size of a packet with an event, without the body of the event. */
@@ -170,7 +138,7 @@ put_head(const fd_native_packets *p, uint8_t *at, uint64_t passed, bool needed,
          size_t event)
 {
     at = fd_proto_put_field(at, FD_PB_PACKET_TIMESTAMP, passed);
-    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, p->ticks.sequence);
+    at = fd_proto_put_field(at, FD_PB_PACKET_SEQUENCE, p->sequence);
     if (needed) {
         at = fd_proto_put_field(at, FD_PB_PACKET_FLAGS, FD_PB_STATE_NEEDED);
     }
@@ -198,10 +166,11 @@ end_packet(fd_native_packets *p, uint8_t *from, size_t size)
 /* Written directly into the buffer, because traces have millions of events. */
 void
 fd_native_put_event(fd_native_packets *p, uint32_t type, uint32_t track,
-                    int64_t time, const void *body, size_t size)
+                    int64_t time, fd_span body)
 {
     uint8_t kind[KIND];
     uint8_t *end = kind;
+    size_t size = fd_span_size(body);
     uint64_t passed = advance_clock(p, time);
     if (type != 0) {
         end = fd_proto_put_field(end, FD_PB_EVENT_TYPE, type);
@@ -219,7 +188,7 @@ fd_native_put_event(fd_native_packets *p, uint32_t type, uint32_t track,
     memcpy(at, kind, sizeof kind); /* constant size: faster */
     at += kinds;
     if (size > 0) {
-        memcpy(at, body, size);
+        memcpy(at, body.from, size);
     }
     end_packet(p, from, (size_t)(at + size - from) - TAG_AND_LENGTH);
 }

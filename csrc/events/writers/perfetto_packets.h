@@ -3,9 +3,25 @@
 #ifndef FD_PERFETTO_PACKETS_H
 #define FD_PERFETTO_PACKETS_H
 
-#include "base/buffer.h"
 #include "clocks/clock_map.h"
-#include "json/json_scan.h"
+#include "trace/interned_texts.h"
+
+typedef struct fd_perfetto_writer fd_perfetto_writer;
+
+/* Numbers of events that were changed or skipped. */
+typedef struct fd_perfetto_counts {
+    uint64_t aside;   /* overlapping slices, moved to another lane */
+    uint64_t crossed; /* slices ended early with the slice around them */
+    uint64_t alone;   /* ends without a begin, skipped */
+    uint64_t skipped; /* skipped events that have no native form */
+    uint64_t early;   /* skipped events before time 0 */
+} fd_perfetto_counts;
+
+/* The next unused ids. */
+typedef struct fd_perfetto_spare {
+    uint32_t track;
+    uint32_t sequence;
+} fd_perfetto_spare;
 
 enum { FD_PERFETTO_STEP_NS = 1000 };
 
@@ -26,79 +42,48 @@ fd_perfetto_step(int64_t uncertainty_ns)
              : FD_PERFETTO_STEP_NS;
 }
 
-/* The incremental clock of a sequence: it counts times of the input, and
- * snapshots relate it to the time of the trace. */
-typedef struct fd_perfetto_ticks {
-    uint32_t sequence;
-    const fd_perfetto_clock *clock; /* borrowed */
-    /* time of the input when this clock is 0 */
-    int64_t zero;
-    int64_t last; /* value at the previous packet */
-    fd_clock_steps steps;
-} fd_perfetto_ticks;
-
+/* A sequence has its own interned texts and incremental clock: it counts times
+ * of the input, and snapshots relate it to the time of the trace. */
 typedef struct fd_native_packets {
     fd_buffer *to; /* borrowed */
-    fd_perfetto_ticks ticks;
-    uint32_t track;   /* default track of events; 0: no default */
-    fd_buffer packet; /* scratch */
-    fd_buffer message;
-    fd_buffer inner;
-    fd_buffer texts; /* interned texts, not yet written */
+    uint32_t sequence;
+    uint32_t track; /* default track of events, which is not written again; 0:
+                     * no default */
+    const fd_perfetto_clock *clock; /* borrowed */
+    int64_t zero;                   /* time of the input when its clock is 0 */
+    int64_t last;                   /* time of the previous packet */
+    fd_clock_steps steps;
 } fd_native_packets;
 
-/* Free the buffers, except `to`. */
-void fd_native_packets_clear(fd_native_packets *packets);
-
-/* Begin a sequence, with its own interned texts and incremental clock. `track`
- * is the default track of its events, which is not written again; 0: no
- * default. */
-void fd_native_begin(fd_native_packets *packets, uint32_t sequence,
-                     uint32_t track);
+/* Begin a sequence. */
+void fd_native_begin(fd_native_packets *packets);
 
 /* Write the first snapshot of the clock, exact at `first`. If the clock
  * drifts, more snapshots are written before later events. */
 void fd_native_begin_clock(fd_native_packets *packets,
                            const fd_perfetto_clock *clock, int64_t first);
 
-typedef struct fd_native_process {
-    uint32_t track;
-    uint32_t pid;
-    uint32_t sort_index;
-    fd_span name;
-    fd_span labels[2]; /* an empty label is not written */
-} fd_native_process;
+/* A field of the descriptor of a track: a text, or a number if `text` is
+ * absent. */
+typedef struct fd_native_field {
+    uint32_t field; /* 0: it is not written */
+    uint64_t number;
+    fd_span text;
+} fd_native_field;
 
-typedef struct fd_native_thread {
-    uint32_t track;
-    uint32_t pid;
-    uint32_t tid;
-    bool sorted;
-    int64_t sort_index;
-    fd_span name;
-} fd_native_thread;
-
-void fd_native_put_process(fd_native_packets *packets,
-                           const fd_native_process *process);
-void fd_native_put_thread(fd_native_packets *packets,
-                          const fd_native_thread *thread);
-
-/* Write a track that is neither a process nor a thread. Parent 0 and name
- * NULL: absent. */
+/* Write the descriptor of a track, with the fields of its process or thread
+ * (`kind`), or for kind 0 its own fields. */
 void fd_native_put_track(fd_native_packets *packets, uint32_t track,
-                         uint32_t parent, const char *name, bool counts);
+                         uint32_t kind, const fd_native_field *fields,
+                         size_t count);
 
-/* Add an interned text to the next packet. `field` is its kind. */
-void fd_native_intern(fd_native_packets *packets, uint32_t field, uint32_t id,
-                      fd_span text);
+/* Write interned texts with their ids. */
+void fd_native_put_texts(fd_native_packets *packets, uint32_t field,
+                         const fd_text_pool *pool);
 
-/* Write the pending interned texts. */
-void fd_native_send_texts(fd_native_packets *packets);
-
-/* Write an event with these fields. Type 0: the body has the type. Times ascend;
- * an earlier time (of a malformed file) is replaced by the last one. */
+/* Write an event with the fields of `body`. Type 0: the body has the type. Times
+ * ascend; an earlier time (of a malformed file) is replaced by the last one. */
 void fd_native_put_event(fd_native_packets *packets, uint32_t type,
-                         uint32_t track, int64_t time, const void *body,
-                         size_t size);
+                         uint32_t track, int64_t time, fd_span body);
 
 #endif

@@ -3,39 +3,23 @@
 #include "base/budget.h"
 #include "events/writers/perfetto_fields.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #define OPEN INT64_MAX
 
-void
-fd_perfetto_lanes_clear(fd_perfetto_lanes *l)
+static void
+put_end(fd_perfetto_lanes *l, const fd_perfetto_lane *lane, int64_t time)
 {
-    for (uint32_t i = 0; i < l->lanes.count; i++) {
-        fd_vector_clear(&l->lanes.list[i].open);
-        fd_vector_clear(&l->lanes.list[i].written);
-    }
-    for (uint32_t i = 0; i < l->threads.count; i++) {
-        fd_vector_clear(&l->threads.list[i]);
-    }
-    fd_vector_clear(&l->lanes);
-    fd_vector_clear(&l->threads);
-    fd_vector_clear(&l->endings);
-}
-
-static fd_status
-put_lane_event(fd_perfetto_lanes *l, uint32_t track, uint32_t type,
-               int64_t time, const void *body, size_t size)
-{
-    fd_native_put_event(l->packets, type, track, time, body, size);
-    return l->packets->to->status;
+    fd_native_put_event(l->packets, FD_PB_TYPE_END, lane->track, time,
+                        (fd_span){NULL, NULL});
 }
 
 static void
-sift_up(fd_perfetto_lanes *l, uint32_t at)
+push_ending(fd_perfetto_lanes *l, fd_perfetto_ending one)
 {
+    fd_arena_push(l->arena, &l->endings, one);
     fd_perfetto_ending *heap = l->endings.list;
-    fd_perfetto_ending one = heap[at];
+    uint32_t at = l->endings.count - 1;
     while (at > 0 && heap[(at - 1) / 2].end > one.end) {
         heap[at] = heap[(at - 1) / 2];
         at = (at - 1) / 2;
@@ -76,88 +60,70 @@ is_written(fd_perfetto_lane *lane, int64_t end)
     return false;
 }
 
-/* End a slice, and all slices inside it that are still open. */
-static fd_status
-end_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t end)
+void
+fd_perfetto_lanes_until(fd_perfetto_lanes *l, int64_t time)
 {
-    fd_status status = FD_OK;
-    bool forced = true;
-    while (status == FD_OK && forced && lane->open.count > 0) {
-        forced = lane->open.list[--lane->open.count].end == OPEN;
-        lane->forced += forced;
-        l->crossed += forced;
-        status = put_lane_event(l, lane->track, FD_PB_TYPE_END, end, NULL, 0);
-    }
-    return status;
-}
-
-/* Write all ends before `time`. */
-static fd_status
-end_before(fd_perfetto_lanes *l, int64_t time)
-{
-    fd_status status = FD_OK;
-    while (l->endings.count > 0 && l->endings.list[0].end < time
-           && status == FD_OK) {
+    while (l->endings.count > 0 && l->endings.list[0].end < time) {
         fd_perfetto_ending ending = pop_ending(l);
         fd_perfetto_lane *lane = &l->lanes.list[ending.lane];
-        if (lane->written.count == 0 || !is_written(lane, ending.end)) {
-            status = end_slice(l, lane, ending.end);
+        bool more = lane->written.count == 0 || !is_written(lane, ending.end);
+        /* With the slice, those inside it that are still open end. */
+        while (more && lane->open.count > 0) {
+            more = lane->open.list[--lane->open.count].end == OPEN;
+            lane->forced += more;
+            l->counts->crossed += more;
+            put_end(l, lane, ending.end);
         }
     }
-    return status;
 }
 
 /* Write the end of the innermost slice of a lane before its end is taken from
  * the heap. */
-static fd_status
+static void
 end_now(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
     int64_t end = lane->open.list[--lane->open.count].end;
-    fd_status status = fd_vector_push(&lane->written, end);
-    return fd_then(
-        status, put_lane_event(l, lane->track, FD_PB_TYPE_END, time, NULL, 0));
+    fd_arena_push(l->arena, &lane->written, end);
+    put_end(l, lane, time);
 }
 
 /* End the slices that end at or before the start of another one. */
-static fd_status
+static void
 end_until(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t time)
 {
-    fd_status status = FD_OK;
-    while (status == FD_OK && lane->open.count > 0
+    while (lane->open.count > 0
            && lane->open.list[lane->open.count - 1].end <= time) {
-        status = end_now(l, lane, time);
+        end_now(l, lane, time);
     }
-    return status;
 }
 
-static fd_status
+static void
 add_lane(fd_perfetto_lanes *l, uint32_t thread, uint32_t track)
 {
-    fd_perfetto_numbers *own = &l->threads.list[thread];
-    fd_status status =
-        fd_vector_push(&l->lanes, (fd_perfetto_lane){.track = track});
-    return fd_then(status, fd_vector_push(own, l->lanes.count - 1));
+    fd_arena_push(l->arena, &l->lanes, (fd_perfetto_lane){.track = track});
+    fd_arena_push(l->arena, &l->threads.list[thread], l->lanes.count - 1);
 }
 
-fd_status
+void
 fd_perfetto_lanes_thread(fd_perfetto_lanes *l, uint32_t track)
 {
-    fd_status status =
-        fd_vector_push(&l->threads, (fd_perfetto_numbers){NULL, 0, 0});
-    return fd_then(status, add_lane(l, l->threads.count - 1, track));
+    fd_arena_push(l->arena, &l->threads, (fd_perfetto_numbers){NULL, 0, 0});
+    add_lane(l, l->threads.count - 1, track);
 }
 
 /* Add a track below the track of the thread. */
-static fd_status
+static void
 open_lane(fd_perfetto_lanes *l, uint32_t thread)
 {
-    fd_perfetto_numbers *own = &l->threads.list[thread];
-    uint32_t number = (*l->spare_track)++;
+    const fd_perfetto_numbers *own = &l->threads.list[thread];
+    uint32_t track = (*l->spare_track)++;
     char name[32];
     snprintf(name, sizeof name, "overlapping %u", (unsigned)own->count);
-    fd_native_put_track(l->packets, number, l->lanes.list[own->list[0]].track,
-                        name, false);
-    return add_lane(l, thread, number);
+    const fd_native_field fields[] = {
+        {FD_PB_TRACK_NAME, .text = fd_span_text(name)},
+        {FD_PB_TRACK_PARENT, .number = l->lanes.list[own->list[0]].track}};
+    fd_native_put_track(l->packets, track, 0, fields, 2);
+    add_lane(l, thread, track);
 }
 
 static int64_t
@@ -167,104 +133,69 @@ limit_of(const fd_perfetto_lane *lane)
     return count == 0 ? OPEN : lane->open.list[count - 1].limit;
 }
 
-static fd_status
-push_end(fd_perfetto_lane *lane, int64_t end)
+static void
+begin_slice(fd_perfetto_lanes *l, fd_perfetto_lane *lane, int64_t begin,
+            int64_t end, fd_span body)
 {
     int64_t limit = limit_of(lane);
-    return fd_vector_push(&lane->open,
-                          (fd_perfetto_open){end, end < limit ? end : limit});
+    fd_arena_push(l->arena, &lane->open,
+                  (fd_perfetto_open){end, end < limit ? end : limit});
+    fd_native_put_event(l->packets, FD_PB_TYPE_BEGIN, lane->track, begin,
+                        body);
 }
 
-/* Find the first lane in which the slice nests within the open ones. */
-static fd_status
-find_lane(fd_perfetto_lanes *l, uint32_t thread, int64_t begin, int64_t end,
-          uint32_t *found)
+/* Put the slice in the first lane in which it nests within the open ones. */
+void
+fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
+                  int64_t end, fd_span body)
 {
     for (uint32_t i = 0;; i++) {
         if (i == l->threads.list[thread].count) {
-            fd_status status = i < fd_budget(FD_PERFETTO_LANES)
-                                 ? open_lane(l, thread)
-                                 : FD_EFULL;
-            if (status != FD_OK) {
-                return status;
+            if (i >= fd_budget(FD_PERFETTO_LANES)) {
+                l->counts->skipped++;
+                return;
             }
+            open_lane(l, thread);
         }
-        *found = l->threads.list[thread].list[i];
-        fd_perfetto_lane *lane = &l->lanes.list[*found];
-        fd_status status = end_until(l, lane, begin);
-        if (status != FD_OK || limit_of(lane) >= end) {
-            l->aside += i > 0;
-            return status;
+        uint32_t index = l->threads.list[thread].list[i];
+        fd_perfetto_lane *lane = &l->lanes.list[index];
+        end_until(l, lane, begin);
+        if (limit_of(lane) >= end) {
+            l->counts->aside += i > 0;
+            push_ending(l, (fd_perfetto_ending){end, index});
+            begin_slice(l, lane, begin, end, body);
+            return;
         }
     }
 }
 
-fd_status
-fd_perfetto_slice(fd_perfetto_lanes *l, uint32_t thread, int64_t begin,
-                  int64_t end, const void *body, size_t size)
-{
-    uint32_t index;
-    fd_status status = end_before(l, begin);
-    fd_then(status, find_lane(l, thread, begin, end, &index));
-    if (status != FD_OK) {
-        return status;
-    }
-    fd_perfetto_lane *lane = &l->lanes.list[index];
-    if (push_end(lane, end) != FD_OK
-        || fd_vector_push(&l->endings, (fd_perfetto_ending){end, index})
-               != FD_OK) {
-        return FD_ENOMEM;
-    }
-    sift_up(l, l->endings.count - 1);
-    return put_lane_event(l, lane->track, FD_PB_TYPE_BEGIN, begin, body, size);
-}
-
-fd_status
+void
 fd_perfetto_begin(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
-                  const void *body, size_t size)
+                  fd_span body)
 {
-    fd_status status = end_before(l, time);
     fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
-    fd_then(status, end_until(l, lane, time));
-    fd_then(status, push_end(lane, OPEN));
-    return fd_then(status, put_lane_event(l, lane->track, FD_PB_TYPE_BEGIN,
-                                          time, body, size));
+    end_until(l, lane, time);
+    begin_slice(l, lane, time, OPEN, body);
 }
 
-fd_status
+void
 fd_perfetto_end(fd_perfetto_lanes *l, uint32_t thread, int64_t time,
-                const void *body, size_t size)
+                fd_span body)
 {
-    fd_status status = end_before(l, time);
     fd_perfetto_lane *lane = &l->lanes.list[l->threads.list[thread].list[0]];
     uint32_t begun = lane->open.count;
     while (begun > 0 && lane->open.list[begun - 1].end != OPEN) {
         begun--;
     }
     if (begun == 0) {
-        l->alone += lane->forced == 0;
+        l->counts->alone += lane->forced == 0;
         lane->forced -= lane->forced > 0;
-        return status;
+        return;
     }
-    while (status == FD_OK && lane->open.count > begun) {
-        l->crossed += lane->open.list[lane->open.count - 1].end > time;
-        status = end_now(l, lane, time);
+    while (lane->open.count > begun) {
+        l->counts->crossed += lane->open.list[lane->open.count - 1].end > time;
+        end_now(l, lane, time);
     }
-    lane->open.count -= status == FD_OK;
-    return fd_then(status, put_lane_event(l, lane->track, FD_PB_TYPE_END, time,
-                                          body, size));
-}
-
-fd_status
-fd_perfetto_mark(fd_perfetto_lanes *l, uint32_t track, uint32_t type,
-                 int64_t time, const void *body, size_t size)
-{
-    fd_status status = end_before(l, time);
-    return fd_then(status, put_lane_event(l, track, type, time, body, size));
-}
-
-fd_status
-fd_perfetto_finish(fd_perfetto_lanes *l)
-{
-    return end_before(l, OPEN);
+    lane->open.count--;
+    fd_native_put_event(l->packets, FD_PB_TYPE_END, lane->track, time, body);
 }

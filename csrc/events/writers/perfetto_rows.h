@@ -12,7 +12,7 @@
 #ifndef FD_PERFETTO_ROWS_H
 #define FD_PERFETTO_ROWS_H
 
-#include "base/vector.h"
+#include "base/arena.h"
 #include "events/writers/perfetto_packets.h"
 
 enum { FD_PERFETTO_LANES = 256 /* per thread */ };
@@ -38,39 +38,31 @@ typedef struct fd_perfetto_ending {
 } fd_perfetto_ending;
 
 typedef struct fd_perfetto_lanes {
+    fd_arena *arena;            /* borrowed; memory of the lists */
     fd_native_packets *packets; /* borrowed; with times of the input */
     uint32_t *spare_track;      /* borrowed: the next unused track number */
+    fd_perfetto_counts *counts; /* borrowed */
     FD_VECTOR(fd_perfetto_lane) lanes;
     FD_VECTOR(fd_perfetto_numbers)
     /* lanes of each thread, its own track first */
     threads;
     FD_VECTOR(fd_perfetto_ending) endings; /* a heap, the earliest end first */
-    uint64_t aside;                        /* slices moved to another lane */
-    uint64_t crossed; /* slices ended early with the slice around them */
-    uint64_t alone;   /* ends without a begin */
 } fd_perfetto_lanes;
 
-void fd_perfetto_lanes_clear(fd_perfetto_lanes *lanes);
-
 /* Add a thread by its track number; threads are numbered from 0. */
-fd_status fd_perfetto_lanes_thread(fd_perfetto_lanes *lanes, uint32_t track);
+void fd_perfetto_lanes_thread(fd_perfetto_lanes *lanes, uint32_t track);
+
+/* Append all known ends before a time; INT64_MAX: all. Call it before each
+ * event; times must ascend. Slices without a known end stay open. */
+void fd_perfetto_lanes_until(fd_perfetto_lanes *lanes, int64_t time);
 
 /* Append the packets of a slice. `body` is a TrackEvent without type and
- * track. Times must ascend from call to call. */
-fd_status fd_perfetto_slice(fd_perfetto_lanes *lanes, uint32_t thread,
-                            int64_t begin, int64_t end, const void *body,
-                            size_t size);
-fd_status fd_perfetto_begin(fd_perfetto_lanes *lanes, uint32_t thread,
-                            int64_t time, const void *body, size_t size);
-fd_status fd_perfetto_end(fd_perfetto_lanes *lanes, uint32_t thread,
-                          int64_t time, const void *body, size_t size);
-
-/* Append an instant or a counter; type 0: `body` has the type. */
-fd_status fd_perfetto_mark(fd_perfetto_lanes *lanes, uint32_t track,
-                           uint32_t type, int64_t time, const void *body,
-                           size_t size);
-
-/* Append all known ends. Slices without a known end stay open. */
-fd_status fd_perfetto_finish(fd_perfetto_lanes *lanes);
+ * track. */
+void fd_perfetto_slice(fd_perfetto_lanes *lanes, uint32_t thread,
+                       int64_t begin, int64_t end, fd_span body);
+void fd_perfetto_begin(fd_perfetto_lanes *lanes, uint32_t thread, int64_t time,
+                       fd_span body);
+void fd_perfetto_end(fd_perfetto_lanes *lanes, uint32_t thread, int64_t time,
+                     fd_span body);
 
 #endif

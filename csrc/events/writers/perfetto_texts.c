@@ -7,99 +7,80 @@
 
 #include <string.h>
 
-static void
-pool_clear(fd_perfetto_pool *pool)
-{
-    fd_text_pool_clear(&pool->texts);
-    fd_vector_clear(&pool->ids);
-}
-
 void
 fd_perfetto_texts_clear(fd_perfetto_texts *texts)
 {
-    pool_clear(&texts->names);
-    pool_clear(&texts->categories);
-    pool_clear(&texts->notes);
+    for (int i = 0; i < FD_PERFETTO_KINDS; i++) {
+        fd_text_pool_clear(&texts->pools[i].texts);
+    }
     fd_buffer_clear(&texts->scratch);
 }
 
-/* Intern a text. `*id` is 0 if it is empty or the table is full. */
-static fd_status
-find_text(fd_text_pool *pool, fd_span text, uint32_t *id)
+/* Intern a text; 0: it is empty or the table is full. */
+static uint32_t
+find_text(fd_arena *arena, fd_text_pool *pool, fd_span text)
 {
+    uint32_t id = 0;
     size_t size = fd_span_size(text);
-    *id = 0;
-    return size == 0 || pool->texts.count >= fd_budget(FD_PERFETTO_TEXTS)
-                || !fd_buffer_fits(&pool->bytes, size,
-                                   fd_budget(FD_PERFETTO_TEXT_BYTES))
-             ? FD_OK
-             : fd_text_pool_add(pool, text.from, size, id);
+    if (size > 0 && pool->texts.count < fd_budget(FD_PERFETTO_TEXTS)
+        && fd_buffer_fits(&pool->bytes, size,
+                          fd_budget(FD_PERFETTO_TEXT_BYTES))) {
+        fd_arena_check(arena, fd_text_pool_add(pool, text.from, size, &id));
+    }
+    return id;
 }
 
-static fd_status
-remember_number(fd_perfetto_pool *pool, uint32_t number, uint32_t id)
+static void
+remember_number(fd_arena *arena, fd_perfetto_pool *pool, uint32_t number,
+                uint32_t id)
 {
-    fd_status status = FD_OK;
-    while (status == FD_OK && pool->ids.count <= number) {
-        status = fd_vector_push(&pool->ids, 0);
+    while (pool->ids.count <= number) {
+        fd_arena_push(arena, &pool->ids, 0);
     }
-    if (status == FD_OK) {
-        pool->ids.list[number] = id;
-    }
-    return status;
+    pool->ids.list[number] = id;
 }
 
-fd_status
-fd_perfetto_text(fd_perfetto_pool *pool, fd_span text, uint32_t number,
-                 uint32_t iid_field, uint32_t text_field, fd_buffer *to)
+void
+fd_perfetto_text(fd_perfetto_texts *texts, fd_perfetto_kind kind,
+                 fd_span value, uint32_t number, fd_buffer *to)
 {
-    uint32_t id;
-    fd_status status = find_text(&pool->texts, text, &id);
-    if (status == FD_OK && id != 0) {
-        fd_proto_number(to, iid_field, id);
+    static const struct {
+        uint32_t id;
+        uint32_t text;
+    } fields[] = {{FD_PB_EVENT_CATEGORY_IID, FD_PB_EVENT_CATEGORY},
+                  {FD_PB_EVENT_NAME_IID, FD_PB_EVENT_NAME},
+                  {FD_PB_NOTE_NAME_IID, FD_PB_NOTE_NAME}};
+    fd_perfetto_pool *pool = &texts->pools[kind];
+    uint32_t id = number < pool->ids.count ? pool->ids.list[number] : 0;
+    if (id == 0) {
+        fd_span text = fd_perfetto_spell(texts, value);
+        id = find_text(texts->arena, &pool->texts, text);
+        if (id == 0) {
+            fd_proto_bytes(to, fields[kind].text, text.from,
+                           fd_span_size(text));
+        }
+        else if (number != 0) {
+            remember_number(texts->arena, pool, number, id);
+        }
     }
-    else if (status == FD_OK) {
-        fd_proto_bytes(to, text_field, text.from, fd_span_size(text));
+    if (id != 0) {
+        fd_proto_number(to, fields[kind].id, id);
     }
-    if (status == FD_OK && number != 0) {
-        status = remember_number(pool, number, id);
-    }
-    return fd_then(status, to->status);
 }
 
 fd_span
 fd_perfetto_spell(fd_perfetto_texts *texts, fd_span value)
 {
     fd_span inside = fd_span_inside(value);
-    size_t size = fd_span_size(inside);
-    bool plain = true;
-    for (size_t i = 0; i < size && plain; i++) {
-        plain = inside.from[i] != '\\' && (unsigned char)inside.from[i] < 0x80;
+    for (const char *at = inside.from; at < inside.to; at++) {
+        if (*at == '\\' || (unsigned char)*at >= 0x80) {
+            texts->scratch.size = 0;
+            fd_json_string(inside, &texts->scratch);
+            fd_arena_check(texts->arena, texts->scratch.status);
+            return fd_span_of(&texts->scratch);
+        }
     }
-    if (plain) {
-        return inside;
-    }
-    texts->scratch.size = 0;
-    fd_json_string(inside, &texts->scratch);
-    return (fd_span){texts->scratch.bytes,
-                     texts->scratch.bytes + texts->scratch.size};
-}
-
-/* End the message that consists of the bytes from `from` to the end of the
- * buffer: insert its tag and length before it. */
-static void
-end_message(fd_buffer *to, uint32_t field, size_t from)
-{
-    uint8_t head[20];
-    size_t size = to->size - from;
-    uint8_t *end =
-        fd_proto_put(fd_proto_put(head, field << 3 | FD_PROTO_BYTES), size);
-    size_t more = (size_t)(end - head);
-    fd_buffer_bytes(to, head, more);
-    if (to->status == FD_OK) {
-        memmove(to->bytes + from + more, to->bytes + from, size);
-        memcpy(to->bytes + from, head, more);
-    }
+    return inside;
 }
 
 /* Append a number as an integer or a double; return false if it is neither. */
@@ -169,95 +150,76 @@ put_scalar(fd_perfetto_texts *texts, fd_span value, fd_buffer *to)
     }
 }
 
+static void put_value(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to);
+
 static void
-put_empty(fd_buffer *to, uint64_t type)
-{
-    size_t from = to->size;
-    fd_proto_number(to, FD_PB_NESTED_TYPE, type);
-    end_message(to, FD_PB_NOTE_NESTED, from);
-}
-
-static fd_status put_value(fd_perfetto_texts *texts, fd_scan *scan,
-                           fd_buffer *to);
-
-static fd_status
 put_items(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
 {
-    fd_status status = FD_OK;
-    scan->at++;
-    fd_scan_space(scan);
-    bool any = *scan->at != ']';
-    for (bool more = any; more && status == FD_OK;) {
+    bool more = true;
+    while (more) {
         size_t from = to->size;
-        status = put_value(texts, scan, to);
-        end_message(to, FD_PB_NOTE_ITEM, from);
+        put_value(texts, scan, to);
+        fd_proto_wrap(to, FD_PB_NOTE_ITEM, from);
         fd_scan_space(scan);
         more = *scan->at == ',';
         scan->at += more;
     }
     scan->at++;
-    if (!any) {
-        put_empty(to, FD_PB_NESTED_ARRAY);
-    }
-    return status;
 }
 
 /* Append the members of an object as fields. */
-static fd_status
-put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field, bool *any,
+static void
+put_members(fd_perfetto_texts *texts, fd_scan *scan, uint32_t field,
             fd_buffer *to)
 {
-    fd_status status = FD_OK;
     fd_span key;
-    scan->at++;
-    *any = false;
-    while (status == FD_OK
-           && fd_scan_member(scan, !*any, &key) == FD_SCAN_OK) {
+    for (bool first = true; fd_scan_member(scan, first, &key) == FD_SCAN_OK;
+         first = false) {
         size_t from = to->size;
-        *any = true;
-        status = fd_perfetto_text(
-            &texts->notes,
-            fd_perfetto_spell(texts, (fd_span){key.from - 1, key.to + 1}), 0,
-            FD_PB_NOTE_NAME_IID, FD_PB_NOTE_NAME, to);
-        fd_then(status, put_value(texts, scan, to));
-        end_message(to, field, from);
+        fd_perfetto_text(texts, FD_PERFETTO_NOTES,
+                         (fd_span){key.from - 1, key.to + 1}, 0, to);
+        put_value(texts, scan, to);
+        fd_proto_wrap(to, field, from);
     }
-    return status;
 }
 
 /* Append the value at `scan`, which must be complete JSON. */
-static fd_status
+static void
 put_value(fd_perfetto_texts *texts, fd_scan *scan, fd_buffer *to)
 {
     fd_scan_space(scan);
-    if (*scan->at == '[') {
-        return put_items(texts, scan, to);
-    }
-    if (*scan->at == '{') {
-        bool any;
-        fd_status status =
-            put_members(texts, scan, FD_PB_NOTE_ENTRY, &any, to);
-        if (!any) {
-            put_empty(to, FD_PB_NESTED_DICT);
-        }
-        return status;
-    }
     const char *from = scan->at;
-    if (fd_scan_value(scan) != FD_SCAN_OK) {
-        return FD_EFORMAT;
+    size_t before = to->size;
+    bool list = *from == '[';
+    if (!list && *from != '{') {
+        if (fd_scan_value(scan) != FD_SCAN_OK) {
+            fd_arena_fail(texts->arena, FD_EFORMAT);
+        }
+        put_scalar(texts, (fd_span){from, scan->at}, to);
+        return;
     }
-    put_scalar(texts, (fd_span){from, scan->at}, to);
-    return texts->scratch.status;
+    scan->at++;
+    fd_scan_space(scan);
+    if (*scan->at == (list ? ']' : '}')) {
+        scan->at++;
+        fd_proto_number(to, FD_PB_NESTED_TYPE,
+                        list ? FD_PB_NESTED_ARRAY : FD_PB_NESTED_DICT);
+        fd_proto_wrap(to, FD_PB_NOTE_NESTED, before);
+    }
+    else if (list) {
+        put_items(texts, scan, to);
+    }
+    else {
+        put_members(texts, scan, FD_PB_NOTE_ENTRY, to);
+    }
 }
 
-fd_status
+void
 fd_perfetto_notes(fd_perfetto_texts *texts, fd_span object, fd_buffer *to)
 {
-    bool any;
-    if (object.from == NULL || *object.from != '{') {
-        return FD_OK;
+    if (object.from != NULL && *object.from == '{') {
+        fd_scan scan = {
+            .at = object.from + 1, .end = object.to, .forgets = true};
+        put_members(texts, &scan, FD_PB_EVENT_NOTE, to);
     }
-    fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
-    fd_status status = put_members(texts, &scan, FD_PB_EVENT_NOTE, &any, to);
-    return fd_then(status, to->status);
 }

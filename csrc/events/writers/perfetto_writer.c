@@ -12,19 +12,11 @@
 #define SECOND_SLICE (UINT64_C(1) << 62)
 #define SECOND_POINT (UINT64_C(2) << 62)
 
-/* Budget of the sorter if the output stays in memory too. */
-enum { MEMORY = 1 << 30 };
-
-/* An event being stored. */
-typedef struct storing {
-    fd_perfetto_writer *w;
-    const fd_timeline_event *event;
-    fd_timeline_ids *ids;
-    uint32_t process;
-    uint32_t thread; /* of a slice; see find_track */
-    uint32_t track;  /* of an instant or counter; see find_track */
-    fd_error *error;
-} storing;
+enum {
+    MEMORY = 1 << 30, /* budget of the sorter if the output stays in memory */
+    SERIES = 1 << 16, /* counter series per input */
+    ROWS = 16 << 20   /* bytes of stored names and labels */
+};
 
 fd_perfetto_writer *
 fd_perfetto_writer_new(fd_buffer *to, fd_bytes_out *out, const char *output,
@@ -46,115 +38,111 @@ fd_perfetto_writer_new(fd_buffer *to, fd_bytes_out *out, const char *output,
 }
 
 void
+fd_perfetto_forget(fd_perfetto_writer *w)
+{
+    fd_perfetto_texts_clear(&w->in.texts);
+    fd_text_pool_clear(&w->in.stored);
+    fd_text_pool_clear(&w->in.series);
+    fd_arena_clear(&w->in.arena);
+    w->in = (fd_perfetto_input){.skipped = 0};
+}
+
+void
 fd_perfetto_writer_free(fd_perfetto_writer *w)
 {
     if (w != NULL) {
+        fd_perfetto_forget(w);
         fd_sorter_free(w->sorter);
-        fd_perfetto_texts_clear(&w->texts);
-        fd_text_pool_clear(&w->stored);
-        fd_text_pool_clear(&w->series);
-        fd_vector_clear(&w->processes);
-        fd_vector_clear(&w->threads);
-        fd_vector_clear(&w->counters);
         fd_buffer_clear(&w->record);
         fd_buffer_clear(&w->scratch);
         fd_free(w);
     }
 }
 
-fd_status
-fd_perfetto_process_track(fd_perfetto_writer *w, uint32_t process,
-                          uint32_t *track)
+uint32_t
+fd_perfetto_process_track(fd_perfetto_writer *w, uint32_t process)
 {
-    while (w->processes.count <= process) {
-        if (fd_vector_push(&w->processes, (fd_perfetto_process){0, 0})
-            != FD_OK) {
-            return FD_ENOMEM;
-        }
+    while (w->in.processes.count <= process) {
+        fd_arena_push(&w->in.arena, &w->in.processes,
+                      (fd_perfetto_process){0, 0});
     }
-    fd_perfetto_process *p = &w->processes.list[process];
+    fd_perfetto_process *p = &w->in.processes.list[process];
     p->track = p->track != 0 ? p->track : w->spare->track++;
-    *track = p->track;
-    return FD_OK;
+    return p->track;
 }
 
 /* Find the thread of an event, and its track. Viewers show an event without a
  * tid on the main thread. */
-static fd_status
-find_track(storing *t)
+static void
+find_track(fd_perfetto_writer *w)
 {
-    static const char zero[] = "0";
-    fd_perfetto_writer *w = t->w;
-    fd_span tid = t->event->tid.from != NULL ? t->event->tid
-                : t->event->pid.from != NULL ? t->event->pid
-                                             : (fd_span){zero, zero + 1};
-    fd_status status = fd_timeline_ids_thread(
-        t->ids, t->ids->processes.list[t->process].pid, tid, &t->thread);
-    while (status == FD_OK && w->threads.count <= t->thread) {
-        fd_perfetto_thread made = {.track = w->spare->track++,
-                                   .process = t->process};
-        status = fd_vector_push(&w->threads, made);
+    const fd_timeline_event *event = w->event;
+    fd_span tid = event->tid.from != NULL ? event->tid
+                : event->pid.from != NULL ? event->pid
+                                          : fd_span_text("0");
+    fd_arena_check(
+        &w->in.arena,
+        fd_timeline_ids_thread(w->ids, w->ids->processes.list[w->process].pid,
+                               tid, &w->thread));
+    while (w->in.threads.count <= w->thread) {
+        fd_arena_push(&w->in.arena, &w->in.threads,
+                      (fd_perfetto_thread){.track = w->spare->track++,
+                                           .process = w->process});
     }
-    t->track = status == FD_OK ? w->threads.list[t->thread].track : 0;
-    return status;
+    w->track = w->in.threads.list[w->thread].track;
 }
 
 /* Store the text of a metadata row. */
-static fd_status
-keep_value(storing *t, const char *name, uint32_t *stored)
+static void
+keep_value(fd_perfetto_writer *w, const char *name, uint32_t *stored)
 {
-    fd_perfetto_writer *w = t->w;
     fd_span value;
-    if (!fd_timeline_find(t->event, name, &value)
-        || !fd_buffer_fits(&w->stored.bytes, fd_span_size(value),
-                           fd_budget(FD_PERFETTO_ROWS))) {
-        w->skipped++;
-        return FD_OK;
+    if (!fd_timeline_find(w->event, name, &value)
+        || !fd_buffer_fits(&w->in.stored.bytes, fd_span_size(value),
+                           fd_budget(ROWS))) {
+        w->in.skipped++;
+        return;
     }
-    value = fd_perfetto_spell(&w->texts, value);
-    fd_status status = w->texts.scratch.status;
-    return fd_then(status, fd_text_pool_add(&w->stored, value.from,
-                                            fd_span_size(value), stored));
+    value = fd_perfetto_spell(&w->in.texts, value);
+    fd_arena_check(&w->in.arena,
+                   fd_text_pool_add(&w->in.stored, value.from,
+                                    fd_span_size(value), stored));
 }
 
-static fd_status
-take_row(storing *t)
+static void
+take_row(fd_perfetto_writer *w)
 {
-    fd_perfetto_writer *w = t->w;
-    fd_span what = t->event->name.from != NULL ? fd_span_inside(t->event->name)
-                                               : (fd_span){"", ""};
-    if (fd_span_is(what, "process_labels")) {
-        uint32_t track;
-        fd_status status = fd_perfetto_process_track(w, t->process, &track);
-        return fd_then(
-            status,
-            keep_value(t, "labels", &w->processes.list[t->process].labels));
-    }
-    bool names = fd_span_is(what, "thread_name");
-    if (!names && !fd_span_is(what, "thread_sort_index")) {
-        w->skipped++;
-        return FD_OK;
-    }
-    fd_status status = find_track(t);
-    fd_perfetto_thread *thread = &w->threads.list[t->thread];
-    if (status == FD_OK && names) {
-        thread->beside = t->event->beside;
-        status = keep_value(t, "name", &thread->name);
-    }
     fd_span value;
     int64_t thousandths;
-    if (status == FD_OK && !names
-        && fd_timeline_find(t->event, "sort_index", &value)
-        && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
-        thread->sorted = true;
-        thread->sort_index = thousandths / 1000;
+    fd_span what = w->event->name.from != NULL ? fd_span_inside(w->event->name)
+                                               : fd_span_text("");
+    if (fd_span_is(what, "process_labels")) {
+        fd_perfetto_process_track(w, w->process);
+        keep_value(w, "labels", &w->in.processes.list[w->process].labels);
     }
-    return status;
+    else if (fd_span_is(what, "thread_name")) {
+        find_track(w);
+        fd_perfetto_thread *thread = &w->in.threads.list[w->thread];
+        thread->beside = w->event->beside;
+        keep_value(w, "name", &thread->name);
+    }
+    else if (!fd_span_is(what, "thread_sort_index")) {
+        w->in.skipped++;
+    }
+    else {
+        find_track(w);
+        fd_perfetto_thread *thread = &w->in.threads.list[w->thread];
+        if (fd_timeline_find(w->event, "sort_index", &value)
+            && fd_decimal_ns(fd_span_inside(value), &thousandths)) {
+            thread->sorted = true;
+            thread->sort_index = thousandths / 1000;
+        }
+    }
 }
 
 /* Begin a record: the body of the event is appended to it. */
 static void
-record_begin(storing *t, fd_perfetto_what what, uint32_t number,
+record_begin(fd_perfetto_writer *w, fd_perfetto_what what, uint32_t number,
              uint64_t duration)
 {
     uint8_t head[24];
@@ -162,91 +150,56 @@ record_begin(storing *t, fd_perfetto_what what, uint32_t number,
     *end++ = (uint8_t)what;
     end = fd_proto_put(end, number);
     end = fd_proto_put(end, duration);
-    t->w->record.size = 0;
-    fd_buffer_bytes(&t->w->record, head, (size_t)(end - head));
+    w->record.size = 0;
+    fd_buffer_bytes(&w->record, head, (size_t)(end - head));
 }
 
-static fd_status
-record_end(storing *t, uint64_t second)
+static void
+record_end(fd_perfetto_writer *w, uint64_t second)
 {
-    const fd_buffer *record = &t->w->record;
-    return record->status == FD_OK
-             ? fd_sorter_add(t->w->sorter, t->event->start, second,
-                             record->bytes, record->size, t->error)
-             : record->status;
-}
-
-static fd_status
-put_category(storing *t)
-{
-    const fd_timeline_event *event = t->event;
-    fd_perfetto_texts *texts = &t->w->texts;
-    fd_span text = event->cat.from != NULL
-                     ? fd_perfetto_spell(texts, event->cat)
-                     : event->cat;
-    return fd_span_size(text) > 0
-             ? fd_perfetto_text(&texts->categories, text, event->cat_id,
-                                FD_PB_EVENT_CATEGORY_IID, FD_PB_EVENT_CATEGORY,
-                                &t->w->record)
-             : FD_OK;
-}
-
-static fd_status
-put_name(storing *t)
-{
-    static const char unnamed[] = "[No name]";
-    const fd_timeline_event *event = t->event;
-    fd_perfetto_texts *texts = &t->w->texts;
-    fd_span name = event->name.from != NULL
-                     ? fd_perfetto_spell(texts, event->name)
-                     : (fd_span){unnamed, unnamed + sizeof unnamed - 1};
-    return fd_perfetto_text(&texts->names, name, event->name_id,
-                            FD_PB_EVENT_NAME_IID, FD_PB_EVENT_NAME,
-                            &t->w->record);
+    fd_arena *arena = &w->in.arena;
+    fd_arena_check(arena, w->record.status);
+    fd_arena_check(arena, fd_sorter_add(w->sorter, w->event->start, second,
+                                        w->record.bytes, w->record.size,
+                                        arena->error));
 }
 
 /* Append category and name. */
-static fd_status
-put_title(storing *t)
+static void
+put_title(fd_perfetto_writer *w)
 {
-    const fd_perfetto_texts *texts = &t->w->texts;
-    uint32_t category =
-        fd_perfetto_text_known(&texts->categories, t->event->cat_id);
-    uint32_t name = fd_perfetto_text_known(&texts->names, t->event->name_id);
-    if (category != 0 && name != 0) {
-        uint8_t ids[24];
-        uint8_t *end =
-            fd_proto_put_field(ids, FD_PB_EVENT_CATEGORY_IID, category);
-        end = fd_proto_put_field(end, FD_PB_EVENT_NAME_IID, name);
-        fd_buffer_bytes(&t->w->record, ids, (size_t)(end - ids));
-        return FD_OK;
+    const fd_timeline_event *event = w->event;
+    if (event->cat.from != NULL
+        && fd_span_size(fd_span_inside(event->cat)) > 0) {
+        fd_perfetto_text(&w->in.texts, FD_PERFETTO_CATEGORIES, event->cat,
+                         event->cat_id, &w->record);
     }
-    fd_status status = put_category(t);
-    return fd_then(status, put_name(t));
+    fd_perfetto_text(&w->in.texts, FD_PERFETTO_NAMES,
+                     event->name.from != NULL ? event->name
+                                              : fd_span_text("[No name]"),
+                     event->name_id, &w->record);
 }
 
-static fd_status
-put_args(storing *t)
+static void
+put_args(fd_perfetto_writer *w)
 {
-    return fd_perfetto_notes(&t->w->texts, t->event->args, &t->w->record);
+    fd_perfetto_notes(&w->in.texts, w->event->args, &w->record);
 }
 
 /* Append the flow of a slice with a bind_id. */
 static void
-put_binding(storing *t)
+put_binding(fd_perfetto_writer *w)
 {
-    fd_buffer *legacy = &t->w->scratch;
-    bool in = t->event->flow_in;
-    bool out = t->event->flow_out;
-    if (t->event->bind_id.from == NULL || (!in && !out)) {
-        return;
+    bool in = w->event->flow_in;
+    bool out = w->event->flow_out;
+    size_t from = w->record.size;
+    if (w->event->bind_id.from != NULL && (in || out)) {
+        fd_proto_number(&w->record, FD_PB_LEGACY_BIND_ID,
+                        fd_timeline_ids_number(w->ids, w->event->bind_id));
+        fd_proto_number(&w->record, FD_PB_LEGACY_DIRECTION,
+                        (uint64_t)in | (uint64_t)out << 1);
+        fd_proto_wrap(&w->record, FD_PB_EVENT_LEGACY, from);
     }
-    legacy->size = 0;
-    fd_proto_number(legacy, FD_PB_LEGACY_BIND_ID,
-                    fd_timeline_ids_number(t->ids, t->event->bind_id));
-    fd_proto_number(legacy, FD_PB_LEGACY_DIRECTION,
-                    (uint64_t)in | (uint64_t)out << 1);
-    fd_proto_message(&t->w->record, FD_PB_EVENT_LEGACY, legacy);
 }
 
 /* Return the duration of a complete slice; its end is a valid time. */
@@ -261,230 +214,196 @@ duration_of(const fd_timeline_event *event)
 
 /* Store a begin, an end or a complete slice. Complete slices at the same time
  * are sorted from the longest. */
-static fd_status
-take_slice(storing *t)
+static void
+take_slice(fd_perfetto_writer *w)
 {
-    char phase = t->event->phase;
-    uint64_t duration = phase == 'X' ? (uint64_t)duration_of(t->event) : 0;
+    char phase = w->event->phase;
+    uint64_t duration = phase == 'X' ? (uint64_t)duration_of(w->event) : 0;
     uint64_t longest = SECOND_SLICE - 1;
     uint64_t shorter = duration < longest ? longest - duration : 0;
-    fd_status status = find_track(t);
-    record_begin(t,
+    find_track(w);
+    record_begin(w,
                  phase == 'X'   ? FD_PERFETTO_SLICE
                  : phase == 'B' ? FD_PERFETTO_BEGIN
                                 : FD_PERFETTO_END,
-                 t->thread, duration);
-    if (status == FD_OK && phase != 'E') {
-        t->w->threads.list[t->thread].uses++;
-        status = put_title(t);
-        put_binding(t);
+                 w->thread, duration);
+    if (phase != 'E') {
+        w->in.threads.list[w->thread].uses++;
+        put_title(w);
+        put_binding(w);
     }
-    fd_then(status, put_args(t));
-    return status == FD_OK
-             ? record_end(t, phase == 'X' ? SECOND_SLICE | shorter : 0)
-             : status;
+    put_args(w);
+    record_end(w, phase == 'X' ? SECOND_SLICE | shorter : 0);
 }
 
-static fd_status
-take_instant(storing *t)
+static void
+take_instant(fd_perfetto_writer *w)
 {
-    char scope = 't';
-    if (t->event->phase != 'R' && t->event->scope != 0) {
-        scope = t->event->scope;
-    }
-    fd_status status = FD_OK;
+    char scope = w->event->phase != 'R' ? w->event->scope : '\0';
     if (scope == 'g') {
-        t->w->global = t->w->global != 0 ? t->w->global : t->w->spare->track++;
-        t->track = t->w->global;
+        w->in.global = w->in.global != 0 ? w->in.global : w->spare->track++;
+        w->track = w->in.global;
     }
     else if (scope == 'p') {
-        status = fd_perfetto_process_track(t->w, t->process, &t->track);
+        w->track = fd_perfetto_process_track(w, w->process);
     }
     else {
-        status = find_track(t);
+        find_track(w);
     }
-    record_begin(t, FD_PERFETTO_INSTANT, t->track, 0);
-    fd_then(status, put_title(t));
-    fd_then(status, put_args(t));
-    return fd_then(status, record_end(t, SECOND_POINT));
+    record_begin(w, FD_PERFETTO_INSTANT, w->track, 0);
+    put_title(w);
+    put_args(w);
+    record_end(w, SECOND_POINT);
 }
 
 /* Append the name of a series: "<process>:<name> [id: <id>] <key>", without the
  * key "value". */
 static void
-put_series(storing *t, fd_span key, fd_buffer *title)
+put_series(fd_perfetto_writer *w, fd_span key, fd_buffer *title)
 {
-    fd_perfetto_writer *w = t->w;
     fd_span parts[3] = {
-        t->event->name, fd_timeline_id(t->event), {key.from - 1, key.to + 1}};
+        w->event->name, fd_timeline_id(w->event), {key.from - 1, key.to + 1}};
     title->size = 0;
-    fd_buffer_format(title, "%u:", (unsigned)t->process);
+    fd_buffer_format(title, "%u:", (unsigned)w->process);
     for (int i = 0; i < 3; i++) {
         if (parts[i].from != NULL && !(i == 2 && fd_span_is(key, "value"))) {
-            fd_span text = fd_perfetto_spell(&w->texts, parts[i]);
+            fd_span text = fd_perfetto_spell(&w->in.texts, parts[i]);
             fd_buffer_text(title, i == 1 ? " id: " : i == 2 ? " " : "");
             fd_buffer_bytes(title, text.from, fd_span_size(text));
         }
     }
+    fd_arena_check(&w->in.arena, title->status);
 }
 
 /* Find or add the track of a counter series. */
-static fd_status
-find_series(storing *t, fd_span key, uint32_t *track)
+static uint32_t
+find_series(fd_perfetto_writer *w, fd_span key)
 {
-    fd_perfetto_writer *w = t->w;
+    fd_perfetto_input *in = &w->in;
     fd_buffer *title = &w->scratch;
     uint32_t made;
-    put_series(t, key, title);
-    fd_status status = title->status;
-    if (w->series.texts.count >= fd_budget(FD_PERFETTO_SERIES)) {
-        return FD_EFULL;
+    put_series(w, key, title);
+    if (in->series.texts.count >= fd_budget(SERIES)) {
+        fd_arena_fail(&in->arena, FD_EFULL);
     }
-    if (status == FD_OK) {
-        status =
-            fd_text_pool_add(&w->series, title->bytes, title->size, &made);
+    fd_arena_check(&in->arena, fd_text_pool_add(&in->series, title->bytes,
+                                                title->size, &made));
+    while (in->counters.count <= made) {
+        uint32_t track = in->counters.count > 0 ? w->spare->track++ : 0;
+        fd_arena_push(&in->arena, &in->counters,
+                      (fd_perfetto_one_series){track, w->process});
     }
-    while (status == FD_OK && w->counters.count <= made) {
-        fd_perfetto_one_series one = {
-            w->counters.count > 0 ? w->spare->track++ : 0, t->process};
-        status = fd_vector_push(&w->counters, one);
-    }
-    *track = status == FD_OK ? w->counters.list[made].track : 0;
-    return status;
+    return in->counters.list[made].track;
 }
 
 static bool
-put_value(storing *t, fd_span value)
+put_value(fd_perfetto_writer *w, fd_span value)
 {
     return fd_perfetto_number(fd_span_inside(value), FD_PB_EVENT_COUNTER,
-                              FD_PB_EVENT_DOUBLE_COUNTER, &t->w->record);
+                              FD_PB_EVENT_DOUBLE_COUNTER, &w->record);
 }
 
 /* Store a value of a series. A series without a number gets no track. */
-static fd_status
-take_value(storing *t, fd_span key, fd_span value)
+static void
+take_value(fd_perfetto_writer *w, fd_span key, fd_span value)
 {
-    uint32_t track;
-    if (!put_value(t, value)) {
-        t->w->skipped++;
-        return FD_OK;
+    if (!put_value(w, value)) {
+        w->in.skipped++;
+        return;
     }
-    fd_status status = find_series(t, key, &track);
-    record_begin(t, FD_PERFETTO_COUNTER, track, 0);
-    put_value(t, value);
-    return fd_then(status, record_end(t, SECOND_POINT));
+    record_begin(w, FD_PERFETTO_COUNTER, find_series(w, key), 0);
+    put_value(w, value);
+    record_end(w, SECOND_POINT);
 }
 
-static fd_status
-take_counters(storing *t)
+static void
+take_counters(fd_perfetto_writer *w)
 {
-    fd_span object = t->event->args;
+    fd_span object = w->event->args;
     fd_scan scan = {.at = object.from, .end = object.to, .forgets = true};
-    fd_status status = FD_OK;
     fd_span key;
-    uint32_t unused;
-    bool first = true;
     if (object.from == NULL || fd_scan_mark(&scan, '{') != FD_SCAN_OK) {
-        t->w->skipped++;
-        return FD_OK;
+        w->in.skipped++;
+        return;
     }
-    status = fd_perfetto_process_track(t->w, t->process, &unused);
-    while (status == FD_OK
-           && fd_scan_member(&scan, first, &key) == FD_SCAN_OK) {
+    fd_perfetto_process_track(w, w->process);
+    for (bool first = true; fd_scan_member(&scan, first, &key) == FD_SCAN_OK;
+         first = false) {
         const char *from = scan.at;
-        first = false;
         if (fd_scan_value(&scan) != FD_SCAN_OK) {
-            return FD_EFORMAT;
+            fd_arena_fail(&w->in.arena, FD_EFORMAT);
         }
-        status = take_value(t, key, (fd_span){from, scan.at});
+        take_value(w, key, (fd_span){from, scan.at});
     }
-    return status;
 }
 
-/* Append an id; its field number is its scope. */
-static bool
-put_id(storing *t, fd_buffer *legacy)
+/* Store a flow or an asynchronous event as a legacy event of Perfetto. The
+ * field number of its id is the scope of the id. */
+static void
+take_joined(fd_perfetto_writer *w)
 {
-    const fd_timeline_event *event = t->event;
+    const fd_timeline_event *event = w->event;
     fd_span id = fd_timeline_id(event);
     uint32_t field = event->local_id.from != NULL  ? FD_PB_LEGACY_LOCAL_ID
                    : event->global_id.from != NULL ? FD_PB_LEGACY_GLOBAL_ID
                                                    : FD_PB_LEGACY_ID;
-    if (id.from != NULL) {
-        fd_proto_number(legacy, field, fd_timeline_ids_number(t->ids, id));
+    find_track(w);
+    record_begin(w, FD_PERFETTO_LEGACY, w->track, 0);
+    put_title(w);
+    if (id.from == NULL) {
+        w->in.skipped++;
+        return;
     }
-    return id.from != NULL;
+    size_t from = w->record.size;
+    fd_proto_number(&w->record, FD_PB_LEGACY_PHASE, (uint64_t)event->phase);
+    fd_proto_number(&w->record, field, fd_timeline_ids_number(w->ids, id));
+    if (event->phase == 'f' && event->encloses) {
+        fd_proto_number(&w->record, FD_PB_LEGACY_BINDS_ENCLOSING, 1);
+    }
+    fd_proto_wrap(&w->record, FD_PB_EVENT_LEGACY, from);
+    put_args(w);
+    record_end(w, SECOND_POINT);
 }
 
-/* Store a flow or an asynchronous event as a legacy event of Perfetto. */
-static fd_status
-take_joined(storing *t)
+static void
+take_event(fd_perfetto_writer *w)
 {
-    fd_perfetto_writer *w = t->w;
-    fd_buffer *legacy = &w->scratch;
-    fd_status status = find_track(t);
-    record_begin(t, FD_PERFETTO_LEGACY, t->track, 0);
-    fd_then(status, put_title(t));
-    legacy->size = 0;
-    fd_proto_number(legacy, FD_PB_LEGACY_PHASE, (uint64_t)t->event->phase);
-    if (status == FD_OK && !put_id(t, legacy)) {
-        w->skipped++;
-        return FD_OK;
+    static const struct {
+        const char *phases;
+        void (*take)(fd_perfetto_writer *w);
+    } kinds[] = {{"XBE", take_slice},
+                 {"benstfSTpF", take_joined},
+                 {"M", take_row},
+                 {"iIR", take_instant},
+                 {"C", take_counters}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (w->event->phase != '\0'
+            && strchr(kinds[i].phases, w->event->phase) != NULL) {
+            kinds[i].take(w);
+            return;
+        }
     }
-    if (t->event->phase == 'f' && t->event->encloses) {
-        fd_proto_number(legacy, FD_PB_LEGACY_BINDS_ENCLOSING, 1);
-    }
-    fd_proto_message(&w->record, FD_PB_EVENT_LEGACY, legacy);
-    fd_then(status, put_args(t));
-    return fd_then(status, record_end(t, SECOND_POINT));
-}
-
-static fd_status
-take_event(storing *t)
-{
-    switch (t->event->phase) {
-    case 'M':
-        return take_row(t);
-    case 'X':
-    case 'B':
-    case 'E':
-        return take_slice(t);
-    case 'i':
-    case 'I':
-    case 'R':
-        return take_instant(t);
-    case 'C':
-        return take_counters(t);
-    case 'b':
-    case 'e':
-    case 'n':
-    case 's':
-    case 't':
-    case 'f':
-    case 'S':
-    case 'T':
-    case 'p':
-    case 'F':
-        return take_joined(t);
-    default:
-        break;
-    }
-    t->w->skipped++;
-    return FD_OK;
+    w->in.skipped++;
 }
 
 fd_status
 fd_perfetto_writer_event(fd_perfetto_writer *w, const fd_timeline_event *event,
                          fd_timeline_ids *ids, fd_error *error)
 {
-    storing t = {.w = w, .event = event, .ids = ids, .error = error};
     bool taken = false;
-    fd_status status = fd_timeline_ids_take(ids, event, &t.process, &taken);
+    fd_status status = fd_timeline_ids_take(ids, event, &w->process, &taken);
     if (status != FD_OK || taken) {
         return status;
     }
     if (event->phase != 'M' && !event->has_start) {
         return FD_EFORMAT;
     }
-    return take_event(&t);
+    w->event = event;
+    w->ids = ids;
+    w->in.texts.arena = &w->in.arena;
+    if (fd_arena_caught(&w->in.arena, error)) {
+        return w->in.arena.status;
+    }
+    take_event(w);
+    return fd_arena_left(&w->in.arena);
 }

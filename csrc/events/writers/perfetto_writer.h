@@ -9,7 +9,6 @@
 #define FD_PERFETTO_WRITER_H
 
 #include "events/merged_ids.h"
-#include "events/writers/perfetto_counts.h"
 #include "events/writers/perfetto_packets.h"
 #include "streams/output_stream.h"
 

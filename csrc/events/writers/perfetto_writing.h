@@ -5,14 +5,9 @@
 
 #include "events/merged_ids.h"
 #include "events/tools/event_sorter.h"
-#include "events/writers/perfetto_counts.h"
+#include "events/writers/perfetto_packets.h"
 #include "events/writers/perfetto_texts.h"
 #include "streams/output_stream.h"
-
-enum {
-    FD_PERFETTO_SERIES = 1 << 16, /* counter series per input */
-    FD_PERFETTO_ROWS = 16 << 20   /* bytes of stored names and labels */
-};
 
 typedef struct fd_perfetto_process {
     uint32_t track;  /* 0: no track yet */
@@ -47,13 +42,12 @@ typedef enum fd_perfetto_what {
                         * the type */
 } fd_perfetto_what;
 
-struct fd_perfetto_writer {
-    fd_buffer *to;     /* borrowed */
-    fd_bytes_out *out; /* borrowed; NULL: all output stays in `to` */
-    fd_perfetto_spare *spare;
-    fd_sorter *sorter;
+/* Data of an input, without its events. */
+typedef struct fd_perfetto_input {
+    fd_arena arena; /* memory of the lists; failures while an input is stored
+                     * and written */
     fd_perfetto_texts texts;
-    fd_text_pool stored;
+    fd_text_pool stored;                      /* names and labels */
     FD_VECTOR(fd_perfetto_process) processes; /* by index in the ids */
     FD_VECTOR(fd_perfetto_thread) threads;    /* by index in the ids */
     /* a text is a process and a name */
@@ -61,11 +55,28 @@ struct fd_perfetto_writer {
     FD_VECTOR(fd_perfetto_one_series) counters; /* by index in `series` */
     uint32_t global; /* track of global instants; 0: no track yet */
     uint64_t skipped;
+} fd_perfetto_input;
+
+struct fd_perfetto_writer {
+    fd_buffer *to;     /* borrowed */
+    fd_bytes_out *out; /* borrowed; NULL: all output stays in `to` */
+    fd_perfetto_spare *spare;
+    fd_sorter *sorter;
+    fd_perfetto_input in;
     fd_buffer record; /* of the current event */
     fd_buffer scratch;
+    /* the current event */
+    const fd_timeline_event *event;
+    fd_timeline_ids *ids;
+    uint32_t process;
+    uint32_t thread; /* of a slice; see find_track */
+    uint32_t track;  /* of an instant or counter; see find_track */
 };
 
 /* Find or add the track of a process. */
-fd_status fd_perfetto_process_track(fd_perfetto_writer *writer,
-                                    uint32_t process, uint32_t *track);
+uint32_t fd_perfetto_process_track(fd_perfetto_writer *writer,
+                                   uint32_t process);
+
+/* Free the data of the input. */
+void fd_perfetto_forget(fd_perfetto_writer *writer);
 #endif

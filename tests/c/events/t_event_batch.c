@@ -7,7 +7,7 @@ TEST(members_of_an_object)
 {
     CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    fd_batch_members(&batch, fd_batch_static("{\"a\":[1],\n\"b\":{}}"));
+    fd_batch_members(&batch, fd_span_text("{\"a\":[1],\n\"b\":{}}"));
     OK(batch.status);
     fixture_print(&batch, &to);
     WRITTEN(&to, "a:[1]\nb:{}\n");

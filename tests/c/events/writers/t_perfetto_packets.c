@@ -26,7 +26,7 @@ packet_field(const fd_buffer *to, int packet, uint32_t field)
 static uint64_t
 passed(fd_native_packets *p, int64_t time, int packet)
 {
-    fd_native_put_event(p, FD_PB_TYPE_INSTANT, 1, time, NULL, 0);
+    fd_native_put_event(p, FD_PB_TYPE_INSTANT, 1, time, (fd_span){NULL, NULL});
     return packet_field(p->to, packet, FD_PB_PACKET_TRACK_EVENT).number != 0
              ? packet_field(p->to, packet, FD_PB_PACKET_TIMESTAMP).value
              : UINT64_MAX;
@@ -39,16 +39,16 @@ TEST(ticks_drift)
     static const fd_perfetto_clock clock = {
         .map = {.offset_ns = 1000, .drift_ppt = 500000000000}, .step_ns = 10};
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets p = {.to = &to};
+    fd_native_packets p = {.to = &to};
     fd_native_begin_clock(&p, &clock, -6);
     OK(to.status);
-    FIELDS(&p.ticks, (zero, -6), (steps.offset_ns, 997));
+    FIELDS(&p, (zero, -6), (steps.offset_ns, 997));
     uint64_t first = passed(&p, 6, 1);
     OK(to.status);
     EQUAL(first, 12);
     EQUAL(passed(&p, 24, 3), 0); /* since the snapshot */
     CHECK(packet_field(&to, 2, FD_PB_PACKET_CLOCK_SNAPSHOT).number != 0);
-    EQUAL(p.ticks.steps.offset_ns, 1012);
+    EQUAL(p.steps.offset_ns, 1012);
     EQUAL(passed(&p, 20, 4), 0); /* times ascend */
     EQUAL(passed(&p, 26, 5), 2);
     OK(to.status);
@@ -62,13 +62,13 @@ TEST(events_of_any_size)
     static const char bytes[20000];
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
     CLEAN(fd_buffer_clear) fd_buffer body = {.bytes = NULL};
-    CLEAN(fd_native_packets_clear) fd_native_packets p = {.to = &to};
+    fd_native_packets p = {.to = &to};
     fd_native_begin_clock(&p, &clock, 0);
     for (int i = 0; i < 5; i++) {
         body.size = 0;
         fd_proto_bytes(&body, FD_PB_EVENT_NAME, bytes, sizes[i]);
         OK(body.status);
-        fd_native_put_event(&p, FD_PB_TYPE_BEGIN, 7, i, body.bytes, body.size);
+        fd_native_put_event(&p, FD_PB_TYPE_BEGIN, 7, i, fd_span_of(&body));
         OK(to.status);
         fd_proto_field event =
             packet_field(&to, i + 1, FD_PB_PACKET_TRACK_EVENT);

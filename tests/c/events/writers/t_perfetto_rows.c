@@ -51,53 +51,74 @@ spell(const fd_buffer *to, char *text, size_t capacity)
     return text;
 }
 
-static fd_status
-slice(fd_perfetto_lanes *l, int64_t begin, int64_t end)
+enum { SLICE, BEGIN, END };
+
+/* Add an event of the first thread. */
+static void
+put(fd_perfetto_lanes *l, int what, int64_t time, int64_t end)
 {
-    return fd_perfetto_slice(l, 0, begin, end, "", 0);
+    fd_span body = fd_span_text("");
+    fd_perfetto_lanes_until(l, time);
+    switch (what) {
+    case SLICE:
+        fd_perfetto_slice(l, 0, time, end, body);
+        break;
+    case BEGIN:
+        fd_perfetto_begin(l, 0, time, body);
+        break;
+    default:
+        fd_perfetto_end(l, 0, time, body);
+    }
 }
 
 #define LANES_OF_THREAD_7(l, to) \
     uint32_t spare = 50; \
     CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}; \
-    CLEAN(fd_native_packets_clear) fd_native_packets packets = {.to = &to}; \
-    CLEAN(fd_perfetto_lanes_clear) \
-    fd_perfetto_lanes l = {.packets = &packets, .spare_track = &spare}; \
-    OK(fd_perfetto_lanes_thread(&l, 7))
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL}; \
+    fd_native_packets packets = {.to = &to}; \
+    fd_perfetto_counts counts = {0}; \
+    fd_perfetto_lanes l = {.arena = &arena, \
+                           .packets = &packets, \
+                           .spare_track = &spare, \
+                           .counts = &counts}; \
+    ENTER(&arena); \
+    fd_perfetto_lanes_thread(&l, 7)
 
 TEST(slices_lie_within_each_other)
 {
     char text[512];
     LANES_OF_THREAD_7(l, to);
-    OK(slice(&l, 0, 10));
-    OK(slice(&l, 2, 5));
-    OK(slice(&l, 5, 10));
-    OK(slice(&l, 8, 12)); /* overlaps */
-    OK(slice(&l, 9, 15)); /* both */
-    OK(slice(&l, 10, 10));
-    OK(fd_perfetto_mark(&l, 7, FD_PB_TYPE_INSTANT, 10, "", 0));
-    OK(fd_perfetto_finish(&l));
+    put(&l, SLICE, 0, 10);
+    put(&l, SLICE, 2, 5);
+    put(&l, SLICE, 5, 10);
+    put(&l, SLICE, 8, 12); /* overlaps */
+    put(&l, SLICE, 9, 15); /* both */
+    put(&l, SLICE, 10, 10);
+    fd_native_put_event(&packets, FD_PB_TYPE_INSTANT, 7, 10, fd_span_text(""));
+    fd_perfetto_lanes_until(&l, INT64_MAX);
+    OK(to.status);
     SAME(spell(&to, text, sizeof text),
          "B7@0 B7@2 E7@5 B7@5 B50@8 B51@9 E7@10 E7@10 B7@10 I7@10 E7@10 "
          "E50@12 E51@15");
-    EQUAL(l.aside, 2);
-    EQUAL(l.crossed + l.alone, 0);
+    EQUAL(counts.aside, 2);
+    EQUAL(counts.crossed + counts.alone, 0);
 }
 
 TEST(begins_and_ends)
 {
     char text[512];
     LANES_OF_THREAD_7(l, to);
-    OK(fd_perfetto_end(&l, 0, 0, "", 0)); /* of nothing */
-    OK(fd_perfetto_begin(&l, 0, 1, "", 0));
-    OK(slice(&l, 2, 9)); /* longer than what it is in */
-    OK(fd_perfetto_end(&l, 0, 5, "", 0));
-    OK(slice(&l, 10, 20));
-    OK(fd_perfetto_begin(&l, 0, 15, "", 0)); /* the same */
-    OK(fd_perfetto_end(&l, 0, 25, "", 0));
-    OK(fd_perfetto_begin(&l, 0, 30, "", 0)); /* has no end */
-    OK(fd_perfetto_finish(&l));
+    put(&l, END, 0, 0); /* of nothing */
+    put(&l, BEGIN, 1, 0);
+    put(&l, SLICE, 2, 9); /* longer than what it is in */
+    put(&l, END, 5, 0);
+    put(&l, SLICE, 10, 20);
+    put(&l, BEGIN, 15, 0); /* the same */
+    put(&l, END, 25, 0);
+    put(&l, BEGIN, 30, 0); /* has no end */
+    fd_perfetto_lanes_until(&l, INT64_MAX);
+    OK(to.status);
     SAME(spell(&to, text, sizeof text),
          "B7@1 B7@2 E7@5 E7@5 B7@10 B7@15 E7@20 E7@20 B7@30");
-    FIELDS(&l, (alone, 1), (crossed, 2));
+    FIELDS(&counts, (alone, 1), (crossed, 2));
 }

@@ -11,23 +11,29 @@ is(const fd_buffer *to, const char *bytes, size_t size)
     return to->size == size && memcmp(to->bytes, bytes, size) == 0;
 }
 
+#define TEXTS(texts, to) \
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL}; \
+    CLEAN(fd_perfetto_texts_clear) \
+    fd_perfetto_texts texts = {.arena = &arena}; \
+    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}; \
+    ENTER(&arena)
+
 TEST(texts_once)
 {
-    CLEAN(fd_perfetto_texts_clear)
-    fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fd_perfetto_text(&texts.names, span("a"), 0, 10, 23, &to));
-    OK(fd_perfetto_text(&texts.names, span("b"), 0, 10, 23, &to));
-    OK(fd_perfetto_text(&texts.names, span("a"), 0, 10, 23, &to));
-    OK(fd_perfetto_text(&texts.names, span(""), 0, 10, 23, &to));
+    TEXTS(texts, to);
+    fd_perfetto_text(&texts, FD_PERFETTO_NAMES, span("\"a\""), 0, &to);
+    fd_perfetto_text(&texts, FD_PERFETTO_NAMES, span("\"b\""), 0, &to);
+    fd_perfetto_text(&texts, FD_PERFETTO_NAMES, span("a"), 0, &to);
+    fd_perfetto_text(&texts, FD_PERFETTO_NAMES, span("\"\""), 0, &to);
+    OK(to.status);
     CHECK(is(&to, "\x50\x01\x50\x02\x50\x01\xBA\x01\x00", 9));
     to.size = 0;
-    EQUAL(fd_perfetto_text_known(&texts.names, 70), 0);
-    OK(fd_perfetto_text(&texts.names, span("b"), 70, 10, 23, &to));
-    EQUAL(fd_perfetto_text_known(&texts.names, 70), 2);
-    EQUAL(fd_perfetto_text_known(&texts.names, 69), 0);
+    fd_perfetto_text(&texts, FD_PERFETTO_NAMES, span("b"), 70, &to);
+    fd_perfetto_text(&texts, FD_PERFETTO_NAMES, span("unread"), 70, &to);
+    fd_perfetto_text(&texts, FD_PERFETTO_NAMES, span("c"), 69, &to);
+    OK(to.status);
+    CHECK(is(&to, "\x50\x02\x50\x02\x50\x03", 6));
     fd_span spelled = fd_perfetto_spell(&texts, span("\"x\\n\""));
-    OK(texts.scratch.status);
     EQUAL(fd_span_size(spelled), 2);
     EQUAL(spelled.from[1], '\n');
 }
@@ -35,13 +41,12 @@ TEST(texts_once)
 /* {name_iid 1, value}, each a field 4 of an event. */
 TEST(every_kind_of_value)
 {
-    CLEAN(fd_perfetto_texts_clear)
-    fd_perfetto_texts texts = {.scratch = {NULL, 0, 0, FD_OK}};
-    CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL};
-    OK(fd_perfetto_notes(&texts,
-                         span("{\"a\":7,\"a\":true,\"a\":\"s\","
-                              "\"a\":null,\"a\":{},\"a\":[1,[]]}"),
-                         &to));
+    TEXTS(texts, to);
+    fd_perfetto_notes(&texts,
+                      span("{\"a\":7,\"a\":true,\"a\":\"s\","
+                           "\"a\":null,\"a\":{},\"a\":[1,[]]}"),
+                      &to);
+    OK(to.status);
     CHECK(is(&to,
              "\x22\x04\x08\x01\x20\x07"
              "\x22\x04\x08\x01\x10\x01"
