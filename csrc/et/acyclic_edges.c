@@ -1,4 +1,4 @@
-#include "et/et_edges.h"
+#include "et/et_steps.h"
 
 #include <stdlib.h>
 

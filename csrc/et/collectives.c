@@ -1,7 +1,5 @@
-#include "et/collectives.h"
-
-#include "et/dtypes.h"
 #include "et/et_names.h"
+#include "et/et_steps.h"
 
 #include <string.h>
 
@@ -287,7 +285,7 @@ describe_call(fd_et *et, uint32_t index, uint32_t call)
     et->nodes.list[index].type = (uint8_t)type;
     fd_et_comm comm = *fd_et_make_comm(et, index);
     comm.type = coll;
-    et->faults.untyped += type == FD_ET_COLL && coll < 0;
+    et->faults.collectives_unknown += type == FD_ET_COLL && coll < 0;
     read_around(et, index, call, type, &comm);
     if (comm.group == 0 && et->groups.count == 1) {
         comm.group = et->groups.list[0].name;

@@ -1,4 +1,6 @@
-#include "et/dtypes.h"
+#include "et/et_steps.h"
+
+#include "base/scalar_types.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +64,7 @@ fd_et_check_dtypes(fd_et *et)
         }
         strange |= check_types(et, known, node->in.types);
         strange |= check_types(et, known, node->out.types);
-        et->faults.dtypes += strange;
+        et->faults.dtypes_unknown += strange;
     }
     fd_arena_drop(known);
 }

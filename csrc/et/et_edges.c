@@ -1,6 +1,4 @@
-#include "et/et_edges.h"
-
-#include "et/et_order.h"
+#include "et/et_steps.h"
 
 void
 fd_et_walk(fd_et *et, uint32_t *order)

@@ -1,15 +1,11 @@
 #include "et/et_file.h"
 
 #include "base/budget.h"
-#include "et/collectives.h"
-#include "et/dtypes.h"
-#include "et/et_edges.h"
-#include "et/et_order.h"
-#include "et/et_times.h"
-#include "et/et_writers.h"
+#include "et/et_steps.h"
 #include "et/process_group_table.h"
 #include "et/readers/et_readers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Number of bytes that is sufficient to detect the format of a file. */
@@ -73,6 +69,17 @@ sniff_format(fd_bytes_in *in)
         format = find_key(in);
     }
     return format == FD_ET_UNKNOWN ? FD_ET_PYTORCH : format;
+}
+
+void
+fd_et_note_damage(fd_et *et, const fd_bytes_in *in, const char *at,
+                  const char *what)
+{
+    if (et->faults.lost++ == 0) {
+        snprintf(et->faults.trouble, sizeof et->faults.trouble,
+                 "%s at byte %llu", what,
+                 (unsigned long long)fd_bytes_in_offset(in, at));
+    }
 }
 
 static _Noreturn void
@@ -139,48 +146,4 @@ fd_et_complete(fd_et *et, uint32_t kinds)
     fd_et_find_edges(et, kinds);
     fd_et_arrange(et);
     return fd_arena_left(&et->arena);
-}
-
-/* Return the writer of the format of a suffix, or NULL. */
-static fd_et_write *
-writer_of(const char *path)
-{
-    static const struct {
-        const char *end;
-        fd_et_write *write;
-    } ends[] = {{".et", fd_et_write_chakra}, {".json", fd_et_write_pytorch}};
-    size_t size = strlen(path);
-    if (size > 3 && strcmp(path + size - 3, ".gz") == 0) {
-        size -= 3;
-    }
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t end = strlen(ends[i].end);
-        if (size > end && memcmp(path + size - end, ends[i].end, end) == 0) {
-            return ends[i].write;
-        }
-    }
-    return NULL;
-}
-
-fd_status
-fd_et_save(const fd_et *et, const char *path, fd_error *error)
-{
-    fd_et_write *write = writer_of(path);
-    fd_status status;
-    if (write == NULL) {
-        return fd_fail(error, FD_EINVAL,
-                       "%s: write a name that ends in .et or .json, with .gz "
-                       "or without",
-                       path);
-    }
-    fd_bytes_out *out = fd_bytes_out_open(path, &status, error);
-    if (status != FD_OK) {
-        return status;
-    }
-    status = write(et, out, error);
-    if (status == FD_OK) {
-        return fd_bytes_out_keep(out, error);
-    }
-    fd_bytes_out_drop(out);
-    return status;
 }

@@ -11,12 +11,27 @@ extern const char *const fd_et_format_names[];
  * trace. Clear `et` also after a failure. */
 fd_status fd_et_open(fd_et *et, const char *path, fd_error *error);
 
+/* Read the recording of CallGraph(et=True), finished or truncated: nodes by id,
+ * with times; process groups. Ids number nodes, tensors and storages together
+ * in the order of their appearance, like PyTorch's: a new tensor has a new id.
+ * FD_EFORMAT: not a recording, or one without calls for execution traces.
+ * Clear `et` also after a failure.
+ *
+ * With `layers`, forwards of modules are among the nodes (`rf_id` is the
+ * address of the instance), and operands are facts
+ * (et/readers/operand_json.h), only in `values`. */
+fd_status fd_et_from_recording(fd_et *et, const char *path, bool layers,
+                               fd_error *error);
+
+/* In addition to the values of at::RecordScope. */
+enum { FD_ET_SCOPE_MODULE = 100 };
+
 /* Complete a trace whose nodes were read: types, communication, edges of these
- * kinds, in the order of et/et_order.h. */
+ * kinds, in the order of fd_et_arrange. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 
-/* Write a trace in the format of the suffix: .et, .json, each also
- * with .gz. FD_EINVAL: another suffix. */
+/* Write a complete trace to a .et file of Chakra
+ * (docs/formats/execution-trace.md), or .et.gz. FD_EINVAL: another suffix. */
 fd_status fd_et_save(const fd_et *et, const char *path, fd_error *error);
 
 #endif

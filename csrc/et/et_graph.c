@@ -22,6 +22,24 @@ fd_et_add(fd_et *et)
     return &et->nodes.list[et->nodes.count - 1];
 }
 
+fd_et_node *
+fd_et_add_kernel(fd_et *et, uint64_t id, uint32_t operator)
+{
+    fd_et_node *node = fd_et_add(et);
+    if (operator!= 0) {
+        uint32_t attrs = node->attrs;
+        *node = et->nodes.list[operator - 1];
+        node->parent_id = node->id;
+        node->attrs = attrs;
+        node->attr_count = 0;
+        node->comm = 0;
+    }
+    node->id = id;
+    node->thread = 0;
+    node->flags = FD_ET_GPU | FD_ET_TIMED;
+    return node;
+}
+
 uint32_t
 fd_et_add_text(fd_et *et, fd_span text)
 {

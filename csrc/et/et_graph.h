@@ -120,7 +120,7 @@ typedef struct fd_et_comm {
 
 typedef struct fd_et_group {
     uint32_t name; /* texts */
-    uint32_t about;
+    uint32_t description;
     uint32_t ranks; /* text: a JSON list; empty: all ranks */
     uint32_t size;
     uint64_t address; /* in the process that recorded it; 0: unknown */
@@ -165,11 +165,11 @@ typedef struct fd_et_faults {
     uint64_t cut[FD_ET_KINDS]; /* ... and the edges that were dropped */
     uint64_t renumbered;       /* nodes with new ids, because the old ids were
                                 * not in order */
-    uint64_t untyped;          /* collectives of an unknown kind */
-    uint64_t dtypes;           /* nodes with an unknown dtype */
-    char dtype[64];            /* the first unknown dtype, or "" */
-    char trouble[160];         /* message about the first damage, or "" */
-    fd_et_cycle cycle;         /* the first one */
+    uint64_t collectives_unknown; /* collectives of an unknown kind */
+    uint64_t dtypes_unknown;      /* nodes with an unknown dtype */
+    char dtype[64];               /* the first unknown dtype, or "" */
+    char trouble[160];            /* message about the first damage, or "" */
+    fd_et_cycle cycle;            /* the first one */
 } fd_et_faults;
 
 typedef struct fd_et {
@@ -205,6 +205,10 @@ void fd_et_clear(fd_et *et);
 
 /* Add an empty node. The pointer is valid until the next call. */
 fd_et_node *fd_et_add(fd_et *et);
+
+/* Add a kernel below its operator, a reference, with the tensors of the
+ * operator. */
+fd_et_node *fd_et_add_kernel(fd_et *et, uint64_t id, uint32_t operator);
 
 /* Add a text and return its id: untrusted bytes, repaired; the same, not
  * repaired; a word of the program; the content of a buffer, which is cleared; a JSON string, given

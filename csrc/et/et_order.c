@@ -1,4 +1,4 @@
-#include "et/et_order.h"
+#include "et/et_steps.h"
 
 #include <string.h>
 
@@ -255,9 +255,9 @@ rename_places(fd_et *et, const uint32_t *order, const uint32_t *now,
         node.fw_parent = origin != 0 && node.fw_parent != 0
                            ? (uint64_t)now[origin - 1] + 1
                            : 0;
-        node.parent = node.parent == 0 ? 0 : now[node.parent - 1] + 1;
         node.id = (uint64_t)i + 1;
-        node.parent_id = node.parent == 0 ? node.id : node.parent;
+        node.parent_id =
+            node.parent == 0 ? node.id : (uint64_t)now[node.parent - 1] + 1;
         moved[i] = node;
     }
     for (uint32_t i = 0; i < et->edges.count; i++) {
@@ -282,10 +282,7 @@ fd_et_renumber(fd_et *et, const uint32_t *order)
     et->nodes.list = moved;
     et->nodes.capacity = count;
     et->faults.renumbered = count;
-    fd_map_clear(&et->index_of);
-    for (uint32_t i = 0; i < count; i++) {
-        fd_arena_put(&et->arena, &et->index_of, (uint64_t)i + 2, i + 1);
-    }
+    fd_et_finish(et);
     fd_et_sort_edges(et);
 }
 

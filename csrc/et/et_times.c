@@ -1,6 +1,4 @@
-#include "et/et_times.h"
-
-#include "et/et_edges.h"
+#include "et/et_steps.h"
 
 static bool
 is_timed(const fd_et_node *node)

@@ -1,13 +1,28 @@
 #include "et/node_fields.h"
 
+#include "et/readers/chakra_fields.h"
+
+#define FIELD(row, name, type, use, member, number) \
+    { \
+        FD_COLUMN(row, name, type, member), FD_ET_##use, FD_CHAKRA_##number \
+    }
+#define HEAD(name, type, use, member, number) \
+    FIELD(fd_et, name, type, use, member, number)
 #define NODE(name, type, use, member) \
-    { \
-        FD_COLUMN(fd_et_node, name, type, member), FD_ET_##use, false \
-    }
-#define COMM(name, type, use, member, small) \
-    { \
-        FD_COLUMN(fd_et_comm, name, type, member), FD_ET_##use, small \
-    }
+    FIELD(fd_et_node, name, type, use, member, INT64)
+#define COMM(name, type, use, member, number) \
+    FIELD(fd_et_comm, name, type, use, member, number)
+
+const fd_et_field fd_et_head_fields[FD_ET_HEAD_FIELDS] = {
+    HEAD("schema", TEXT, ALWAYS, schema, STRING),
+    HEAD("pid", U64, ALWAYS, pid, UINT64),
+    HEAD("time", TEXT, ALWAYS, time, STRING),
+    HEAD("start_ts", I64, ALWAYS, start_ts, UINT64),
+    HEAD("finish_ts", I64, ALWAYS, finish_ts, UINT64),
+    HEAD("rank", I64, KNOWN, rank, INT64),
+    HEAD("world_size", U32, NONZERO, world, UINT64),
+    HEAD("host", TEXT, NONZERO, host, STRING),
+};
 
 const fd_et_field fd_et_node_fields[FD_ET_NODE_FIELDS] = {
     NODE("rf_id", U64, ALWAYS, rf_id),
@@ -29,13 +44,13 @@ const fd_et_field fd_et_node_fields[FD_ET_NODE_FIELDS] = {
 };
 
 const fd_et_field fd_et_comm_fields[FD_ET_COMM_FIELDS] = {
-    COMM("comm_type", I32, KNOWN, type, false),
-    COMM("comm_size", I64, KNOWN, bytes, false),
-    COMM("pg_name", TEXT, NONZERO, group, false),
-    COMM("comm_src", I32, KNOWN, src, true),
-    COMM("comm_dst", I32, KNOWN, dst, true),
-    COMM("comm_tag", I32, KNOWN, tag, true),
-    COMM("fd_dtype", TEXT, NONZERO, dtype, false),
+    COMM("comm_type", I32, KNOWN, type, INT64),
+    COMM("comm_size", I64, KNOWN, bytes, INT64),
+    COMM("pg_name", TEXT, NONZERO, group, INT64),
+    COMM("comm_src", I32, KNOWN, src, INT32),
+    COMM("comm_dst", I32, KNOWN, dst, INT32),
+    COMM("comm_tag", I32, KNOWN, tag, INT32),
+    COMM("fd_dtype", TEXT, NONZERO, dtype, INT64),
 };
 
 size_t

@@ -1,5 +1,5 @@
-/* Members of nodes and of communications that files state by name: one table
- * for the readers and writers of both formats. */
+/* Members of traces, nodes and communications that files state by name: one
+ * table for the readers and writers of both formats. */
 #ifndef FD_NODE_FIELDS_H
 #define FD_NODE_FIELDS_H
 
@@ -18,7 +18,7 @@ typedef enum fd_et_field_use {
 typedef struct fd_et_field {
     fd_column column;
     fd_et_field_use use;
-    bool small; /* 32 bits in .et files */
+    uint32_t number; /* Chakra's field of a number */
 } fd_et_field;
 
 /* The order in .et files: members that are attributes in both formats, those
@@ -31,6 +31,10 @@ enum {
     FD_ET_NODE_FIELDS = 16,
     FD_ET_COMM_FIELDS = 7
 };
+/* Members of fd_et; the first ones are also in JSON. */
+enum { FD_ET_FINISH_FIELD = 4, FD_ET_JSON_FIELDS, FD_ET_HEAD_FIELDS = 8 };
+
+extern const fd_et_field fd_et_head_fields[FD_ET_HEAD_FIELDS];
 extern const fd_et_field fd_et_node_fields[FD_ET_NODE_FIELDS];
 extern const fd_et_field fd_et_comm_fields[FD_ET_COMM_FIELDS];
 

@@ -29,7 +29,7 @@ static void
 add_group(fd_et *et, fd_span object)
 {
     fd_et_group group = {.name = add_text(et, object, "pg_name"),
-                         .about = add_text(et, object, "pg_desc")};
+                         .description = add_text(et, object, "pg_desc")};
     fd_span value;
     uint64_t size;
     if (fd_scan_find(object, "ranks", &value)) {

@@ -225,9 +225,11 @@ class ExecutionTrace:
         dropped edges by kind.
         groups: process groups. nodes: id, parent_id, parent and comm (index + 1 in nodes and comms; 0: none), texts,
         type (Chakra's number), flags (1 GPU, 2 with times, 4 root of a thread, 8 of the process, 16 times of its
-        children), stream, thread, start_ns, dur_ns, and a range of attrs. comms: group, type (Chakra's number of the
-        collective), src, dst, bytes. edges: from, to (indices), kinds (a mask: 1 order, 2 launch, 4 stream, 8 event,
-        16 sync, 32 group, 64 data, 128 given). Raises :class:`ArgumentError` for other tables."""
+        children, 32 from a .et file), stream, thread, start_ns, dur_ns, self_ns, lists of inputs and outputs
+        (in_values, in_shapes, ...), and a range of attrs (with fields of Chakra's AttributeProto). comms: group, type
+        (Chakra's number of the collective), src, dst, bytes. edges: from, to (indices), kinds (a mask: 1 order, 2
+        launch, 4 stream, 8 event, 16 sync, 32 group, 64 data, 128 given). Raises :class:`ArgumentError` for other
+        tables."""
 
     def text(self, number: int, /) -> str:
         """The text with a number; empty for unknown ones."""
@@ -240,7 +242,7 @@ class ExecutionTrace:
         used if the files state none."""
 
     def save(self, path: _Path, /) -> None:
-        """Write the trace in the format of the suffix: .et, .json, each also with .gz."""
+        """Write the trace to a .et file."""
 
 @final
 class Folder:

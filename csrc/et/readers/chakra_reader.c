@@ -6,9 +6,6 @@
 #include "et/process_group_table.h"
 #include "et/readers/chakra_fields.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { MOST = FD_BYTES_IN_MOST / 2, LONGEST = 10 };
 
 /* An attribute of a message. */
@@ -229,41 +226,39 @@ read_node(fd_et *et, const char *bytes, size_t size)
 }
 
 static void
+take_group(fd_et *et, fd_span group)
+{
+    fd_buffer *list = fd_arena_buffer(&et->arena);
+    fd_buffer_text(list, "[");
+    fd_buffer_bytes(list, group.from, fd_span_size(group));
+    fd_buffer_text(list, "]");
+    fd_arena_check(&et->arena, list->status);
+    fd_et_add_groups(et, fd_span_of(list));
+    fd_arena_drop(list);
+}
+
+static void
 take_head_attr(fd_et *et, const attribute *attr)
 {
-    uint32_t *text = fd_span_is(attr->name, "schema") ? &et->schema
-                   : fd_span_is(attr->name, "time")   ? &et->time
-                   : fd_span_is(attr->name, "host")   ? &et->host
-                                                      : NULL;
-    if (text != NULL && attr->field == FD_CHAKRA_STRING) {
-        *text = fd_et_add_text(et, attr->bytes);
+    size_t at =
+        fd_et_field_at(fd_et_head_fields, FD_ET_HEAD_FIELDS, attr->name);
+    bool is_string = attr->field == FD_CHAKRA_STRING;
+    if (is_string && fd_span_is(attr->name, "fd_group")) {
+        take_group(et, attr->bytes);
+    }
+    if (at == FD_ET_HEAD_FIELDS) {
         return;
     }
-    if (fd_span_is(attr->name, "fd_group")
-        && attr->field == FD_CHAKRA_STRING) {
-        fd_buffer *list = fd_arena_buffer(&et->arena);
-        fd_buffer_text(list, "[");
-        fd_buffer_bytes(list, attr->bytes.from, fd_span_size(attr->bytes));
-        fd_buffer_text(list, "]");
-        fd_arena_check(&et->arena, list->status);
-        fd_et_add_groups(et, fd_span_of(list));
-        fd_arena_drop(list);
+    const fd_et_field *field = &fd_et_head_fields[at];
+    uint64_t most = field->use == FD_ET_KNOWN           ? INT32_MAX
+                  : field->column.type == FD_COLUMN_U32 ? UINT32_MAX
+                                                        : UINT64_MAX;
+    if (field->column.type != FD_COLUMN_TEXT && attr->number <= most) {
+        fd_cell_set(&field->column, et, attr->number);
+        et->finished = et->finished || at == FD_ET_FINISH_FIELD;
     }
-    if (fd_span_is(attr->name, "pid")) {
-        et->pid = attr->number;
-    }
-    if (fd_span_is(attr->name, "start_ts")) {
-        et->start_ts = (int64_t)attr->number;
-    }
-    if (fd_span_is(attr->name, "finish_ts")) {
-        et->finish_ts = (int64_t)attr->number;
-        et->finished = true;
-    }
-    if (fd_span_is(attr->name, "rank") && attr->number <= INT32_MAX) {
-        et->rank = (int64_t)attr->number;
-    }
-    if (fd_span_is(attr->name, "world_size") && attr->number <= UINT32_MAX) {
-        et->world = (uint32_t)attr->number;
+    if (field->column.type == FD_COLUMN_TEXT && is_string) {
+        fd_cell_set(&field->column, et, fd_et_add_text(et, attr->bytes));
     }
 }
 
@@ -296,13 +291,9 @@ have_bytes(fd_bytes_in *in, size_t size)
 static void
 lose_bytes(fd_et *et, const fd_bytes_in *in, const char *what, uint64_t bytes)
 {
-    et->faults.lost++;
     et->faults.lost_bytes += bytes;
-    if (et->faults.trouble[0] == '\0') {
-        snprintf(et->faults.trouble, sizeof et->faults.trouble,
-                 "%s at byte %llu", in->trouble != NULL ? in->trouble : what,
-                 (unsigned long long)fd_bytes_in_offset(in, in->at));
-    }
+    fd_et_note_damage(et, in, in->at,
+                      in->trouble != NULL ? in->trouble : what);
 }
 
 void

@@ -3,7 +3,7 @@
 #ifndef FD_ET_OPERANDS_H
 #define FD_ET_OPERANDS_H
 
-#include "et/dtypes.h"
+#include "base/scalar_types.h"
 #include "et/et_graph.h"
 #include "recording/operand_words.h"
 #include "trace/reader/file_chunks.h"

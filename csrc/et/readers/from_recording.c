@@ -1,6 +1,5 @@
-#include "et/readers/from_recording.h"
-
-#include "et/et_times.h"
+#include "et/et_file.h"
+#include "et/et_steps.h"
 #include "et/process_group_table.h"
 #include "et/readers/gpu_kernels.h"
 #include "et/readers/operand_json.h"
@@ -62,27 +61,19 @@ string_span(const fd_string *string)
 static void
 find_calls(making *m)
 {
-    for (uint32_t i = 0; i < m->file->list.count; i++) {
-        const fd_chunk_view *view = &m->file->list.list[i];
-        const fd_op_call *raw = view->records;
-        if (view->header.kind != FD_CHUNK_OP_CALLS) {
+    FOR_EACH_RECORD_OF (m->file, FD_CHUNK_OP_CALLS, fd_op_call, raw) {
+        if ((raw->flags & FD_OP_CALL_MODULE) != 0 && !m->layers) {
             continue;
         }
-        for (uint32_t j = 0; j < view->used; j++) {
-            if ((raw[j].flags & FD_OP_CALL_MODULE) != 0 && !m->layers) {
-                continue;
-            }
-            fd_tensor_call call = {
-                .raw = &raw[j],
-                .in = fd_words_at(m->file, raw[j].inputs, raw[j].input_words),
-                .end = UINT32_MAX,
-            };
-            if ((raw[j].flags & FD_OP_CALL_OPEN) == 0) {
-                call.out =
-                    fd_words_at(m->file, raw[j].outputs, raw[j].output_words);
-            }
-            fd_arena_push(m->scratch, &m->calls, call);
+        fd_tensor_call call = {
+            .raw = raw,
+            .in = fd_words_at(m->file, raw->inputs, raw->input_words),
+            .end = UINT32_MAX,
+        };
+        if ((raw->flags & FD_OP_CALL_OPEN) == 0) {
+            call.out = fd_words_at(m->file, raw->outputs, raw->output_words);
         }
+        fd_arena_push(m->scratch, &m->calls, call);
     }
     fd_vector_sort(&m->calls, by_start);
 }
@@ -155,17 +146,9 @@ find_moments(making *m)
 static void
 find_schemas(making *m)
 {
-    for (uint32_t i = 0; i < m->file->list.count; i++) {
-        const fd_chunk_view *view = &m->file->list.list[i];
-        const fd_schema *schema = view->records;
-        if (view->header.kind != FD_CHUNK_SCHEMAS) {
-            continue;
-        }
-        for (uint32_t j = 0; j < view->used; j++) {
-            if (schema[j].name != 0) {
-                fd_arena_put(m->scratch, m->schemas, schema[j].name,
-                             schema[j].text);
-            }
+    FOR_EACH_RECORD_OF (m->file, FD_CHUNK_SCHEMAS, fd_schema, schema) {
+        if (schema->name != 0) {
+            fd_arena_put(m->scratch, m->schemas, schema->name, schema->text);
         }
     }
 }
@@ -376,11 +359,11 @@ put_calls(making *m)
         put_groups(m, first);
     }
     for (uint32_t i = 0; i < m->kernels.count; i++) {
-        const fd_et_kernel *kernel = &m->kernels.list[i];
-        fd_et_kernel_times times = {ns_of(m, kernel->launch),
-                                    ns_of(m, kernel->start),
-                                    ns_of(m, kernel->end)};
-        fd_et_put_kernel(m->et, kernel, first + kernel->call, times);
+        fd_et_kernel kernel = m->kernels.list[i];
+        kernel.launch = (uint64_t)ns_of(m, kernel.launch);
+        kernel.start = (uint64_t)ns_of(m, kernel.start);
+        kernel.end = (uint64_t)ns_of(m, kernel.end);
+        fd_et_put_kernel(m->et, &kernel, first + kernel.call);
     }
 }
 
@@ -417,16 +400,10 @@ static const fd_string *
 last_fact(const fd_chunks *file, const char *key)
 {
     const fd_string *value = NULL;
-    for (uint32_t i = 0; i < file->list.count; i++) {
-        const fd_chunk_view *view = &file->list.list[i];
-        const fd_meta *meta = view->records;
-        for (uint32_t j = 0;
-             view->header.kind == FD_CHUNK_META && j < view->used; j++) {
-            const fd_string *name = fd_chunks_string(file, meta[j].key);
-            if (name != NULL && name->size == strlen(key)
-                && memcmp(name->bytes, key, name->size) == 0) {
-                value = fd_chunks_string(file, meta[j].value);
-            }
+    FOR_EACH_RECORD_OF (file, FD_CHUNK_META, fd_meta, meta) {
+        const fd_string *name = fd_chunks_string(file, meta->key);
+        if (name != NULL && fd_span_is(string_span(name), key)) {
+            value = fd_chunks_string(file, meta->value);
         }
     }
     return value;

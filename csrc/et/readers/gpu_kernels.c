@@ -206,13 +206,13 @@ put_name(fd_et *et, fd_et_node *node, uint32_t call)
 }
 
 static void
-put_facts(fd_et *et, fd_et_node *node, int64_t launch_ns)
+put_facts(fd_et *et, fd_et_node *node, uint64_t launch_ns)
 {
     node->category = fd_et_add_word(et, "kernel");
     fd_et_add_attr(et, node,
                    (fd_et_attr){.name = fd_et_add_word(et, "fd_launch_ns"),
                                 .field = FD_CHAKRA_INT64,
-                                .number = (uint64_t)launch_ns});
+                                .number = launch_ns});
     fd_et_add_attr(et, node,
                    (fd_et_attr){.name = fd_et_add_word(et, "fd_timing"),
                                 .field = FD_CHAKRA_STRING,
@@ -220,23 +220,13 @@ put_facts(fd_et *et, fd_et_node *node, int64_t launch_ns)
 }
 
 void
-fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index,
-                 fd_et_kernel_times times)
+fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index)
 {
-    fd_et_node *node = fd_et_add(et);
-    uint32_t attrs = node->attrs;
-    const fd_et_node *call = &et->nodes.list[index];
-    *node = *call;
-    node->attrs = attrs;
-    node->attr_count = 0;
-    node->id = kernel->id;
-    node->parent_id = call->id;
-    node->thread = 0;
-    node->flags = FD_ET_GPU | FD_ET_TIMED;
-    node->start_ns = times.start;
-    node->dur_ns = times.end - times.start;
+    fd_et_node *node = fd_et_add_kernel(et, kernel->id, index + 1);
+    node->start_ns = (int64_t)kernel->start;
+    node->dur_ns = (int64_t)(kernel->end - kernel->start);
     node->device = kernel->device;
     node->stream = kernel->stream;
-    put_name(et, node, call->name);
-    put_facts(et, node, times.launch);
+    put_name(et, node, node->name);
+    put_facts(et, node, kernel->launch);
 }

@@ -30,14 +30,8 @@ typedef FD_VECTOR(fd_et_kernel) fd_et_kernels;
 void fd_et_find_kernels(fd_arena *arena, const fd_et_calls *calls,
                         fd_et_kernels *kernels);
 
-typedef struct fd_et_kernel_times { /* ns */
-    int64_t launch;
-    int64_t start;
-    int64_t end;
-} fd_et_kernel_times;
-
-/* Add a node below the call at this index, with the operands of the call. */
-void fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index,
-                      fd_et_kernel_times times);
+/* Add a node below the call at this index, with the operands of the call. Times
+ * of the kernel are in ns. */
+void fd_et_put_kernel(fd_et *et, const fd_et_kernel *kernel, uint32_t index);
 
 #endif

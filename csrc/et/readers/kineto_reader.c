@@ -315,11 +315,3 @@ fd_kineto_map(fd_arena *arena, const void *rows, uint32_t count, size_t size,
     }
     return map;
 }
-
-FD_ORDER_AS(by_time, fd_kineto_op, FD_UP(thread), FD_UP(start), FD_DOWN(dur))
-
-void
-fd_kineto_sort_ops(fd_kineto *k)
-{
-    fd_vector_sort(&k->ops, by_time);
-}

@@ -89,7 +89,4 @@ fd_map *fd_kineto_map(fd_arena *arena, const void *rows, uint32_t count,
     fd_kineto_map((arena), (rows).list, (rows).count, sizeof(type), \
                   offsetof(type, key))
 
-/* Sort by thread, then by start; callers before the calls they enclose. */
-void fd_kineto_sort_ops(fd_kineto *kineto);
-
 #endif

@@ -1,4 +1,4 @@
-#include "et/readers/json_nodes.h"
+#include "et/readers/et_readers.h"
 
 #include "et/et_names.h"
 #include "et/node_fields.h"

@@ -1,8 +1,7 @@
 #include "et/readers/et_readers.h"
 
-#include "et/readers/json_nodes.h"
+#include "et/node_fields.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct reading {
@@ -106,37 +105,30 @@ take_member(reading *r)
 {
     fd_et *et = r->et;
     int64_t number;
-    if (fd_span_is(r->key, "schema")) {
-        et->schema = fd_et_take_text(et, r->scan, r->value);
+    size_t at = fd_et_field_at(fd_et_head_fields, FD_ET_JSON_FIELDS, r->key);
+    const fd_column *column = &fd_et_head_fields[at].column;
+    if (at == FD_ET_JSON_FIELDS) {
+        return;
     }
-    if (fd_span_is(r->key, "time")) {
-        et->time = fd_et_take_text(et, r->scan, r->value);
+    if (column->type == FD_COLUMN_TEXT) {
+        fd_cell_set(column, et, fd_et_take_text(et, r->scan, r->value));
+        return;
     }
-    if (fd_span_is(r->key, "pid")
-        && fd_et_take_number(et, r->value, &number)) {
-        et->pid = (uint64_t)number;
+    bool good = fd_et_take_number(et, r->value, &number);
+    if (good) {
+        fd_cell_set(column, et, (uint64_t)number);
     }
-    if (fd_span_is(r->key, "start_ts")) {
-        fd_et_take_number(et, r->value, &et->start_ts);
-    }
-    if (fd_span_is(r->key, "finish_ts")) {
-        et->finished = fd_et_take_number(et, r->value, &et->finish_ts);
-    }
+    et->finished = at == FD_ET_FINISH_FIELD ? good : et->finished;
 }
 
 static void
 note_damage(reading *r, fd_scan_result result, const char *at)
 {
-    fd_et_faults *faults = &r->et->faults;
-    const char *why = result != FD_SCAN_CUT  ? "not JSON"
-                    : r->in->trouble != NULL ? r->in->trouble
-                    : r->in->ended           ? "cut short"
-                                             : "a value of more than 16 MB";
-    faults->lost++;
-    if (faults->trouble[0] == '\0') {
-        snprintf(faults->trouble, sizeof faults->trouble, "%s at byte %llu",
-                 why, (unsigned long long)fd_bytes_in_offset(r->in, at));
-    }
+    fd_et_note_damage(r->et, r->in, at,
+                      result != FD_SCAN_CUT    ? "not JSON"
+                      : r->in->trouble != NULL ? r->in->trouble
+                      : r->in->ended           ? "cut short"
+                                               : "a value of more than 16 MB");
 }
 
 /* Skip damaged text up to "{" and an id; return false if no id follows. */

@@ -1,8 +1,6 @@
 #include "et/tools/et_link.h"
 
-#include "et/dtypes.h"
-#include "et/et_order.h"
-#include "et/et_times.h"
+#include "et/et_steps.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,6 +98,10 @@ spread_threads(linking *l)
 
 FD_ORDER_BY(calls_by_time, fd_kineto_call, thread, start)
 
+/* Callers before the calls they enclose. */
+FD_ORDER_AS(ops_by_time, fd_kineto_op, FD_UP(thread), FD_UP(start),
+            FD_DOWN(dur))
+
 /* Find the operator around each call: the innermost one that is linked and
  * still open when the call begins. Both lists are sorted by thread and time. */
 static void
@@ -139,7 +141,7 @@ match_calls(linking *l)
 {
     fd_kineto *k = l->k;
     if (k->calls.count > 0) {
-        fd_kineto_sort_ops(k);
+        fd_vector_sort(&k->ops, ops_by_time);
         fd_vector_sort(&k->calls, calls_by_time);
         find_around(l);
     }
@@ -171,20 +173,7 @@ static void
 add_kernel(linking *l, fd_kineto_kernel *kernel, uint64_t id, uint32_t parent)
 {
     fd_et *et = l->et;
-    fd_et_node *node = fd_et_add(et);
-    if (parent != 0) {
-        /* A kernel has the tensors of its operator. */
-        const fd_et_node *op = &et->nodes.list[parent - 1];
-        uint32_t attrs = node->attrs;
-        *node = *op;
-        node->attrs = attrs;
-        node->attr_count = 0;
-        node->comm = 0;
-    }
-    node->id = id;
-    node->parent_id = parent != 0 ? et->nodes.list[parent - 1].id : 0;
-    node->thread = 0;
-    node->flags = FD_ET_GPU | FD_ET_TIMED;
+    fd_et_node *node = fd_et_add_kernel(et, id, parent);
     node->start_ns = kernel->start;
     node->dur_ns = node->self_ns = kernel->dur;
     node->stream = kernel->stream;

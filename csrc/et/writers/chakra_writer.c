@@ -1,7 +1,8 @@
-#include "et/et_writers.h"
+#include "et/et_file.h"
 
 #include "et/node_fields.h"
 #include "et/readers/chakra_fields.h"
+#include "streams/output_stream.h"
 #include "streams/protobuf.h"
 #include "json/json_writer.h"
 
@@ -27,27 +28,18 @@ put_text(writing *w, fd_buffer *to, uint32_t field, uint32_t text)
 }
 
 static void
-attr_number(writing *w, uint32_t owner, const char *name, uint32_t field,
-            uint64_t value)
+put_number(writing *w, uint32_t owner, const char *name, uint32_t field,
+           uint64_t value)
 {
     fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, name);
     fd_proto_number(&w->part, field, value);
     fd_proto_message(&w->node, owner, &w->part);
 }
 
+/* Write members of a record, from `field` on, as attributes of the message. */
 static void
-attr_text(writing *w, uint32_t owner, const char *name, uint32_t text)
-{
-    fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, name);
-    fd_proto_bytes(&w->part, FD_CHAKRA_STRING, fd_et_text(w->et, text),
-                   fd_text_pool_size(&w->et->texts, text));
-    fd_proto_message(&w->node, owner, &w->part);
-}
-
-/* Write the members of a node or communication from `field` on. */
-static void
-put_members(writing *w, const fd_et_field *field, const fd_et_field *end,
-            const void *record, bool timed)
+put_members(writing *w, uint32_t owner, const fd_et_field *field,
+            const fd_et_field *end, const void *record, bool timed)
 {
     for (; field < end; field++) {
         const char *name = field->column.name;
@@ -59,12 +51,14 @@ put_members(writing *w, const fd_et_field *field, const fd_et_field *end,
                  || (field->use == FD_ET_LISTED && value != 0
                      && strcmp(fd_et_text(w->et, (uint32_t)value), "[]") != 0);
         if (used && field->column.type == FD_COLUMN_TEXT) {
-            attr_text(w, FD_CHAKRA_ATTR, name, (uint32_t)value);
+            fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, name);
+            fd_proto_bytes(&w->part, FD_CHAKRA_STRING,
+                           fd_et_text(w->et, (uint32_t)value),
+                           fd_text_pool_size(&w->et->texts, (uint32_t)value));
+            fd_proto_message(&w->node, owner, &w->part);
         }
         else if (used) {
-            attr_number(w, FD_CHAKRA_ATTR, name,
-                        field->small ? FD_CHAKRA_INT32 : FD_CHAKRA_INT64,
-                        value);
+            put_number(w, owner, name, field->number, value);
         }
     }
 }
@@ -91,7 +85,7 @@ put_group(writing *w, const fd_et_group *group)
     fd_json_writer json = {.to = &w->packed};
     fd_json_begin_object(&json, NULL);
     fd_et_put_text(&json, "pg_name", et, group->name);
-    fd_et_put_text(&json, "pg_desc", et, group->about);
+    fd_et_put_text(&json, "pg_desc", et, group->description);
     fd_json_put_u64(&json, "group_size", group->size);
     if (group->ranks != 0) {
         const char *ranks = fd_et_text(et, group->ranks);
@@ -107,24 +101,9 @@ static void
 put_head(writing *w)
 {
     const fd_et *et = w->et;
-    const uint32_t owner = FD_CHAKRA_META_ATTR;
     fd_proto_text(&w->node, FD_CHAKRA_VERSION, "1.0.0");
-    attr_text(w, owner, "schema", et->schema);
-    attr_number(w, owner, "pid", FD_CHAKRA_UINT64, et->pid);
-    attr_text(w, owner, "time", et->time);
-    attr_number(w, owner, "start_ts", FD_CHAKRA_UINT64,
-                (uint64_t)et->start_ts);
-    attr_number(w, owner, "finish_ts", FD_CHAKRA_UINT64,
-                (uint64_t)et->finish_ts);
-    if (et->rank >= 0) {
-        attr_number(w, owner, "rank", FD_CHAKRA_INT64, (uint64_t)et->rank);
-    }
-    if (et->world > 0) {
-        attr_number(w, owner, "world_size", FD_CHAKRA_UINT64, et->world);
-    }
-    if (et->host != 0) {
-        attr_text(w, owner, "host", et->host);
-    }
+    put_members(w, FD_CHAKRA_META_ATTR, fd_et_head_fields,
+                fd_et_head_fields + FD_ET_HEAD_FIELDS, et, false);
     for (uint32_t i = 0; i < et->groups.count; i++) {
         put_group(w, &et->groups.list[i]);
     }
@@ -238,19 +217,20 @@ put_others(writing *w, const fd_et_node *node)
 static void
 put_fields(writing *w, const fd_et_node *node)
 {
-    const fd_et_field *fields = fd_et_node_fields;
+    const uint32_t owner = FD_CHAKRA_ATTR;
+    const fd_et_field *stream = fd_et_node_fields + FD_ET_STREAM_FIELD;
+    const fd_et_field *others = fd_et_node_fields + FD_ET_OTHER_FIELDS;
     const fd_et_comm *comm = fd_et_comm_of(w->et, node);
-    put_members(w, fields, fields + FD_ET_STREAM_FIELD, node, false);
-    attr_number(w, FD_CHAKRA_ATTR, "is_cpu_op", FD_CHAKRA_BOOL,
-                (node->flags & FD_ET_GPU) == 0);
-    put_members(w, fields + FD_ET_STREAM_FIELD, fields + FD_ET_OTHER_FIELDS,
-                node, false);
+    put_members(w, owner, fd_et_node_fields, stream, node, false);
+    put_number(w, owner, "is_cpu_op", FD_CHAKRA_BOOL,
+               (node->flags & FD_ET_GPU) == 0);
+    put_members(w, owner, stream, others, node, false);
     if (comm != NULL && node->type >= FD_ET_SEND) {
-        put_members(w, fd_et_comm_fields,
+        put_members(w, owner, fd_et_comm_fields,
                     fd_et_comm_fields + FD_ET_COMM_FIELDS, comm, false);
     }
-    put_members(w, fields + FD_ET_OTHER_FIELDS, fields + FD_ET_NODE_FIELDS,
-                node, (node->flags & FD_ET_TIMED) != 0);
+    put_members(w, owner, others, fd_et_node_fields + FD_ET_NODE_FIELDS, node,
+                (node->flags & FD_ET_TIMED) != 0);
 }
 
 static uint64_t
@@ -283,8 +263,8 @@ put_node(writing *w, uint32_t index)
     put_length(w);
 }
 
-fd_status
-fd_et_write_chakra(const fd_et *et, fd_bytes_out *out, fd_error *error)
+static fd_status
+write_all(const fd_et *et, fd_bytes_out *out, fd_error *error)
 {
     writing w = {.et = et, .out = fd_bytes_out_text(out)};
     fd_status status = FD_OK;
@@ -296,5 +276,29 @@ fd_et_write_chakra(const fd_et *et, fd_bytes_out *out, fd_error *error)
     fd_buffer_clear(&w.node);
     fd_buffer_clear(&w.part);
     fd_buffer_clear(&w.packed);
+    return status;
+}
+
+fd_status
+fd_et_save(const fd_et *et, const char *path, fd_error *error)
+{
+    fd_status status;
+    size_t size = strlen(path);
+    size -= size > 3 && strcmp(path + size - 3, ".gz") == 0 ? 3 : 0;
+    if (size <= 3 || memcmp(path + size - 3, ".et", 3) != 0) {
+        return fd_fail(error, FD_EINVAL,
+                       "%s: write a name that ends in .et or .json, with .gz "
+                       "or without",
+                       path);
+    }
+    fd_bytes_out *out = fd_bytes_out_open(path, &status, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    status = write_all(et, out, error);
+    if (status == FD_OK) {
+        return fd_bytes_out_keep(out, error);
+    }
+    fd_bytes_out_drop(out);
     return status;
 }

@@ -1,6 +1,5 @@
 /* fastdispatch._core.ExecutionTrace: an execution trace as tables. */
 #include "et/et_file.h"
-#include "et/readers/from_recording.h"
 #include "et/tools/et_link.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
@@ -14,117 +13,83 @@ typedef struct et_object {
     bool busy;     /* a thread works on the trace without the GIL */
 } et_object;
 
-#define ET(name, type, field) FD_COLUMN(fd_et, name, type, field)
-#define FAULT(name, type, field) FD_COLUMN(fd_et_faults, name, type, field)
-#define CYCLE(name, type, field) FD_COLUMN(fd_et_cycle, name, type, field)
-#define GROUP(name, type, field) FD_COLUMN(fd_et_group, name, type, field)
-#define NODE(name, type, field) FD_COLUMN(fd_et_node, name, type, field)
-#define ATTR(name, type, field) FD_COLUMN(fd_et_attr, name, type, field)
-#define COMM(name, type, field) FD_COLUMN(fd_et_comm, name, type, field)
-#define EDGE(name, type, field) FD_COLUMN(fd_et_edge, name, type, field)
-#define LINK(name, type, field) FD_COLUMN(fd_et_link, name, type, field)
-#define KINETO(name, type, field) FD_COLUMN(fd_kineto, name, type, field)
+/* A column with the name of its member. */
+#define COLUMN(row, type, field) FD_COLUMN(row, #field, type, field)
+#define HEAD(type, field) COLUMN(fd_et, type, field)
+#define FAULT(type, field) COLUMN(fd_et_faults, type, field)
+#define CYCLE(type, field) COLUMN(fd_et_cycle, type, field)
+#define NODE(type, field) COLUMN(fd_et_node, type, field)
+#define SIDE(side, list) FD_COLUMN(fd_et_node, #side "_" #list, U32, side.list)
+#define ATTR(type, field) COLUMN(fd_et_attr, type, field)
+#define COMM(type, field) COLUMN(fd_et_comm, type, field)
+#define LINK(type, field) COLUMN(fd_et_link, type, field)
+#define KINETO(type, field) COLUMN(fd_kineto, type, field)
 
 static const fd_column head_columns[] = {
     FD_COLUMN_OF_NAMES(fd_et, "format", U32, format, fd_et_format_names),
-    ET("rank", I64_OR_NONE, rank),
-    ET("world", U32, world),
-    ET("schema", TEXT, schema),
-    ET("finished", BOOL, finished),
-    ET("pid", U64, pid),
-    ET("time", TEXT, time),
-    ET("start_ts", I64, start_ts),
-    ET("finish_ts", I64, finish_ts),
+    HEAD(I64_OR_NONE, rank),
+    HEAD(U32, world),
+    HEAD(TEXT, schema),
+    HEAD(BOOL, finished),
+    HEAD(U64, pid),
+    HEAD(TEXT, time),
+    HEAD(I64, start_ts),
+    HEAD(I64, finish_ts),
+    HEAD(BOOL, unlinked),
 };
 static const fd_column faults_columns[] = {
-    FAULT("lost", U64, lost),
-    FAULT("lost_bytes", U64, lost_bytes),
-    FAULT("trouble", CHARS, trouble),
-    FAULT("repaired", U64, repaired),
-    FAULT("invalid", U64, invalid),
-    FAULT("wrong", U64, wrong),
-    FAULT("duplicates", U64, duplicates),
-    FAULT("orphans", U64, orphans),
-    FAULT("dangling", U64, dangling),
-    FAULT("cycles", U64, cycles),
-    FAULT("renumbered", U64, renumbered),
-    FAULT("collectives_unknown", U64, untyped),
-    FAULT("dtypes_unknown", U64, dtypes),
-    FAULT("dtype", CHARS, dtype),
+    FAULT(U64, lost),           FAULT(U64, lost_bytes),
+    FAULT(CHARS, trouble),      FAULT(U64, repaired),
+    FAULT(U64, invalid),        FAULT(U64, wrong),
+    FAULT(U64, duplicates),     FAULT(U64, orphans),
+    FAULT(U64, dangling),       FAULT(U64, cycles),
+    FAULT(U64, renumbered),     FAULT(U64, collectives_unknown),
+    FAULT(U64, dtypes_unknown), FAULT(CHARS, dtype),
 };
 static const fd_column cycle_columns[] = {
-    CYCLE("kinds", U32, kinds),          CYCLE("from", U64, from),
-    CYCLE("from_name", TEXT, from_name), CYCLE("to", U64, to),
-    CYCLE("to_name", TEXT, to_name),
+    CYCLE(U32, kinds), CYCLE(U64, from),     CYCLE(TEXT, from_name),
+    CYCLE(U64, to),    CYCLE(TEXT, to_name),
 };
 static const fd_column cut_columns[] = {
-    {.name = "edges", .type = FD_COLUMN_U64, .bytes = sizeof(uint64_t)},
-};
+    {.name = "edges", .type = FD_COLUMN_U64, .bytes = sizeof(uint64_t)}};
 static const fd_column groups_columns[] = {
-    GROUP("name", TEXT, name),
-    GROUP("description", TEXT, about),
-    GROUP("ranks", TEXT, ranks),
-    GROUP("size", U32, size),
-};
+    COLUMN(fd_et_group, TEXT, name), COLUMN(fd_et_group, TEXT, description),
+    COLUMN(fd_et_group, TEXT, ranks), COLUMN(fd_et_group, U32, size)};
 static const fd_column node_columns[] = {
-    NODE("id", U64, id),
-    NODE("parent_id", U64, parent_id),
-    NODE("parent", U32, parent),
-    NODE("name", U32, name),
-    NODE("schema", U32, schema),
-    NODE("type", U8, type),
-    NODE("flags", U8, flags),
-    NODE("scope", U8, scope),
-    NODE("device", U8, device),
-    NODE("stream", I32, stream),
-    NODE("tid", U32, tid),
-    NODE("fw_tid", U32, fw_tid),
-    NODE("thread", U64, thread),
-    NODE("rf_id", U64, rf_id),
-    NODE("seq", I64, seq),
-    NODE("start_ns", I64, start_ns),
-    NODE("dur_ns", I64, dur_ns),
-    NODE("inputs", U32, in.values),
-    NODE("input_types", U32, in.types),
-    NODE("outputs", U32, out.values),
-    NODE("attrs", U32, attrs),
-    NODE("attr_count", U32, attr_count),
-    NODE("comm", U32, comm),
+    NODE(U64, id),         NODE(U64, parent_id), NODE(U32, parent),
+    NODE(U32, name),       NODE(U32, schema),    NODE(U8, type),
+    NODE(U8, flags),       NODE(U8, scope),      NODE(U8, device),
+    NODE(I32, stream),     NODE(U32, tid),       NODE(U32, fw_tid),
+    NODE(U64, thread),     NODE(U64, rf_id),     NODE(U64, fw_parent),
+    NODE(I64, seq),        NODE(I64, start_ns),  NODE(I64, dur_ns),
+    NODE(I64, self_ns),    NODE(U32, category),  NODE(U32, attrs),
+    NODE(U32, attr_count), NODE(U32, comm),      SIDE(in, values),
+    SIDE(in, shapes),      SIDE(in, types),      SIDE(in, strides),
+    SIDE(out, values),     SIDE(out, shapes),    SIDE(out, types),
+    SIDE(out, strides),
 };
-static const fd_column attr_columns[] = {
-    ATTR("name", U32, name),
-    ATTR("text", U32, text),
-};
+static const fd_column attr_columns[] = {ATTR(U32, name), ATTR(U32, field),
+                                         ATTR(U32, text), ATTR(U64, number)};
 static const fd_column comm_columns[] = {
-    COMM("group", U32, group), COMM("type", I32, type),
-    COMM("src", I32, src),     COMM("dst", I32, dst),
-    COMM("bytes", I64, bytes),
+    COMM(U32, group), COMM(I32, type),  COMM(I32, src),
+    COMM(I32, dst),   COMM(I64, bytes),
 };
-static const fd_column edge_columns[] = {
-    EDGE("from", U32, from),
-    EDGE("to", U32, to),
-    EDGE("kinds", U32, kinds),
-};
+static const fd_column edge_columns[] = {COLUMN(fd_et_edge, U32, from),
+                                         COLUMN(fd_et_edge, U32, to),
+                                         COLUMN(fd_et_edge, U32, kinds)};
 static const fd_column link_columns[] = {
-    LINK("linked", U64, linked),
-    LINK("only_et", U64, only_et),
-    LINK("only_kineto", U64, only_kineto),
-    LINK("by_order", U64, by_order),
-    LINK("unnumbered", U64, unnumbered),
-    LINK("renamed", U64, renamed),
-    LINK("again", U64, again),
-    LINK("kernels", U64, kernels),
-    LINK("by_external", U64, by_external),
-    LINK("alone", U64, alone),
-    LINK("example", CHARS, example),
+    LINK(U64, linked),   LINK(U64, only_et),    LINK(U64, only_kineto),
+    LINK(U64, by_order), LINK(U64, unnumbered), LINK(U64, renamed),
+    LINK(U64, again),    LINK(U64, kernels),    LINK(U64, by_external),
+    LINK(U64, alone),    LINK(CHARS, example),
 };
 static const fd_column kineto_columns[] = {
-    KINETO("pid", U64, pid),           KINETO("rank", I64_OR_NONE, rank),
-    KINETO("base_ns", I64, base_ns),   KINETO("begin_ns", I64, begin_ns),
-    KINETO("end_ns", I64, end_ns),     KINETO("operators", U32, ops.count),
-    KINETO("events", U64, events),     KINETO("timeless", U64, timeless),
-    KINETO("lost", U64, lost),         KINETO("lost_bytes", U64, lost_bytes),
-    KINETO("trouble", CHARS, trouble),
+    KINETO(U64, pid),       KINETO(I64_OR_NONE, rank),
+    KINETO(I64, base_ns),   KINETO(I64, begin_ns),
+    KINETO(I64, end_ns),    FD_COLUMN(fd_kineto, "operators", U32, ops.count),
+    KINETO(U64, events),    KINETO(U64, timeless),
+    KINETO(U64, lost),      KINETO(U64, lost_bytes),
+    KINETO(CHARS, trouble),
 };
 
 typedef struct et_table {
@@ -361,7 +326,7 @@ static PyMethodDef methods[] = {
                "Link the Kineto trace; find communication and edges.")},
     {"save", et_save, METH_O,
      PyDoc_STR("save($self, path, /)\n--\n\n"
-               "Write the trace in the format of the suffix.")},
+               "Write the trace to a .et file.")},
     {NULL, NULL, 0, NULL},
 };
 

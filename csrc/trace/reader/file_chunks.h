@@ -39,4 +39,18 @@ uint32_t fd_chunks_index(const fd_chunks *chunks, uint32_t kind, uint32_t id);
  * NULL. */
 const fd_string *fd_chunks_string(const fd_chunks *chunks, uint32_t id);
 
+/* Every chunk of a kind; `view` walks them. Without chunks `list` is NULL, and
+ * arithmetic on NULL is undefined. */
+#define FOR_EACH_CHUNK_OF(chunks, wanted, view) \
+    for (const fd_chunk_view *view = (chunks)->list.list; \
+         view != NULL && view < (chunks)->list.list + (chunks)->list.count; \
+         view++) \
+        if (view->header.kind == (wanted))
+
+/* Every record of a kind. */
+#define FOR_EACH_RECORD_OF(chunks, wanted, type, record) \
+    FOR_EACH_CHUNK_OF (chunks, wanted, view) \
+        for (const type *record = view->records; \
+             record < (const type *)view->records + view->used; record++)
+
 #endif

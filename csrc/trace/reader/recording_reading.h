@@ -48,21 +48,12 @@ typedef struct fd_reading {
     const fd_steps_wanted *steps; /* borrowed; NULL: the settled steps */
 } fd_reading;
 
-/* Every chunk of a kind; `view` walks them. Without chunks `list` is NULL, and
- * arithmetic on NULL is undefined. */
-#define FOR_EACH_CHUNK_OF(chunks, wanted, view) \
-    for (const fd_chunk_view *view = (chunks)->list.list; \
-         view != NULL && view < (chunks)->list.list + (chunks)->list.count; \
-         view++) \
-        if (view->header.kind == (wanted))
 #define FOR_EACH_CHUNK(r, wanted, view) \
     FOR_EACH_CHUNK_OF (&(r)->file, wanted, view)
 
 /* Every record of a kind. */
 #define FOR_EACH_RECORD(r, wanted, type, record) \
-    FOR_EACH_CHUNK (r, wanted, view) \
-        for (const type *record = view->records; \
-             record < (const type *)view->records + view->used; record++)
+    FOR_EACH_RECORD_OF (&(r)->file, wanted, type, record)
 
 /* Add a row to a vector of the trace. */
 #define fd_reading_push(r, vector, ...) \

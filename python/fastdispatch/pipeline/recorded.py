@@ -122,8 +122,8 @@ def layer_calls(path: str | os.PathLike[str]) -> list[_Call]:
             nodes["tid"][at],
             nodes["fw_tid"][at],
             nodes["dur_ns"][at] if flags & TIMED else -1,
-            json.loads(trace.text(nodes["inputs"][at])),
-            json.loads(trace.text(nodes["outputs"][at])),
+            json.loads(trace.text(nodes["in_values"][at])),
+            json.loads(trace.text(nodes["out_values"][at])),
         )
         for at, flags in enumerate(nodes["flags"])
         if not flags & (PROCESS | THREAD)

@@ -4,6 +4,8 @@ links and writes them; this module computes their summaries and identities from 
 from __future__ import annotations
 
 import calendar
+import gzip
+import io
 import json
 import os
 import re
@@ -14,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastdispatch._core import Error, ExecutionTrace
+from fastdispatch.files.output import write
+from fastdispatch.read.et_json import pytorch_json
 
 #: Types of nodes by Chakra's numbers, kinds of dependencies by their bits, collectives by Chakra's numbers.
 TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
@@ -82,12 +86,23 @@ def et_tables(path: _TracePath, *, edges: int = ALL, rank: int = -1) -> dict[str
     return {**summary(trace), "tables": {**tables, "texts": texts}}
 
 
+def save(trace: ExecutionTrace, path: _TracePath) -> None:
+    """Write a complete trace in the format of the suffix: .et, .json, each also with .gz."""
+    name = os.fspath(path)
+    if not re.fullmatch(r".+\.json(\.gz)?", name, re.DOTALL):
+        trace.save(path)
+        return
+    made = io.BytesIO()
+    made.writelines(pytorch_json(trace))
+    write(path, gzip.compress(made.getbuffer(), 1, mtime=0) if name.endswith(".gz") else made.getvalue())
+
+
 def et_convert(path: _TracePath, output: _TracePath, *, edges: int = ALL, rank: int = -1) -> dict[str, Any]:
     """Convert an execution trace to the format of the suffix of ``output``: .et, .json, each also with .gz. Returns
     the same as :func:`et_info`. Raises :class:`Error` for other files and suffixes."""
     trace = opened(path)
     trace.complete(edges, rank)
-    trace.save(output)
+    save(trace, output)
     return summary(trace)
 
 
@@ -96,8 +111,8 @@ def et_export(path: _TracePath, pytorch: _TracePath, chakra: _TracePath, *, edge
     :func:`et_info`. Raises :class:`Error`."""
     trace = ExecutionTrace(path, recording=True)
     trace.complete(edges, -1)
-    trace.save(pytorch)
-    trace.save(chakra)
+    save(trace, pytorch)
+    save(trace, chakra)
     return summary(trace)
 
 
@@ -117,7 +132,7 @@ def et_link(
     if not force and (difference := _difference(own, other)):
         raise Error(f"{os.fspath(kineto)}: a Kineto trace of {difference}")
     trace.complete(edges, rank)
-    trace.save(output)
+    save(trace, output)
     compared = bool(own.pid and other.pid) or None not in (own.rank, other.rank)
     return {**summary(trace), "link": {**row(trace, "link"), **row(trace, "kineto"), "compared": compared}}
 
@@ -169,7 +184,7 @@ def _rank_of_collectives(trace: ExecutionTrace, groups: list[dict[str, Any]]) ->
         kind = kinds[0].replace("_", "").lower() if kinds else ""
         if "reducescatterblock" in kind or not re.search("reducescatter|allreduce|allgather", kind):
             continue
-        types, values = (_parsed_list(trace.text(nodes[column][node])) for column in ("input_types", "inputs"))
+        types, values = (_parsed_list(trace.text(nodes[column][node])) for column in ("in_types", "in_values"))
         at = types.index("Tuple[String,String]") if "Tuple[String,String]" in types else len(values)
         pair, member = [*values[at : at + 2], None, None][:2]
         if isinstance(pair, list) and pair and type(member) is int and member >= 0:

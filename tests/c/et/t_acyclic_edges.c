@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/et_edges.h"
+#include "et/et_steps.h"
 
 static void
 make(fd_et *et, uint32_t nodes, uint32_t *order)

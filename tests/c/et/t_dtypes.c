@@ -24,7 +24,7 @@ TEST(unknown_types)
     traces_end(&text);
     OK(traces_load(&et, "a.json", &text, FD_ET_ALL_KINDS, NULL));
     EQUAL(et.nodes.count, 6);
-    EQUAL(et.faults.dtypes, 3);
+    EQUAL(et.faults.dtypes_unknown, 3);
     SAME(et.faults.dtype, "c10::Posit16");
 }
 
@@ -46,6 +46,6 @@ TEST(moved)
     const fd_et_node *node = traces_find(&et, 3);
     EQUAL(node->type, FD_ET_COLL);
     EQUAL(fd_et_comm_of(&et, node)->bytes, -1);
-    EQUAL(et.faults.dtypes, 1);
+    EQUAL(et.faults.dtypes_unknown, 1);
     SAME(et.faults.dtype, "Posit16");
 }

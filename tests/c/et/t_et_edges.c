@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/et_edges.h"
+#include "et/et_steps.h"
 
 TEST(counted)
 {

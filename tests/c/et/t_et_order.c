@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/et_order.h"
+#include "et/et_steps.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/et_times.h"
+#include "et/et_steps.h"
 
 TEST(filled)
 {

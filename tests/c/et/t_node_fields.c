@@ -1,6 +1,7 @@
 #include "traces.h"
 
 #include "et/node_fields.h"
+#include "et/readers/chakra_fields.h"
 
 TEST(found_by_name)
 {
@@ -21,7 +22,8 @@ TEST(members)
     fd_et_comm comm = {.src = -1};
     size_t src = fd_et_field_at(fd_et_comm_fields, FD_ET_COMM_FIELDS,
                                 traces_span("comm_src"));
-    CHECK(src < FD_ET_COMM_FIELDS && fd_et_comm_fields[src].small);
+    CHECK(src < FD_ET_COMM_FIELDS
+          && fd_et_comm_fields[src].number == FD_CHAKRA_INT32);
     EQUAL(fd_cell(&fd_et_comm_fields[src].column, &comm), -1);
     fd_cell_set(&fd_et_comm_fields[src].column, &comm, 5);
     EQUAL(comm.src, 5);

@@ -9,7 +9,7 @@ TEST(listed)
     LOADED(et);
     EQUAL(et.groups.count, 1);
     SAME(fd_et_text(&et, et.groups.list[0].name), "0");
-    SAME(fd_et_text(&et, et.groups.list[0].about), "default_pg");
+    SAME(fd_et_text(&et, et.groups.list[0].description), "default_pg");
     SAME(fd_et_text(&et, et.groups.list[0].ranks), "[]");
     EQUAL(et.groups.list[0].size, 2);
 }

@@ -2,7 +2,6 @@
 #include "timelines.h"
 
 #include "et/et_file.h"
-#include "et/readers/from_recording.h"
 #include "events/tools/timeline_merge.h"
 #include "gpu/kernel_figures.h"
 #include "recording/operator_log.h"

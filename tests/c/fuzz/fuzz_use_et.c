@@ -16,21 +16,17 @@ sound(const fd_et *et)
     }
 }
 
-/* In each output format it has as many nodes, and as many edges if the format
- * has edges. */
+/* A written trace has as many nodes and edges. */
 static void
 write_and_read(const fd_et *et)
 {
-    static const char *const names[] = {"a.et", "a.json"};
-    for (int i = 0; i < 2; i++) {
-        fd_et again;
-        must(fd_et_save(et, names[i], NULL) == FD_OK);
-        must(traces_read(&again, names[i], FD_ET_ALL_KINDS, NULL) == FD_OK);
-        sound(&again);
-        must(again.faults.lost == 0 && again.nodes.count == et->nodes.count);
-        must(i == 1 || again.edges.count == et->edges.count);
-        fd_et_clear(&again);
-    }
+    fd_et again;
+    must(fd_et_save(et, "a.et", NULL) == FD_OK);
+    must(traces_read(&again, "a.et", FD_ET_ALL_KINDS, NULL) == FD_OK);
+    sound(&again);
+    must(again.faults.lost == 0 && again.nodes.count == et->nodes.count);
+    must(again.edges.count == et->edges.count);
+    fd_et_clear(&again);
 }
 
 void

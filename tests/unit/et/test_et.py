@@ -72,6 +72,45 @@ def test_there_and_back(trace: Path, end: str, tmp_path: Path) -> None:
     assert (there.read_bytes()[:2] == b"\x1f\x8b") == end.endswith(".gz")
 
 
+def test_everything_of_a_linked_trace_is_written(tmp_path: Path) -> None:
+    attrs = [{"name": "fd_thread", "type": "uint64", "value": 99}, {"name": 'a "b"', "type": "bool", "value": True}]
+    attrs += [{"name": "kernel_file", "type": "string", "value": "k.py"}, {"name": "n", "type": "int64", "value": -3}]
+    times = {"ts": 1234.567, "inclusive_dur": 2, "exclusive_dur": 0.05}
+    linked = node(3, 2, 'say "hi"\n\x7f', "aten::x(Tensor[] y)", **times)
+    kernel = {"ph": "X", "cat": "kernel", "stream": 7, "fd_device": 1, "pg_name": "tp"}
+    waits = {"sync_dep": [3, 4], "fd_event_dep": [4], "fd_given_dep": [3]}
+    linked["attrs"] += attrs
+    nodes = (linked, node(4, 3, "k", **times, **kernel), node(5, 2, "aten::z", **waits))
+    there, again = tmp_path / "there.json", tmp_path / "again.json"
+    commands.out("et", "convert", write(tmp_path / "x.json", document(*nodes)), "-o", there)
+    made = {each["id"]: each for each in json.loads(there.read_text())["nodes"]}
+    assert {name: made[3][name] for name in ("name", *times)} == {"name": linked["name"], **times}
+    assert {name: made[4][name] for name in kernel} == kernel
+    assert {name: made[5][name] for name in waits} == waits
+    values = {each["name"]: each["value"] for each in made[3]["attrs"]}
+    assert values == {
+        **{each["name"]: each["value"] for each in linked["attrs"] if each["name"] != linked["name"]},
+        **{"rf_id": 103, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_tid": 0},
+        **{"op_schema": "aten::x(Tensor[] y)", "kernel_backend": ""},
+    }
+    commands.out("et", "convert", there, "-o", again)
+    assert again.read_bytes() == there.read_bytes()
+
+
+def test_lists_in_python_s_spelling_are_texts(tmp_path: Path) -> None:
+    """As in .et files of other programs."""
+    lists = {"values": ["abcdefg"], "shapes": [[1]], "types": [], "strides": []}
+    there = tmp_path / "x.et"
+    commands.out("et", "convert", write(tmp_path / "x.json", document(node(3, 2, "a", inputs=lists))), "-o", there)
+    there.write_bytes(there.read_bytes().replace(b'["abcdefg"]', b"[True, 'x']"))
+    commands.out("et", "convert", there, "-o", tmp_path / "y.json")
+    made = json.loads((tmp_path / "y.json").read_text())["nodes"]
+    assert next(each["inputs"] for each in made if each["id"] == 3) == {
+        **{"values": ["[True, 'x']"], "shapes": [[1]]},
+        **{"types": [], "strides": []},
+    }
+
+
 def test_printed_tables(trace: Path) -> None:
     output = commands.out("et", "info", trace)
     assert "ALL_REDUCE" in output

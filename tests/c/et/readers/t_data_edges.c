@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/et_edges.h"
+#include "et/et_steps.h"
 
 static const uint32_t data = 1U << FD_ET_DATA;
 

@@ -2,7 +2,7 @@
 
 #include "fixtures.h"
 
-#include "et/readers/from_recording.h"
+#include "et/et_file.h"
 #include "recording/operator_log.h"
 
 #include <string.h>

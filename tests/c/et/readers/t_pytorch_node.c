@@ -1,7 +1,7 @@
 #include "traces.h"
 
 #include "et/readers/chakra_fields.h"
-#include "et/readers/json_nodes.h"
+#include "et/readers/et_readers.h"
 
 #include <stdio.h>
 #include <string.h>
