@@ -439,23 +439,28 @@ class Session:
 class Trace:
     """Recordings in memory, as columns (csrc/module/trace/trace_type.c).
 
-    ``paths`` are recordings, merged; a pair is a dump or a merge and its content (:func:`load_tables`); three are a
-    directory, its files and lines about other files, of which unreadable ones are skipped
-    (python/fastdispatch/files/run_sources.py). Raises :class:`Error` with one line
-    for other files, duplicate ranks, and ranks of different runs. ``only`` skips parts of recordings: ``"totals"`` are
-    the threads and the totals of contexts, without spreads, steps, jobs and measures, with the figures of all ranks
-    added up in one of them; ``"open_calls"`` are the threads, and the contexts and totals of open calls and
-    collectives.
+    ``path`` is a recording; without one, the trace is empty and takes others. Call :meth:`finish` before other methods.
+    Raises :class:`Error` with one line for other files. ``steps`` chooses the steps that ``finish(True)`` selects.
+    ``only`` skips parts of recordings: ``"totals"`` are the threads and the totals of contexts, without spreads, steps,
+    jobs and measures; ``"open_calls"`` are the threads, and the contexts and totals of open calls and collectives.
     """
 
     def __new__(
         cls,
-        paths: Sequence[_Path | tuple[str, Trace] | tuple[str, list[str | tuple[str, Trace]], list[str]]],
+        path: _Path | None = None,
         *,
         timeline: bool = False,
         steps: Literal["settled"] | tuple[int, int] | None = None,
         only: Literal["totals", "open_calls"] | None = None,
     ) -> Self: ...
+    def take(self, other: Trace, name: _Path, totals: bool = False, /) -> None:
+        """Move the content of ``other``, called ``name`` in messages, here. :class:`Error` for a rank that is here
+        already and for another run; both traces then stay as they are. With ``totals`` the figures of all ranks are
+        added up in one of them."""
+
+    def finish(self, reduce: bool = False, /) -> None:
+        """End a merge; ``reduce`` the trace to the selected steps if each rank has some."""
+
     def dump(self, path: _Path, /) -> None:
         """Write as JSON, atomically. :class:`Error` if it cannot be written, or if it is reduced to some steps."""
 
@@ -463,7 +468,10 @@ class Trace:
         """Return a table of the rank at an index, or for -1 one that all ranks share.
 
         ``nodes``: kind, from (names), file, class, name, qualified, package (texts), line, key (text). ``modules``:
-        parent (row), name, class, path (texts), parameters, parameter_bytes (with those of modules below). Of a rank:
+        parent (row), name, class, path (texts), parameters, parameter_bytes (with those of modules below). ``rank`` and
+        ``sparse``, one row per rank, as in a dump; ``ranks``: incomplete, start_realtime, start_monotonic, whole (ns),
+        flows, flows_lost, reduced (to the marks from and to; 0: none); ``settling``: verdict and marks of the settled
+        steps. Of a rank: ``counters`` (count), and
         ``figures``, ``threads``, ``live``, ``open``, ``latest_steps``, ``marks``, ``gpu``, ``measures``, ``spreads``
         and ``step_tops`` as in a dump (docs/formats/dump.md); ``jobs`` as :meth:`fastdispatch.Trace.jobs`;
         ``iterations`` of a pipeline whose jobs were not compared with a plan: job (row), flags, micro_batches, stages,
@@ -494,10 +502,6 @@ class Trace:
         """Return the figures of :meth:`contexts` as arrays, and least (ns of self if each step were as fast as the
         fastest one; 0 for fewer than two steps), self_stepped, total_stepped (ns in ended steps), self_squares,
         total_squares (ns^2, sums over steps), communicated and allocated (bytes)."""
-
-    def ranks(self) -> list[dict[str, Any]]:
-        """Return one dict per rank, by rank: scalars, ``meta`` (values are JSON texts), ``counters``, ``notes``, and
-        the settled and the selected steps."""
 
     def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
         """Return the ``most`` longest calls of the timeline of one rank. ``ArgumentError`` for rank -1.

@@ -5,6 +5,7 @@
 
 #include "module/field_tables.h"
 #include "profile/totals.h"
+#include "trace/step_window.h"
 
 #include <string.h>
 
@@ -25,6 +26,37 @@ static const fd_column rest_columns[] = {
 static const fd_table rest_table =
     FD_TABLE("rest", rest_columns, fd_trace_rank, false);
 
+/* Further columns of ranks. */
+static const fd_column more_columns[] = {
+    FD_COLUMN(fd_trace_rank, "incomplete", BOOL, incomplete),
+    FD_COLUMN(fd_trace_rank, "start_realtime", U64, start.realtime_ns),
+    FD_COLUMN(fd_trace_rank, "start_monotonic", U64, start.monotonic_ns),
+    FD_COLUMN(fd_trace_rank, "flows", U32, flows.count),
+    FD_COLUMN(fd_trace_rank, "flows_lost", U64, flows_lost),
+    FD_COLUMN(fd_trace_rank, "whole", U64, whole),
+    FD_COLUMN(fd_trace_rank, "reduced", BOOL, window.applied),
+    FD_COLUMN(fd_trace_rank, "from", U32, window.from),
+    FD_COLUMN(fd_trace_rank, "to", U32, window.to),
+};
+static const fd_table more_table =
+    FD_TABLE("ranks", more_columns, fd_trace_rank, false);
+
+static const char *const verdicts[] = {"settled", "varying", "few", "unmarked",
+                                       "untimed", "unclear", NULL};
+static const fd_column settling_columns[] = {
+    FD_COLUMN_OF_NAMES(fd_settled, "verdict", U32, verdict, verdicts),
+    FD_COLUMN(fd_settled, "slower", DOUBLE, slower),
+    FD_COLUMN(fd_settled, "from", U32, from),
+    FD_COLUMN(fd_settled, "to", U32, to),
+};
+static const fd_table settling_table =
+    FD_TABLE("settling", settling_columns, fd_settled, false);
+
+static const fd_column counter_columns[] = {
+    {"count", FD_COLUMN_U64, 0, sizeof(uint64_t), NULL, NULL, false}};
+static const fd_table counters_table =
+    FD_TABLE("counters", counter_columns, uint64_t, false);
+
 static bool
 find_rows(const fd_table *table, const void *vector, const char *name,
           fd_trace_rows *rows)
@@ -40,7 +72,10 @@ static bool
 find_of_rank(const fd_trace_rank *rank, const char *name, fd_trace_rows *rows)
 {
     rows->own = (fd_rank_list){(void *)(uintptr_t)rank, 1, 1};
-    bool found = find_rows(&fd_live_table, &rank->threads, name, rows)
+    rows->counters = (fd_rank_list){(void *)(uintptr_t)rank->counters,
+                                    FD_COUNT_USED, FD_COUNT_USED};
+    bool found = find_rows(&counters_table, &rows->counters, name, rows)
+              || find_rows(&fd_live_table, &rank->threads, name, rows)
               || find_rows(&lines_table, &rank->open, name, rows)
               || find_rows(&ids_table, &rows->own, name, rows)
               || find_rows(&fd_rank_fields, &rows->own, name, rows)
@@ -55,6 +90,18 @@ find_of_rank(const fd_trace_rank *rank, const char *name, fd_trace_rows *rows)
     return found;
 }
 
+/* Find a table that all ranks share, or facts about each rank. */
+static bool
+find_of_all(const fd_trace *trace, const char *name, fd_trace_rows *rows)
+{
+    return find_rows(&fd_nodes_table, &trace->nodes, name, rows)
+        || find_rows(&fd_modules_table, &trace->modules, name, rows)
+        || find_rows(&fd_contexts_table, &trace->contexts, name, rows)
+        || find_rows(&fd_rank_fields, &trace->ranks, name, rows)
+        || find_rows(&fd_sparse_fields, &trace->ranks, name, rows)
+        || find_rows(&more_table, &trace->ranks, name, rows);
+}
+
 bool
 fd_trace_rows_of(PyObject *self, const char *name, int rank,
                  fd_trace_rows *rows)
@@ -64,16 +111,28 @@ fd_trace_rows_of(PyObject *self, const char *name, int rank,
         return false;
     }
     if (rank == FD_ALL_RANKS
-            ? find_rows(&fd_nodes_table, &trace->nodes, name, rows)
-                  || find_rows(&fd_modules_table, &trace->modules, name, rows)
-                  || find_rows(&fd_contexts_table, &trace->contexts, name,
-                               rows)
+            ? find_of_all(trace, name, rows)
             : find_of_rank(&trace->ranks.list[rank], name, rows)) {
         return true;
     }
     PyErr_Format(fd_value_error(), "%s: no such table%s", name,
                  rank == FD_ALL_RANKS ? " of all ranks" : " of a rank");
     return false;
+}
+
+/* Return the settled steps of each rank, whatever steps the figures cover. */
+static PyObject *
+settling_of(const fd_trace *trace)
+{
+    fd_settled *rows = fd_calloc((size_t)trace->ranks.count + 1, sizeof *rows);
+    for (uint32_t i = 0; rows != NULL && i < trace->ranks.count; i++) {
+        rows[i] = fd_settle(&trace->ranks.list[i]);
+    }
+    PyObject *columns = rows == NULL ? PyErr_NoMemory()
+                                     : fd_columns(&settling_table, rows,
+                                                  trace->ranks.count, NULL);
+    fd_free(rows);
+    return columns;
 }
 
 PyObject *
@@ -83,8 +142,13 @@ fd_trace_columns(PyObject *self, PyObject *args)
     int rank = FD_ALL_RANKS;
     fd_trace_rows rows;
     const fd_trace *trace = fd_trace_of(self);
-    if (!PyArg_ParseTuple(args, "s|i:columns", &name, &rank)
-        || !fd_trace_rows_of(self, name, rank, &rows)) {
+    if (!PyArg_ParseTuple(args, "s|i:columns", &name, &rank)) {
+        return NULL;
+    }
+    if (rank == FD_ALL_RANKS && strcmp(name, settling_table.name) == 0) {
+        return settling_of(trace);
+    }
+    if (!fd_trace_rows_of(self, name, rank, &rows)) {
         return NULL;
     }
     PyObject *columns = fd_columns(rows.table, rows.rows->list,

@@ -4,11 +4,16 @@
 
 #include "module/errors.h"
 #include "profile/totals.h"
+#include "trace/canonical_order.h"
 #include "trace/dump_writer.h"
-#include "trace/trace_source.h"
+#include "trace/figure_sums.h"
+#include "trace/reader/recording_reader.h"
+#include "trace/step_window.h"
+#include "trace/trace_merge.h"
 
 typedef struct trace_object {
     PyObject_HEAD fd_trace *trace; /* owned */
+    fd_figure_sums sums;           /* of the traces that it took as totals */
 } trace_object;
 
 fd_trace *
@@ -29,150 +34,39 @@ fd_trace_rank_fits(PyObject *self, int rank)
     return false;
 }
 
-/* Return memory that is valid as long as the list, or NULL with an
- * exception. */
-static void *
-kept_memory(PyObject *kept, Py_ssize_t size)
-{
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, size);
-    if (bytes == NULL || PyList_Append(kept, bytes) < 0) {
-        Py_XDECREF(bytes);
-        return NULL;
-    }
-    Py_DECREF(bytes);
-    return PyBytes_AS_STRING(bytes);
-}
+/* The steps that an argument selects: None, "settled", or the numbers of the
+ * first and last step. */
+typedef struct chosen_steps {
+    bool given;
+    fd_steps_wanted wanted;
+} chosen_steps;
 
-/* Encode a path or a line like a path. */
-static const char *
-kept_path(PyObject *kept, PyObject *path)
+static int
+take_steps(PyObject *steps, void *to)
 {
-    PyObject *bytes = NULL;
-    if (!PyUnicode_FSConverter(path, &bytes)
-        || PyList_Append(kept, bytes) < 0) {
-        Py_XDECREF(bytes);
-        return NULL;
+    chosen_steps *chosen = to;
+    fd_steps_wanted *wanted = &chosen->wanted;
+    unsigned long long first = 0;
+    unsigned long long last = 0;
+    bool range = PyTuple_Check(steps);
+    chosen->given = steps != Py_None;
+    if (range && !PyArg_ParseTuple(steps, "KK:steps", &first, &last)) {
+        return 0;
     }
-    Py_DECREF(bytes);
-    return PyBytes_AS_STRING(bytes);
-}
-
-/* Convert a path, or a dump: (path, trace). */
-static bool
-take_file(PyObject *kept, PyTypeObject *type, PyObject *item,
-          fd_trace_file *file)
-{
-    PyObject *path = item;
-    PyObject *dump = NULL;
-    if (PyTuple_Check(item)
-        && !PyArg_ParseTuple(item, "OO!", &path, type, &dump)) {
-        return false;
-    }
-    *file = (fd_trace_file){kept_path(kept, path),
-                            dump != NULL ? fd_trace_of(dump) : NULL};
-    return file->path != NULL;
-}
-
-static const char *const *
-take_notes(PyObject *kept, PyObject *list, uint32_t *count)
-{
-    Py_ssize_t size = PyList_GET_SIZE(list);
-    const char **made =
-        kept_memory(kept, (size + 1) * (Py_ssize_t)sizeof *made);
-    *count = (uint32_t)size;
-    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
-        made[i] = kept_path(kept, PyList_GET_ITEM(list, i));
-        made = made[i] == NULL ? NULL : made;
-    }
-    return made;
-}
-
-static fd_trace_file *
-take_files(PyObject *kept, PyTypeObject *type, PyObject *list, uint32_t *count)
-{
-    Py_ssize_t size = PyList_GET_SIZE(list);
-    fd_trace_file *made =
-        kept_memory(kept, (size + 1) * (Py_ssize_t)sizeof *made);
-    *count = (uint32_t)size;
-    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
-        if (!take_file(kept, type, PyList_GET_ITEM(list, i), &made[i])) {
-            made = NULL;
-        }
-    }
-    return made;
-}
-
-/* Convert a file, or a directory: (path, files, notes). */
-static bool
-take_source(PyObject *kept, PyTypeObject *type, PyObject *item,
-            fd_trace_input *source)
-{
-    PyObject *path;
-    PyObject *files;
-    PyObject *notes;
-    *source = (fd_trace_input){.files = NULL};
-    if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) != 3) {
-        return take_file(kept, type, item, &source->file);
-    }
-    if (!PyArg_ParseTuple(item, "OO!O!", &path, &PyList_Type, &files,
-                          &PyList_Type, &notes)) {
-        return false;
-    }
-    source->file.path = kept_path(kept, path);
-    source->files = take_files(kept, type, files, &source->file_count);
-    source->notes = take_notes(kept, notes, &source->note_count);
-    return source->file.path != NULL && source->files != NULL
-        && source->notes != NULL;
-}
-
-/* Return the inputs, which are valid as long as `kept`. */
-static fd_trace_input *
-take_sources(PyObject *kept, PyTypeObject *type, PyObject *inputs,
-             size_t *count)
-{
-    PyObject *fast = PySequence_Fast(inputs, "paths must be a sequence");
-    Py_ssize_t size = fast == NULL ? 0 : PySequence_Fast_GET_SIZE(fast);
-    fd_trace_input *made =
-        fast == NULL
-            ? NULL
-            : kept_memory(kept, (size + 1) * (Py_ssize_t)sizeof *made);
-    for (Py_ssize_t i = 0; made != NULL && i < size; i++) {
-        if (!take_source(kept, type, PySequence_Fast_GET_ITEM(fast, i),
-                         &made[i])) {
-            made = NULL;
-        }
-    }
-    Py_XDECREF(fast);
-    *count = (size_t)size;
-    return made;
-}
-
-/* Convert "settled", or the numbers of the first and last step. */
-static bool
-take_steps(PyObject *steps, fd_steps_wanted *wanted)
-{
-    if (steps == Py_None
-        || (PyUnicode_Check(steps)
-            && PyUnicode_CompareWithASCIIString(steps, "settled") == 0)) {
-        return true;
-    }
-    unsigned long long first;
-    unsigned long long last;
-    if (!PyTuple_Check(steps)) {
+    if (chosen->given && !range
+        && !(PyUnicode_Check(steps)
+             && PyUnicode_CompareWithASCIIString(steps, "settled") == 0)) {
         PyErr_SetString(fd_value_error(),
                         "steps must be None, 'settled' or (first, last)");
-        return false;
-    }
-    if (!PyArg_ParseTuple(steps, "KK:steps", &first, &last)) {
-        return false;
+        return 0;
     }
     if (last < first) {
         PyErr_SetString(fd_value_error(),
                         "steps: the last step is before the first");
-        return false;
+        return 0;
     }
-    *wanted = (fd_steps_wanted){.range = true, .first = first, .last = last};
-    return true;
+    *wanted = (fd_steps_wanted){.range = range, .first = first, .last = last};
+    return 1;
 }
 
 /* Convert the option that selects a part of the recording; NULL: all parts. */
@@ -187,27 +81,24 @@ take_part(const char *only, bool timeline, fd_trace_part *part)
     return found >= 0;
 }
 
+/* Read a recording; NULL: make an empty trace. */
 static PyObject *
-open_trace(PyObject *module, PyObject *paths, fd_trace_part part,
+read_trace(PyObject *module, const char *path, fd_trace_part part,
            const fd_steps_wanted *steps)
 {
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_status status;
-    size_t count;
-    PyObject *kept = PyList_New(0);
-    fd_trace_input *sources =
-        kept == NULL ? NULL
-                     : take_sources(kept, fd_module_state_of(module)->trace,
-                                    paths, &count);
-    if (sources == NULL) {
-        Py_XDECREF(kept);
-        return NULL;
-    }
+    fd_status status = FD_OK;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_source_open(&trace, sources, count, part, steps, &error);
+        if (path != NULL) {
+            status =
+                fd_reader_read_steps(&trace, path, part, true, steps, &error);
+        }
+        else {
+            trace = fd_trace_new();
+            status = trace != NULL ? FD_OK : FD_ENOMEM;
+        }
     Py_END_ALLOW_THREADS
-    Py_DECREF(kept);
     return status == FD_OK ? fd_trace_object(module, trace)
                            : fd_raise(module, status, &error);
 }
@@ -215,21 +106,73 @@ open_trace(PyObject *module, PyObject *paths, fd_trace_part part,
 static PyObject *
 trace_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"paths", "timeline", "steps", "only", NULL};
-    PyObject *paths;
-    PyObject *steps = Py_None;
+    static char *names[] = {"path", "timeline", "steps", "only", NULL};
+    PyObject *path = Py_None;
+    PyObject *bytes = NULL;
     const char *only = NULL;
-    fd_steps_wanted wanted = {.range = false};
+    chosen_steps steps = {.given = false};
     fd_trace_part part;
     int timeline = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pOz:Trace", names,
-                                     &paths, &timeline, &steps, &only)
-        || !take_steps(steps, &wanted)
-        || !take_part(only, timeline != 0, &part)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$pO&z:Trace", names,
+                                     &path, &timeline, take_steps, &steps,
+                                     &only)
+        || !take_part(only, timeline != 0, &part)
+        || (path != Py_None && !PyUnicode_FSConverter(path, &bytes))) {
         return NULL;
     }
-    return open_trace(PyType_GetModule(type), paths, part,
-                      steps != Py_None ? &wanted : NULL);
+    PyObject *made =
+        read_trace(PyType_GetModule(type),
+                   bytes != NULL ? PyBytes_AS_STRING(bytes) : NULL, part,
+                   steps.given ? &steps.wanted : NULL);
+    Py_XDECREF(bytes);
+    return made;
+}
+
+/* Move the content of another trace here; sum up its figures on request. */
+static PyObject *
+trace_take(PyObject *self, PyObject *args)
+{
+    trace_object *into = (trace_object *)self;
+    PyObject *from;
+    PyObject *name;
+    int totals = 0;
+    fd_error error = {""};
+    fd_status status;
+    if (!PyArg_ParseTuple(args, "O!O&|p:take", Py_TYPE(self), &from,
+                          PyUnicode_FSConverter, &name, &totals)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+        status = fd_merge_take(into->trace, fd_trace_of(from),
+                               PyBytes_AS_STRING(name), &error);
+        if (status == FD_OK && totals) {
+            status = fd_figure_sums_add(&into->sums, into->trace);
+        }
+    Py_END_ALLOW_THREADS
+    Py_DECREF(name);
+    return fd_none_or_raise(fd_module_of(self), status, &error);
+}
+
+/* Sort, and reduce to the selected steps on request. */
+static PyObject *
+trace_finish(PyObject *self, PyObject *args)
+{
+    trace_object *own = (trace_object *)self;
+    int reduce = 0;
+    fd_status status;
+    if (!PyArg_ParseTuple(args, "|p:finish", &reduce)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+        if (own->sums.ranks > 0) {
+            fd_figure_sums_move(&own->sums, own->trace);
+        }
+        status = fd_trace_sort(own->trace);
+        if (status == FD_OK && reduce) {
+            status = fd_window_apply(&own->trace);
+        }
+    Py_END_ALLOW_THREADS
+    return fd_none_or_raise(fd_module_of(self), status, NULL);
 }
 
 PyObject *
@@ -245,9 +188,54 @@ fd_trace_object(PyObject *module, fd_trace *trace)
     return (PyObject *)self;
 }
 
+/* Return a new trace, made without the GIL. FD_ENOMEM is the only failure. */
+static PyObject *
+derived_trace(PyObject *self, fd_status (*make)(fd_trace **, const fd_trace *))
+{
+    fd_trace *made;
+    const fd_trace *trace = fd_trace_of(self);
+    fd_status status;
+    Py_BEGIN_ALLOW_THREADS
+        status = make(&made, trace);
+    Py_END_ALLOW_THREADS
+    return status == FD_OK ? fd_trace_object(fd_module_of(self), made)
+                           : PyErr_NoMemory();
+}
+
+static PyObject *
+trace_settled(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return derived_trace(self, fd_window_settled);
+}
+
+/* Make a sorted copy without ranks. */
+static fd_status
+copy_shared(fd_trace **to, const fd_trace *from)
+{
+    fd_merge_ids ids = {.texts = NULL};
+    *to = fd_trace_new();
+    fd_status status =
+        *to != NULL ? fd_merge_shared(*to, from, &ids) : FD_ENOMEM;
+    fd_arena_clear(&ids.arena);
+    fd_then(status, fd_trace_sort(*to));
+    if (status != FD_OK) {
+        fd_trace_free(*to);
+    }
+    return status;
+}
+
+static PyObject *
+trace_shared(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return derived_trace(self, copy_shared);
+}
+
 static void
 trace_dealloc(PyObject *self)
 {
+    fd_figure_sums_clear(&((trace_object *)self)->sums);
     fd_trace_free(fd_trace_of(self));
     fd_object_free(self);
 }
@@ -286,6 +274,12 @@ trace_dump(PyObject *self, PyObject *path)
 }
 
 static PyMethodDef methods[] = {
+    {"take", trace_take, METH_VARARGS,
+     PyDoc_STR("take($self, other, name, totals=False, /)\n--\n\n"
+               "Move the content of another trace here.")},
+    {"finish", trace_finish, METH_VARARGS,
+     PyDoc_STR("finish($self, reduce=False, /)\n--\n\n"
+               "End a merge; reduce it to the selected steps.")},
     {"dump", trace_dump, METH_O,
      PyDoc_STR("dump($self, path, /)\n--\n\nWrite as JSON.")},
     {"columns", fd_trace_columns, METH_VARARGS,
@@ -303,8 +297,6 @@ static PyMethodDef methods[] = {
     {"totals", fd_trace_totals, METH_VARARGS,
      PyDoc_STR("totals($self, rank=-1, steady=False, /)\n--\n\n"
                "The figures of contexts() as arrays, with their spreads.")},
-    {"ranks", fd_trace_ranks, METH_NOARGS,
-     PyDoc_STR("ranks($self, /)\n--\n\nOne dict per rank.")},
     {"table", fd_trace_table, METH_VARARGS,
      PyDoc_STR("table($self, by='function', rank=-1, /)\n--\n\n"
                "Columns, one row per group.")},
@@ -320,10 +312,10 @@ static PyMethodDef methods[] = {
     {"clock_facts", fd_trace_clock_facts, METH_O,
      PyDoc_STR("clock_facts($self, moments, /)\n--\n\n"
                "Facts for the alignment of the clocks of ranks.")},
-    {"settled", fd_trace_settled, METH_NOARGS,
+    {"settled", trace_settled, METH_NOARGS,
      PyDoc_STR("settled($self, /)\n--\n\n"
                "The settled steps of a trace of whole recordings.")},
-    {"shared", fd_trace_shared, METH_NOARGS,
+    {"shared", trace_shared, METH_NOARGS,
      PyDoc_STR("shared($self, /)\n--\n\n"
                "Nodes, modules and call paths, without ranks.")},
     {"stream", fd_trace_stream, METH_O,
@@ -340,9 +332,9 @@ static PyMethodDef methods[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Trace(paths, *, timeline=False, steps=None, "
+    {Py_tp_doc, "Trace(path=None, *, timeline=False, steps=None, "
                 "only=None)\n--\n\n"
-                "Recordings, dumps and files of directories, merged."},
+                "A recording; or nothing, for a merge."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},
     {Py_tp_methods, methods},

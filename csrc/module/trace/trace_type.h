@@ -20,7 +20,8 @@ bool fd_trace_rank_fits(PyObject *self, int rank);
 typedef struct fd_trace_rows {
     const fd_table *table;
     fd_rank_list *rows;
-    fd_rank_list own; /* `rows` of a table that is the rank itself */
+    fd_rank_list own;      /* `rows` of a table that is the rank itself, ... */
+    fd_rank_list counters; /* ... or its counters */
 } fd_trace_rows;
 
 /* Find a table by its name: of a rank, or for FD_ALL_RANKS one that all ranks
@@ -34,14 +35,11 @@ PyObject *fd_trace_job_arrays(PyObject *self, PyObject *rank);
 PyObject *fd_trace_replace(PyObject *self, PyObject *changes);
 PyObject *fd_trace_contexts(PyObject *self, PyObject *args);
 PyObject *fd_trace_totals(PyObject *self, PyObject *args);
-PyObject *fd_trace_ranks(PyObject *self, PyObject *unused);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_groups(PyObject *self, PyObject *args);
 PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
 PyObject *fd_trace_timeline_rows(PyObject *self, PyObject *args);
 PyObject *fd_trace_clock_facts(PyObject *self, PyObject *moments);
-PyObject *fd_trace_settled(PyObject *self, PyObject *unused);
-PyObject *fd_trace_shared(PyObject *self, PyObject *unused);
 PyObject *fd_trace_stream(PyObject *self, PyObject *name);
 PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
 

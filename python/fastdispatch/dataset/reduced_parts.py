@@ -75,8 +75,11 @@ def _read_parts(parts: Sequence[Path]) -> tuple[About, _core.Trace]:
     """Return the descriptions and the call paths of groups as one."""
     found = [json.loads(_unpacked(part)) for part in parts]
     try:
-        dumps = [("", load_text(each["paths"])) for each in found]
-        return combined([each["about"] for each in found]), _core.Trace(dumps).shared()
+        whole = _core.Trace()
+        for each in found:
+            whole.take(load_text(each["paths"]), "")
+        whole.finish()
+        return combined([each["about"] for each in found]), whole.shared()
     except Error:
         raise engine.damaged(parts[0].parent) from None
 
@@ -89,7 +92,7 @@ def load_sum(folder: Path, *, settled: bool) -> Trace:
         raise Error(f"{folder}: no sum of ranks in this data set: run fastdispatch merge RUN -o {folder} again")
     text = _unpacked(folder / kind).decode(errors="surrogateescape")
     try:
-        return Trace(_core.Trace([("", load_text(text))]))
+        return Trace(load_text(text))
     except Error:
         raise engine.damaged(folder / kind) from None
 

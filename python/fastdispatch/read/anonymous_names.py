@@ -46,7 +46,7 @@ def anonymize(core: _core.Trace, salt: str, prefix: str = "") -> None:
     shown = {name: nodes[name] for name in ("file", "class", "name", "qualified", "package")}
     paths = {"name": list(map(names.path, modules["name"])), "class": list(map(names.of_class, modules["class"]))}
     changes: list[tuple[str, int, dict[str, list[Any]]]] = [("nodes", -1, shown), ("modules", -1, paths)]
-    for index in range(len(core.ranks())):
+    for index in range(len(core.columns("rank")["rank"])):
         changes += _of_rank(core, index, names, prefix)
     core.replace(changes)
 

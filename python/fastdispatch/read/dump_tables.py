@@ -1,7 +1,6 @@
 """Dumps and merges (docs/formats/dump.md), which are not trusted: their tables, checked, for the C core."""
 
 import json
-import os
 import re
 from array import array
 from collections.abc import Callable, Iterator
@@ -9,8 +8,7 @@ from typing import Any, NoReturn, cast
 
 from fastdispatch import _core
 from fastdispatch._core import Error
-from fastdispatch.files.regular import open_regular, read_bytes
-from fastdispatch.files.run_sources import RunSource, source_of
+from fastdispatch.files.regular import read_bytes
 
 #: The largest whole number that all readers of JSON know exactly; larger ones are strings.
 EXACT = 1 << 53
@@ -19,25 +17,10 @@ _LONG = 1000
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 #: The tables of dumps by name: when a rank has it, and its columns (see ``_core.dump_tables``).
 TABLES = _core.dump_tables()
+#: The names of the counters of dropped events.
+COUNTERS = next(names for name, _, names, *_ in TABLES["rest"][1] if name == "counters")
 
-Loaded = tuple[str, _core.Trace]
 Checked = dict[str, Any]
-
-
-def opened(path: str | os.PathLike[str]) -> str | Loaded | tuple[str, list[str | Loaded], list[str]]:
-    """Return an input of ``Trace``: :func:`source_of`, with the content of dumps. One in a directory that cannot be
-    read gets a line. Raises Error for other inputs."""
-    source: RunSource = source_of(path)
-    if isinstance(source, str):
-        return (source, load_dump(source)) if _is_dump(source) else source
-    folder, files, notes = source
-    found: list[str | Loaded] = []
-    for file in files:
-        try:
-            found.append((file, load_dump(file)) if _is_dump(file) else file)
-        except Error as error:
-            notes.append(f"skipped: {error}")
-    return folder, found, notes
 
 
 def load_dump(path: str) -> _core.Trace:
@@ -53,19 +36,13 @@ def load_dump(path: str) -> _core.Trace:
 
 
 def load_text(text: str) -> _core.Trace:
-    """Return the content of a dump as an input of ``Trace``. Raises Error with the place and the fault."""
+    """Return the content of a dump. Raises Error with the place and the fault."""
     document = _DumpTables(_parsed(text))
     del text  # as long as the tables
-    return _core.load_tables(document.tables())
-
-
-def _is_dump(path: str) -> bool:
-    try:
-        with open_regular(path) as file:
-            head = file.read(64)
-    except (OSError, ValueError):
-        return False
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    whole = _core.Trace()
+    whole.take(_core.load_tables(document.tables()), "")
+    whole.finish()
+    return whole
 
 
 class _Members(dict[str, Any]):
@@ -217,9 +194,8 @@ class _DumpTables:
         sparse["run_steps"] = array("Q", [max(_number(rank["steps"]), *sparse.get("run_steps", [0]))])
         yield "sparse", 1, sparse
         yield "start", 1, _fields(start, "start")
-        names = next(names for name, _, names, *_ in TABLES["rest"][1] if name == "counters")
         known = counters if isinstance(counters, dict) else {}
-        numbers = [_field(known, name, "Q") if name in known else 0 for name in names]
+        numbers = [_field(known, name, "Q") if name in known else 0 for name in COUNTERS]
         incomplete = array("q", [rank.get("complete") is False])
         yield "rest", 1, {"incomplete": incomplete, "counters": array("Q", numbers)}
         yield from self._facts(rank)

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Literal
 
 from fastdispatch import _core
+from fastdispatch.read.rank_dicts import rank_dicts
 
 _FIGURES = {"time": "self", "calls": "calls", "gpu": "gpu_self"}
 #: Separators of frames and lines, and control characters of terminals, in names.
@@ -81,7 +82,7 @@ def times(core: _core.Trace, rank: int) -> Iterator[bytes]:
     """Yield the start of the first rank, or of its selected steps, and the longest recorded duration."""
     starts: list[int] = []
     recorded = [0]
-    for index, each in enumerate(core.ranks()):
+    for index, each in enumerate(rank_dicts(core)):
         if rank in (-1, index):
             before = each["window"]["from"] if each["window"] else 0
             starts.append(each["start_realtime"] + (core.columns("marks", index)["end"][before - 1] if before else 0))

@@ -12,10 +12,12 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch.read.clock_maps import LEAST, MOST, ClockMap
+from fastdispatch.read.open_inputs import read_inputs
+from fastdispatch.read.rank_dicts import facts_of
 from fastdispatch.read.schedule_jobs import RA, RG
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def flows_of(trace: _core.Trace, shown: int, clocks: Clocks | None) -> list[byte
     """Return the ends of flows of each rank of a trace that was read with its timeline, as rows of
     ``_core.timeline_rows()[3]``; None if no rank sends or receives. ``shown``: the rank in the timeline; -1: all."""
     parts = []
-    for index, rank in enumerate(trace.ranks()):
+    for index, rank in enumerate(trace.columns("rank")["rank"]):
         clock = clocks.ranks[index].clock if clocks is not None else ClockMap()
         times = ShownTimes(clock) if shown in (index, -1) else ShownTimes(clock, MOST, LEAST)
         parts.append(_part(trace, index, rank, times))
@@ -83,21 +85,21 @@ def flows_within(path: str | os.PathLike[str]) -> bytes | None:
 
 def _part_of(path: str | os.PathLike[str], shown: ShownTimes) -> _Part | None:
     for timeline in (False, True):
-        trace = _core.Trace([path], timeline=timeline)
-        part = _part(trace, 0, trace.ranks()[0], shown)
+        trace = read_inputs([path], timeline=timeline)
+        part = _part(trace, 0, trace.columns("rank")["rank"][0], shown)
         del trace
         if part is None or not part.jobs.moves:
             break
     return part
 
 
-def _part(trace: _core.Trace, index: int, rank: dict[str, Any], shown: ShownTimes) -> _Part | None:
+def _part(trace: _core.Trace, index: int, rank: int, shown: ShownTimes) -> _Part | None:
     if not trace.job_arrays(index)["kind"]:
         return None
     from fastdispatch.read.pipeline_jobs import PipelineRank, RankJobs
 
-    coordinates = json.loads(rank["meta"].get("coordinates", "null"))
-    return _Part(RankJobs(trace, index), PipelineRank.of(rank["rank"], coordinates, shown.clock), shown)
+    coordinates = json.loads(facts_of(trace, index).get("coordinates", "null"))
+    return _Part(RankJobs(trace, index), PipelineRank.of(rank, coordinates, shown.clock), shown)
 
 
 def _flows(parts: Sequence[_Part | None]) -> list[bytes] | None:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fastdispatch import _core
+from fastdispatch.read.rank_dicts import facts_of
 from fastdispatch.read.schedule_jobs import EACH, KINDS, RG, SA, B, F, I, Orders, W
 
 _CLASSES = {
@@ -52,7 +53,7 @@ def settle(core: _core.Trace) -> None:
     ``pipeline`` gets the schedule, the first difference, or the reason for a missing plan. Recordings of versions that
     compared while recording stay unchanged."""
     changes: list[tuple[str, int, dict[str, list[Any]]]] = []
-    for index, rank in enumerate(core.ranks()):
+    for index in range(len(core.columns("rank")["rank"])):
         iterations = core.columns("iterations", index)
         jobs = core.columns("jobs", index) if iterations["job"] else {}
         found = _ComparedIterations(jobs, iterations)
@@ -60,7 +61,7 @@ def settle(core: _core.Trace) -> None:
             for row in found.unplanned:
                 jobs["flags"][row] |= _UNPLANNED
             changes += [("jobs", index, {"flags": jobs["flags"]}), ("iterations", index, {"job": []})]
-        facts = rank["meta"]
+        facts = facts_of(core, index)
         if found_out := _changes(facts.get("pipeline"), found):
             facts["pipeline"] = json.dumps(json.loads(facts["pipeline"]) | found_out)
             changes.append(("facts", index, {"key": list(facts), "value": list(facts.values())}))

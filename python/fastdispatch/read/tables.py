@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch import _core
+from fastdispatch.read.rank_dicts import facts_of
 from fastdispatch.read.trace import Columns, Group, PathLike, Trace
 
 SUMS: dict[str, Group] = {"functions": "function", "operators": "operator", "modules": "module", "packages": "package"}
@@ -84,9 +85,7 @@ def scalars(ranks: list[dict[str, Any]]) -> Columns:
 
 def facts(trace: Trace) -> Columns:
     """Return facts of the run and notes of damage: rank, key, value (JSON)."""
-    found = [
-        (one, key, value) for one in range(len(trace.ranks)) for key, value in trace.core.ranks()[one]["meta"].items()
-    ]
+    found = [(one, key, value) for one in range(len(trace.ranks)) for key, value in facts_of(trace.core, one).items()]
     found += [(one, "note", note) for one, rank in enumerate(trace.ranks) for note in rank["notes"]]
     return {
         "rank": [trace.ranks[one]["rank"] for one, _, _ in found],

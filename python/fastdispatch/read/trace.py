@@ -16,8 +16,11 @@ from fastdispatch.files import run_directory
 from fastdispatch.files.run_sources import recordings
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
-from fastdispatch.read.dump_tables import opened
+from fastdispatch.read.open_inputs import PathLike as PathLike
+from fastdispatch.read.open_inputs import Steps as Steps
+from fastdispatch.read.open_inputs import read_inputs
 from fastdispatch.read.plan_differences import settle
+from fastdispatch.read.rank_dicts import rank_dicts
 from fastdispatch.read.rank_rows import RankRow
 
 if TYPE_CHECKING:
@@ -25,14 +28,10 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 
-PathLike = str | os.PathLike[str]
-
 Group = Literal["node", "function", "operator", "module", "package", "kernel"]
 
 #: Tables inside the dict of a rank.
 _OF_RANK = ("threads", "open", "latest_steps", "marks", "gpu", "measures", "spreads", "step_tops")
-
-Steps = Literal["settled"] | tuple[int, int] | None
 
 
 class Trace:
@@ -116,7 +115,7 @@ class Trace:
         the steps that the figures cover, None: the whole recording), whole (recorded ns of the whole recording), and
         marks, a table: number, steps, end, recorded and time of phases up to ends of steps, and memory in bytes then
         (0: unknown)."""
-        ranks = self.core.ranks()
+        ranks = rank_dicts(self.core)
         for index, rank in enumerate(ranks):
             rank |= {name: self.core.columns(name, index) for name in _OF_RANK}
             rank["threads"] |= self.core.columns("live", index)
@@ -252,14 +251,13 @@ def load(path: PathLike | Sequence[PathLike], *, timeline: bool = False, steps: 
         in_memory: Trace = from_graph(timeline=timeline, steps=steps)
         return in_memory
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    core = _core.Trace([opened(each) for each in paths], timeline=timeline, steps=steps)
-    return _loaded(core, paths)
+    return _loaded(read_inputs(paths, timeline=timeline, steps=steps), paths)
 
 
 def load_part(*paths: PathLike, only: Literal["totals", "open_calls"]) -> Trace:
     """Read of recordings only the threads, and the totals of all call paths or of those of open calls and
     collectives."""
-    return _loaded(_core.Trace([opened(each) for each in paths], only=only), list(paths))
+    return _loaded(read_inputs(paths, only=only), list(paths))
 
 
 def _loaded(core: _core.Trace, paths: list[PathLike]) -> Trace:

@@ -44,8 +44,8 @@ def trace_of(ranks: Sequence[list[Job]]) -> Any:
             found[name] = np.array([row.get(name, default) + (name in _PLUS_ONE) for row in rows], "u8")
         return found | {name: np.array([row.get(name, False) for row in rows], bool) for name in ("open", "drawn")}
 
-    numbers = [{"rank": index, "meta": {}} for index in range(len(ranks))]
-    return SimpleNamespace(job_arrays=arrays, ranks=lambda: numbers)
+    tables: dict[str, Any] = {"rank": {"rank": range(len(ranks))}, "facts": {"key": [], "value": []}}
+    return SimpleNamespace(job_arrays=arrays, columns=lambda name, rank=-1: tables[name])
 
 
 def pipelined(*ranks: list[Job], **known: Sequence[Any]) -> dict[str, Any]:
