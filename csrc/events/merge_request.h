@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* An input of a merge, or of a set of slices. The caller sets the members up to
+/* An input of a merge. The caller sets the members up to
  * `transfers`, all others are results. Pointers are borrowed. */
 typedef struct fd_timeline_input {
     const char *path;
@@ -37,9 +37,6 @@ typedef struct fd_timeline_input {
     uint64_t lost;             /* damaged regions of the file */
     uint64_t lost_bytes;       /* bytes in damaged regions */
     uint64_t repaired;         /* invalid JSON values */
-    uint64_t unpaired;         /* of slices: begins without end, ends without
-                          * begin */
-    uint64_t timeless;         /* of slices: without a valid ts or dur */
     char trouble[128];         /* message about the first damage, or "" */
     fd_perfetto_counts native; /* counts of a native output */
 } fd_timeline_input;

@@ -219,13 +219,9 @@ static PyMethodDef functions[] = {
         "               named_durations=False, progress=None,\n"
         "               base_ns=None, total=0)\n--\n\n"
         "Merge timelines of many ranks."),
-    FD_KEYWORD_METHOD("timeline_slices", fd_timeline_slices_py,
-                      "timeline_slices($module, inputs, sink, *,\n"
-                      "                progress=None, total=0)\n--\n\n"
-                      "Slices of the traces of many ranks."),
     {"timeline_rows", fd_timeline_rows_py, METH_NOARGS,
      PyDoc_STR("timeline_rows($module, /)\n--\n\n"
-               "The layout of slices, processes, events and transfers.")},
+               "The layout of events and transfers.")},
     FD_KEYWORD_METHOD("timeline_events", fd_timeline_events_py,
                       "timeline_events($module, path, take, *,\n"
                       "                progress=None,\n"

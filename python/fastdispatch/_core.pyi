@@ -171,44 +171,26 @@ def timeline_merge(
     ``merged``; ``clock``, a row as for :meth:`Trace.export`; ``damaged`` and ``damage``, the number of
     lost regions and a message about the first; ``kept``, a bit per event, the lowest of each byte first; and of a
     recording ``transfers``, as for :func:`timeline_events`. ``progress(done, total)`` receives bytes of input.
-    Returns one dict per input: events, arrows, filtered (not kept), overlaps, lost, lost_bytes, repaired, unpaired,
-    timeless, trouble, and events that a native trace changes: aside, crossed, alone, skipped, early. Raises
+    Returns one dict per input: events, arrows, filtered (not kept), overlaps, lost, lost_bytes, repaired, trouble,
+    and events that a native trace changes: aside, crossed, alone, skipped, early. Raises
     :class:`Error` with one line for a file that cannot be read or written, or inputs without any usable event.
     """
 
-def timeline_slices(
-    inputs: list[dict[str, Any]],
-    sink: Any,
-    *,
-    progress: Callable[[int, int], object] | None = None,
-    total: int = 0,
-) -> dict[str, Any]:
-    """Read the slices of traces of many ranks, times in nanoseconds on the common clock.
-
-    ``inputs`` and ``total``, the size of all inputs in bytes, as for :func:`timeline_merge`. The files of a rank are
-    read together: ``sink.look`` receives their slices in
-    batches, each with the index of its file, then ``sink.next`` facts about the pass: ``processes`` (rows, in the order
-    of their numbers), ``losses`` (rank and number of damaged regions, as a merge reports them), ``file`` (the last),
-    ``rank``, ``files`` (their number) and ``lost``. It returns True for another pass, None for no more, or False for a
-    last pass, whose slices, with arguments about GPUs, ``sink.take`` receives. Returns ``files``, as
-    :func:`timeline_merge`, and ``texts`` (by the numbers in the slices, as inside a JSON string). Raises
-    :class:`Error` if a file cannot be read.
-    """
-
-def timeline_rows() -> tuple[Any, Any, Any, Any]:
-    """The layout of the rows of slices, of processes, of events and of ends of flows, for ``numpy.dtype``."""
+def timeline_rows() -> tuple[Any, Any]:
+    """The layout of the rows of events and of ends of flows, for ``numpy.dtype``."""
 
 def timeline_events(
     path: _Path,
-    take: Callable[[bytes], object],
+    take: Callable[[bytearray, list[str]], object],
     *,
     progress: Callable[[int, int], object] | None = None,
     transfers: bytes | None = None,
 ) -> dict[str, Any]:
-    """Read the events of a trace, in file order: ``take`` receives their rows in batches, with hashes in place of
-    texts. ``transfers``: of a recording, the ends of flows of a pipeline, as rows with id, job (row of the rank's jobs,
-    increasing) and ends (0: the flow begins there). Returns ``events``, their number; ``lost``, ``lost_bytes`` and
-    ``trouble``: damaged regions. Raises :class:`Error` for other files."""
+    """Read the events of a trace, in file order: ``take`` receives their rows in batches, as in
+    csrc/events/stats/event_row.h, and the texts that are new since the last batch. Texts are numbered from 1 on, as
+    inside a JSON string; text 0 is empty. ``transfers``: of a recording, the ends of flows of a pipeline, as rows with
+    id, job (row of the rank's jobs, increasing) and ends (0: the flow begins there). Returns ``events``, their number;
+    ``lost``, ``lost_bytes`` and ``trouble``: damaged regions. Raises :class:`Error` for other files."""
 
 @final
 class ExecutionTrace:

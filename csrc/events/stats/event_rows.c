@@ -1,9 +1,9 @@
 #include "events/stats/event_rows.h"
 
+#include "base/budget.h"
 #include "base/hash.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/slice_kinds.h"
-#include "events/stats/gpu_facts.h"
 #include "json/decimal.h"
 
 #include <string.h>
@@ -14,6 +14,7 @@ typedef struct reading {
     const fd_event_rows_request *request;
     fd_event_facts *facts;
     FD_VECTOR(fd_event_row) rows; /* of the next batch */
+    fd_slice_texts texts;
     uint64_t reported;
     fd_error *error;
 } reading;
@@ -30,17 +31,19 @@ give_rows(reading *r)
     const fd_event_rows_request *request = r->request;
     uint32_t count = r->rows.count;
     r->rows.count = 0;
-    return count == 0 ? FD_OK
-                      : stop_unless(r, request->take(request->context,
-                                                     r->rows.list, count));
+    return count == 0
+             ? FD_OK
+             : stop_unless(r, request->take(request->context, r->rows.list,
+                                            count, &r->texts.texts));
 }
 
 static fd_status
 add_row(reading *r, fd_event_row row)
 {
     fd_status status = fd_vector_push(&r->rows, row);
-    return status == FD_OK && r->rows.count >= FD_EVENT_ROWS ? give_rows(r)
-                                                             : status;
+    return status == FD_OK && r->rows.count >= fd_budget(FD_EVENT_ROWS)
+             ? give_rows(r)
+             : status;
 }
 
 static uint64_t
@@ -117,7 +120,7 @@ describe_metadata(const fd_timeline_event *event, fd_event_row *row)
     fd_span value = {NULL, NULL};
     fd_span what = fd_timeline_text(event->name);
     bool there = true;
-    row->name = 0;
+    row->label = 0;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
         if (fd_timeline_named(event) && fd_span_is(what, required[i][0])) {
             there = fd_timeline_find(event, required[i][1], &value);
@@ -127,7 +130,7 @@ describe_metadata(const fd_timeline_event *event, fd_event_row *row)
         && fd_span_is(what, "process_name")) {
         there = *value.from == '"';
         row->flags |= there ? FD_ROW_PROCESS : 0;
-        row->name =
+        row->label =
             fd_span_size(fd_timeline_text(value)) > 0 ? mix_hash(0, value) : 0;
         row->flags |= fd_span_numbered(fd_timeline_text(value), "rank ", " ",
                                        &row->number)
@@ -145,15 +148,15 @@ describe_slice(const fd_timeline_event *event, fd_event_row *row)
     bool ends =
         lasts
         && !__builtin_add_overflow(event->start, event->duration, &row->end);
-    uint32_t kind = event->phase == 'X' && fd_timeline_named(event)
-                      ? fd_timeline_kind(event, &row->number)
-                      : 0;
-    bool works = (kind & (FD_IS_KERNEL | FD_IS_COPY)) != 0;
-    if (works || kind & FD_IS_RUNTIME) {
-        fd_gpu_facts facts;
-        fd_gpu_facts_read(event, &facts);
-        row->number = facts.correlation + 1;
+    uint32_t kind =
+        event->phase == 'X' && fd_timeline_named(event) ? row->kind : 0;
+    if (kind != 0 && fd_span_size(cat) == 0) { /* `kind` is by its thread */
+        kind = fd_timeline_kind(event, &row->number);
     }
+    else if (kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
+        row->number = (uint64_t)row->step;
+    }
+    bool works = (kind & (FD_IS_KERNEL | FD_IS_COPY)) != 0;
     row->flags |=
         (kind & FD_IS_GPU_STEP ? FD_ROW_GPU_STEP : 0)
         | (kind & FD_IS_RUNTIME ? FD_ROW_LAUNCH : 0)
@@ -167,50 +170,74 @@ describe_slice(const fd_timeline_event *event, fd_event_row *row)
                : 0);
 }
 
-static fd_event_row
-row_of(const fd_timeline_event *event, uint64_t byte)
+/* Return the number of calls that an instant of a recording reports as lost. */
+static uint64_t
+lost_calls(const fd_timeline_event *event)
+{
+    static const char text[] = " events found no room";
+    uint64_t number;
+    bool reports =
+        (event->phase == 'i' || event->phase == 'I')
+        && fd_timeline_named(event)
+        && fd_span_numbered(fd_span_inside(event->name), "", " ", &number)
+        && memmem(event->name.from, fd_span_size(event->name), text,
+                  sizeof text - 1)
+               != NULL;
+    return reports ? number : 0;
+}
+
+static bool
+has_phase(const fd_timeline_event *event, const char *phases)
+{
+    return event->phase != 0 && strchr(phases, event->phase) != NULL;
+}
+
+static uint32_t
+flags_of(const fd_timeline_event *event)
+{
+    bool named = fd_timeline_named(event)
+              && fd_span_size(fd_timeline_text(event->name)) > 0;
+    bool arrow = event->phase == 'f' && event->cat.from != NULL
+              && fd_span_is(fd_timeline_text(event->cat), "ac2g");
+    return (is_empty(event) ? FD_ROW_EMPTY : 0) | (named ? FD_ROW_NAMED : 0)
+         | (event->pid.from != NULL ? FD_ROW_PID : 0)
+         | (is_odd(event->pid) || is_odd(event->tid) ? FD_ROW_ODD_ID : 0)
+         | (event->has_start ? FD_ROW_START : 0)
+         | (event->has_start || event->ts.from != NULL ? FD_ROW_TIMED : 0)
+         | (fd_timeline_id(event).from != NULL ? FD_ROW_ID : 0)
+         | (arrow ? FD_ROW_ARROW : 0)
+         | (event->encloses ? FD_ROW_ENCLOSES : 0);
+}
+
+static fd_status
+describe_event(reading *r, const fd_timeline_event *event, fd_event_row *row)
 {
     static const char zero[] = "0";
     fd_span pid =
         event->pid.from != NULL ? event->pid : (fd_span){zero, zero + 1};
-    bool has_id = fd_timeline_id(event).from != NULL;
-    bool flow = event->phase != 0 && strchr("stf", event->phase) != NULL;
     bool joins =
-        has_id
-        || (event->phase != 0 && strchr("stfbeSF", event->phase) != NULL);
-    bool named = fd_timeline_named(event);
-    fd_event_row row = {.byte = byte,
-                        .start = event->start,
-                        .phase = (unsigned char)event->phase,
-                        .pid = mix_hash(1, pid),
-                        .thread = mix_hash(mix_hash(1, pid), event->tid),
-                        .track = joins ? track_of(event, flow) : 0,
-                        .name = named ? mix_hash(0, event->name) : 0};
-    row.flags = (is_empty(event) ? FD_ROW_EMPTY : 0)
-              | (named && fd_span_size(fd_timeline_text(event->name)) > 0
-                     ? FD_ROW_NAMED
-                     : 0)
-              | (event->pid.from != NULL ? FD_ROW_PID : 0)
-              | (is_odd(event->pid) || is_odd(event->tid) ? FD_ROW_ODD_ID : 0)
-              | (event->has_start ? FD_ROW_START : 0)
-              | (event->has_start || event->ts.from != NULL ? FD_ROW_TIMED : 0)
-              | (has_id ? FD_ROW_ID : 0)
-              | (event->phase == 'f' && event->cat.from != NULL
-                         && fd_span_is(fd_timeline_text(event->cat), "ac2g")
-                     ? FD_ROW_ARROW
-                     : 0)
-              | (event->encloses ? FD_ROW_ENCLOSES : 0);
+        fd_timeline_id(event).from != NULL || has_phase(event, "stfbeSF");
+    fd_status status = fd_slice_columns_fill(&r->texts, event, row);
+    row->start = event->start;
+    row->phase = (unsigned char)event->phase;
+    row->pid = mix_hash(1, pid);
+    row->thread = mix_hash(row->pid, event->tid);
+    row->track = joins ? track_of(event, has_phase(event, "stf")) : 0;
+    row->label = fd_timeline_named(event) ? mix_hash(0, event->name) : 0;
+    row->flags = flags_of(event);
     if (event->phase == 'M') {
-        describe_metadata(event, &row);
+        describe_metadata(event, row);
     }
-    else if (event->phase == 'X' || event->phase == 'B'
-             || event->phase == 'E') {
-        describe_slice(event, &row);
+    else if (has_phase(event, "XBE")) {
+        describe_slice(event, row);
     }
     else if (event->phase == 'C' && counts_only(event->args)) {
-        row.flags |= FD_ROW_COUNTS;
+        row->flags |= FD_ROW_COUNTS;
     }
-    return row;
+    else if ((row->number = lost_calls(event)) > 0) {
+        row->flags |= FD_ROW_LOSS;
+    }
+    return status;
 }
 
 static fd_event_row
@@ -218,14 +245,20 @@ rank_row(fd_span row, uint64_t byte)
 {
     fd_event_row made = {.byte = byte, .flags = FD_ROW_RANK};
     fd_span value;
-    if (fd_scan_find(row, "rank", &value) && fd_span_u64(value, &made.number)
-        && made.number < FD_TIMELINE_RANKS
-        && fd_scan_find(row, "offset_ns", &value)
+    uint64_t lost;
+    bool ranked = fd_scan_find(row, "rank", &value)
+               && fd_span_u64(value, &made.number)
+               && made.number < FD_TIMELINE_RANKS;
+    if (ranked && fd_scan_find(row, "offset_ns", &value)
         && fd_scan_find(row, "align", &value) && *value.from == '"') {
         made.flags |= FD_ROW_NUMBER;
     }
     if (fd_scan_find(row, "events", &value) && fd_span_is(value, "0")) {
         made.flags |= FD_ROW_IDLE;
+    }
+    if (ranked && fd_scan_find(row, "lost", &value)
+        && fd_span_u64(value, &lost) && lost <= INT64_MAX) {
+        made.end = (int64_t)lost;
     }
     return made;
 }
@@ -257,9 +290,11 @@ static fd_status
 take_item(reading *r, const fd_timeline_reader *reader, bool is_event)
 {
     fd_event_row row = {.byte = reader->begin, .flags = FD_ROW_OTHER};
+    fd_status status = FD_OK;
     if (is_event) {
-        row = row_of(&reader->event, reader->begin);
+        row.flags = 0;
         row.event = ++r->facts->events;
+        status = describe_event(r, &reader->event, &row);
     }
     for (uint32_t i = 0; i < reader->repairs; i++) {
         const char *good = reader->scan.repairs.list[i].good;
@@ -267,8 +302,9 @@ take_item(reading *r, const fd_timeline_reader *reader, bool is_event)
         row.slashes += slash;
         row.repairs += !slash;
     }
-    fd_status status =
-        is_event || reader->repairs > 0 ? add_row(r, row) : FD_OK;
+    if (is_event || reader->repairs > 0) {
+        fd_then(status, add_row(r, row));
+    }
     return is_event ? status : fd_then(status, add_ranks(r, reader));
 }
 
@@ -318,6 +354,7 @@ fd_event_rows_read(const char *path, const fd_event_rows_request *request,
     fd_then(status, reader.status);
     fd_then(status, end_reading(&r, &reader, path));
     fd_timeline_reader_close(&reader);
+    fd_slice_texts_clear(&r.texts);
     fd_vector_clear(&r.rows);
     return status;
 }

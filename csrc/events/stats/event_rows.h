@@ -1,67 +1,20 @@
-/* The events of a trace as rows, in file order, for its checks and for filters
- * of merges. Texts are
- * hashes: rows only tell whether they are equal. */
+/* The events of a trace as rows, in file order: for its checks and figures, and
+ * for filters of merges. Python pairs begins and ends. */
 #ifndef FD_EVENT_ROWS_H
 #define FD_EVENT_ROWS_H
 
 #include "events/readers/event_reader.h"
 #include "events/recorded/call_flows.h"
+#include "events/stats/slice_columns.h"
 
-enum { FD_EVENT_ROWS = 1 << 16 /* maximum of a batch */ };
-
-/* Properties of an event. Python has the same list. */
-enum {
-    FD_ROW_EMPTY = 1 << 0,     /* `{}` */
-    FD_ROW_NAMED = 1 << 1,     /* the name is a text, and not empty */
-    FD_ROW_PID = 1 << 2,       /* has a pid */
-    FD_ROW_ODD_ID = 1 << 3,    /* a pid or tid is not a whole number below
-                                 * 2^32 */
-    FD_ROW_START = 1 << 4,     /* `start` is known */
-    FD_ROW_DURATION = 1 << 5,  /* the duration is known and not negative */
-    FD_ROW_END = 1 << 6,       /* so is the end */
-    FD_ROW_ID = 1 << 7,        /* has an id that joins events */
-    FD_ROW_ENCLOSES = 1 << 8,  /* "bp": "e" */
-    FD_ROW_COUNTS = 1 << 9,    /* has arguments, all of them numbers */
-    FD_ROW_ARGUMENT = 1 << 10, /* metadata: has the required argument */
-    FD_ROW_PROCESS = 1 << 11,  /* metadata: the name of a process */
-    FD_ROW_STEP = 1 << 12,
-    FD_ROW_KERNEL = 1 << 13,
-    FD_ROW_PROFILED = 1 << 14, /* of a category of torch.profiler */
-    /* Of rows that are not events: */
-    FD_ROW_OTHER = 1 << 15,  /* another member of the file */
-    FD_ROW_RANK = 1 << 16,   /* an object in the table `ranks` of a merge */
-    FD_ROW_NUMBER = 1 << 17, /* `number` is known */
-    FD_ROW_IDLE = 1 << 18,   /* a rank without events */
-    FD_ROW_DEVICE = 1 << 19, /* work of a device that does not wait */
-    FD_ROW_GPU_STEP = 1 << 20,
-    FD_ROW_LAUNCH = 1 << 21, /* a call of the GPU runtime */
-    FD_ROW_WORK = 1 << 22,   /* a kernel or copy, also of communication */
-    FD_ROW_ARROW = 1 << 23,  /* a flow of torch.profiler from launch to work */
-    FD_ROW_TIMED = 1 << 24   /* has a time, known or not */
-};
-
-typedef struct fd_event_row {
-    uint64_t byte;   /* where it begins in the content */
-    uint64_t event;  /* its number, from 1 on; 0: not an event */
-    int64_t start;   /* ns */
-    int64_t end;     /* of a complete slice with FD_ROW_END */
-    uint64_t pid;    /* its text; "0" if absent */
-    uint64_t thread; /* pid and tid */
-    uint64_t track;  /* of a flow or an asynchronous event: what joins it */
-    uint64_t number; /* of a step; rank of the process "rank 3 ..."; id plus 1
-                      * of a launch and its work, 0: none */
-    uint64_t name;   /* its text, or the name of the process; 0: none */
-    uint32_t flags;
-    uint32_t phase;
-    uint32_t repairs; /* invalid JSON values */
-    uint32_t slashes; /* lone backslashes */
-} fd_event_row;
+enum { FD_EVENT_ROWS = 1 << 14 /* maximum of a batch */ };
 
 typedef struct fd_event_rows_request {
-    /* Called with rows. Returning false stops it with FD_EINVAL, as for
-     * `progress`, which is called from time to time with the number of bytes
-     * read and the total. */
-    bool (*take)(void *context, const fd_event_row *rows, uint32_t count);
+    /* Called with rows and all texts so far. Returning false stops it with
+     * FD_EINVAL, as for `progress`, which is called from time to time with the
+     * number of bytes read and the total. */
+    bool (*take)(void *context, const fd_event_row *rows, uint32_t count,
+                 const fd_text_pool *texts);
     bool (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
     fd_transfers transfers; /* flows of a pipeline, of a recording */

@@ -103,8 +103,10 @@ take_input(PyObject *nothing, PyObject *members, fd_timeline_input *input)
     return clock == NULL || fd_take_clock(clock, &input->clock);
 }
 
-fd_timeline_input *
-fd_take_inputs(PyObject *list, uint32_t *count)
+/* Convert a list of dicts, whose texts the inputs borrow, to inputs, which the
+ * caller frees. Return NULL with an exception on failure. */
+static fd_timeline_input *
+take_inputs(PyObject *list, uint32_t *count)
 {
     PyObject *nothing = PyTuple_New(0);
     *count = (uint32_t)PyList_GET_SIZE(list);
@@ -132,19 +134,12 @@ static const fd_column input_columns[] = {
     INPUT(events),   INPUT(arrows),
     INPUT(filtered), INPUT(overlaps),
     INPUT(lost),     INPUT(lost_bytes),
-    INPUT(repaired), INPUT(unpaired),
-    INPUT(timeless), FD_COLUMN(fd_timeline_input, "trouble", CHARS, trouble),
+    INPUT(repaired), FD_COLUMN(fd_timeline_input, "trouble", CHARS, trouble),
     NATIVE(aside),   NATIVE(crossed),
     NATIVE(alone),   NATIVE(skipped),
     NATIVE(early)};
 static const fd_table inputs_table =
     FD_TABLE("inputs", input_columns, fd_timeline_input, false);
-
-PyObject *
-fd_input_results(const fd_timeline_input *inputs, uint32_t count)
-{
-    return fd_records(&inputs_table, inputs, count);
-}
 
 PyObject *
 fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
@@ -177,7 +172,7 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
         .progress = fd_report_progress,
         .context = &progress};
     if (PyErr_Occurred() == NULL) {
-        inputs = fd_take_inputs(list, &count);
+        inputs = take_inputs(list, &count);
     }
     if (inputs != NULL) {
         fd_error error = {""};
@@ -186,7 +181,7 @@ fd_timeline_merge_py(PyObject *module, PyObject *args, PyObject *kwargs)
             status = fd_timeline_merge(&request, inputs, count, &error);
         Py_END_ALLOW_THREADS
         made = progress.raised ? NULL
-             : status == FD_OK ? fd_input_results(inputs, count)
+             : status == FD_OK ? fd_records(&inputs_table, inputs, count)
                                : fd_raise(module, status, &error);
     }
     fd_free(inputs);

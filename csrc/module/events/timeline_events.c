@@ -1,4 +1,4 @@
-/* timeline_events(): events as rows of structs. */
+/* timeline_events(), timeline_rows(): events as rows of structs. */
 #include "module/events/timeline_binding.h"
 
 #include "events/stats/event_rows.h"
@@ -8,30 +8,84 @@
 
 typedef struct arguments {
     PyObject *take; /* borrowed */
+    uint32_t texts; /* number of texts passed so far, with number 0 */
     fd_progress_call progress;
 } arguments;
 
 #define EVENT(name, type) FD_COLUMN(fd_event_row, #name, type, name)
+#define END(name, type) FD_COLUMN(fd_transfer_end, #name, type, name)
 
 static const fd_column event_columns[] = {
-    EVENT(byte, U64),    EVENT(event, U64),  EVENT(start, I64),
-    EVENT(end, I64),     EVENT(pid, U64),    EVENT(thread, U64),
-    EVENT(track, U64),   EVENT(number, U64), EVENT(name, U64),
-    EVENT(flags, U32),   EVENT(phase, U32),  EVENT(repairs, U32),
-    EVENT(slashes, U32),
+    EVENT(byte, U64),    EVENT(event, U64),   EVENT(start, I64),
+    EVENT(end, I64),     EVENT(pid, U64),     EVENT(thread, U64),
+    EVENT(track, U64),   EVENT(number, U64),  EVENT(label, U64),
+    EVENT(match, U64),   EVENT(step, I64),    EVENT(stage, I64),
+    EVENT(device, I64),  EVENT(stream, I64),  EVENT(process, U32),
+    EVENT(lane, U32),    EVENT(kind, U32),    EVENT(category, U32),
+    EVENT(name, U32),    EVENT(type, U32),    EVENT(group, U32),
+    EVENT(rank, U32),    EVENT(flags, U32),   EVENT(phase, U32),
+    EVENT(repairs, U32), EVENT(slashes, U32),
 };
-const fd_table fd_event_table =
+static const fd_table event_table =
     FD_TABLE("events", event_columns, fd_event_row, false);
 
+static const fd_column end_columns[] = {END(id, U64), END(job, U32),
+                                        END(ends, U32)};
+static const fd_table ends_table =
+    FD_TABLE("transfers", end_columns, fd_transfer_end, false);
+
+/* Return the layout of the rows of a table, as numpy.dtype takes it. */
+static PyObject *
+row_layout(const fd_table *table)
+{
+    static const char *const formats[] = {[FD_COLUMN_U32] = "u4",
+                                          [FD_COLUMN_U64] = "u8",
+                                          [FD_COLUMN_I64] = "i8"};
+    PyObject *names = PyList_New(0);
+    PyObject *types = PyList_New(0);
+    PyObject *offsets = PyList_New(0);
+    for (size_t i = 0; i < table->count; i++) {
+        const fd_column *column = &table->columns[i];
+        names = fd_list_with(names, PyUnicode_FromString(column->name));
+        types =
+            fd_list_with(types, PyUnicode_FromString(formats[column->type]));
+        offsets = fd_list_with(offsets, PyLong_FromSize_t(column->offset));
+    }
+    return Py_BuildValue("{s:N,s:N,s:N,s:n}", "names", names, "formats", types,
+                         "offsets", offsets, "itemsize",
+                         (Py_ssize_t)table->row_bytes);
+}
+
+PyObject *
+fd_timeline_rows_py(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return Py_BuildValue("NN", row_layout(&event_table),
+                         row_layout(&ends_table));
+}
+
+/* Return the texts that were not passed yet. */
+static PyObject *
+new_texts(arguments *a, const fd_text_pool *pool)
+{
+    PyObject *list = PyList_New(0);
+    for (; a->texts < pool->texts.count; a->texts++) {
+        list = fd_list_with(list, fd_text_object(pool, a->texts));
+    }
+    return list;
+}
+
 static bool
-take_rows(void *context, const fd_event_row *rows, uint32_t count)
+take_rows(void *context, const fd_event_row *rows, uint32_t count,
+          const fd_text_pool *texts)
 {
     arguments *a = context;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *bytes = PyBytes_FromStringAndSize(
+    PyObject *bytes = PyByteArray_FromStringAndSize(
         (const char *)rows, (Py_ssize_t)count * (Py_ssize_t)sizeof *rows);
     PyObject *answer =
-        bytes == NULL ? NULL : PyObject_CallFunction(a->take, "N", bytes);
+        PyObject_CallFunction(a->take, "NN", bytes, new_texts(a, texts));
     a->progress.raised = answer == NULL;
     Py_XDECREF(answer);
     PyGILState_Release(state);
@@ -59,7 +113,7 @@ fd_timeline_events_py(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = {"path", "take", "progress", "transfers", NULL};
     PyObject *path = NULL;
     PyObject *transfers = Py_None;
-    arguments a = {.progress = {.function = Py_None}};
+    arguments a = {.texts = 1, .progress = {.function = Py_None}};
     fd_event_rows_request request = {
         .take = take_rows, .progress = report_progress, .context = &a};
     fd_event_facts facts;

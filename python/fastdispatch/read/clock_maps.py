@@ -50,6 +50,20 @@ class ClockMap(NamedTuple):
         half = TRILLION // 2 if product >= 0 else -TRILLION // 2
         return saturated(ns + self.offset + _quotient(product + half, TRILLION))
 
+    def moved(self, ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Convert an array of times within ``+-MOST // 2``."""
+        import numpy as np
+
+        if max(abs(self.at), abs(self.offset)) >= 1 << 61 or abs(self.drift) >= 1 << 31:
+            return np.array([self(each) for each in ns.tolist()], np.int64)
+        since = ns - self.at
+        whole, rest = np.divmod(abs(since), TRILLION)
+        high, low = np.divmod(rest, 10**6)
+        drift = abs(self.drift)
+        ahead = whole * drift + (high * drift + low * drift // 10**6 + 10**6 // 2) // 10**6
+        moved: NDArray[np.int64] = ns + self.offset + np.where((since < 0) == (self.drift < 0), ahead, -ahead)
+        return moved
+
     def then(self, outer: ClockMap) -> ClockMap:
         """Return the map that applies this one, then ``outer``."""
         both = _quotient(self.drift * outer.drift, TRILLION)

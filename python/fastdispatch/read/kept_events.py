@@ -24,11 +24,11 @@ Span = tuple[int, int]
 #: Whether slices of these processes, starts and ends are inside; ``at_begin``: also what ends at the very beginning.
 Inside = Callable[[Any, Any, Any, bool], Bools]
 
-ROW = np.dtype(timeline_rows()[2])
+ROW = np.dtype(timeline_rows()[0])
 
 
 class Has(IntFlag):
-    """Properties of an event, as in csrc/events/stats/event_rows.h."""
+    """Properties of an event, as in csrc/events/stats/event_row.h."""
 
     EMPTY = 1
     NAME = 2
@@ -55,6 +55,7 @@ class Has(IntFlag):
     WORK = 1 << 22
     ARROW = 1 << 23
     TIMED = 1 << 24
+    LOSS = 1 << 25
 
 
 _STEPS = Has.STEP | Has.GPU_STEP
@@ -64,7 +65,7 @@ _ENDS = np.array([ord(phase) for phase in "EeF"])
 _FLOWS = np.array([ord(phase) for phase in "stf"])
 _X, _M = ord("X"), ord("M")
 #: Times beyond it are not those of slices.
-_FAR = MOST // 2
+FAR = MOST // 2
 
 
 def kept_events(
@@ -99,7 +100,7 @@ def kept_events(
 def read_events(file: TimelineFile, take: Callable[[Rows], None]) -> None:
     """Pass the events of a file in batches, in the order of the file."""
 
-    def accept(batch: bytes) -> None:
+    def accept(batch: bytearray, _: list[str]) -> None:
         rows = np.frombuffer(batch, ROW)
         take(rows[rows["event"] > 0])
 
@@ -203,7 +204,7 @@ class Choice:
         self._flows.follow(flows["event"], flows["track"])
         if self._launches:
             self._take_launches(rows[(phase == _X) & (rows["number"] > 0)])
-        self._take_pairs(rows[paired & has & (abs(start // 2) < _FAR // 2)])
+        self._take_pairs(rows[paired & has & (abs(start // 2) < FAR // 2)])
 
     def _begins(self, rows: Rows, at_begin: bool) -> Bools:
         return self._inside(rows["pid"], rows["start"], rows["start"], at_begin)
@@ -223,7 +224,7 @@ class Choice:
         """Return a bit per event, and set ``kept``, the number of kept ones that are not metadata."""
         keep = np.concatenate([np.empty(0, np.bool_), *self._keep])
         left = self._pairs.left
-        still = self._inside(left["pid"], left["start"], np.full(len(left), _FAR), True)
+        still = self._inside(left["pid"], left["start"], np.full(len(left), FAR), True)
         for number in (*self._paired, left["event"][still]):
             keep[number.astype(np.int64) - 1] = True
         for joined in (self._flows, self._works):
@@ -261,26 +262,28 @@ class Joined:
 
 class Pairs:
     """Receives begins and ends, and finds the pairs: an end belongs to the last open begin of its thread or id.
-    ``left``: begins without an end so far."""
+    ``left``: begins without an end so far; ``endless``: number of ends without a begin."""
 
     def __init__(self) -> None:
+        self.endless = 0
         self.left = np.empty(0, ROW)
 
-    def take(self, rows: Rows) -> tuple[Rows, Rows]:
-        rows = np.r_[self.left, rows]
+    def take(self, rows: Rows) -> tuple[Rows, dict[str, Any]]:
+        """Add rows, by their numbers. Return the begins of the pairs that are now complete, and columns of the ends."""
+        rows = np.concatenate((self.left, rows))
         key = np.where(np.isin(rows["phase"], _ASYNC), ~rows["track"], rows["thread"])
-        order = np.lexsort((rows["event"], key))
-        rows, key = rows[order], key[order]
-        ends = np.isin(rows["phase"], _ENDS)
-        depth, group, matched = nested(key, ends)
-        rows, ends, depth, group = rows[matched], ends[matched], depth[matched], group[matched]
-        order = np.lexsort((np.arange(len(rows)), depth, group))
-        rows, ends, depth, group = rows[order], ends[order], depth[order], group[order]
-        pair = np.flatnonzero(~ends[:-1] & ends[1:] & (depth[:-1] == depth[1:]) & (group[:-1] == group[1:]))
+        at = np.argsort(key, kind="stable")
+        ends = np.isin(rows["phase"], _ENDS)[at]
+        depth, group, matched = nested(key[at], ends)
+        self.endless += int((~matched).sum())
+        at, ends, track = at[matched], ends[matched], (group * (len(rows) + 2) + depth)[matched]
+        order = np.argsort(track, kind="stable")
+        at, ends, track = at[order], ends[order], track[order]
+        pair = np.flatnonzero(~ends[:-1] & ends[1:] & (track[:-1] == track[1:]))
         open = ~ends
         open[pair] = False
-        self.left = rows[open]
-        return rows[pair], rows[pair + 1]
+        self.left = rows[np.sort(at[open])]
+        return rows[at[pair]], {name: rows[name][at[pair + 1]] for name in ("event", "pid", "start")}
 
 
 def nested(key: Any, ends: Bools) -> tuple[Any, Any, Bools]:

@@ -59,7 +59,7 @@ class _Part(NamedTuple):
 
 def flows_of(trace: _core.Trace, shown: int, clocks: Clocks | None) -> list[bytes] | None:
     """Return the ends of flows of each rank of a trace that was read with its timeline, as rows of
-    ``_core.timeline_rows()[3]``; None if no rank sends or receives. ``shown``: the rank in the timeline; -1: all."""
+    ``_core.timeline_rows()[1]``; None if no rank sends or receives. ``shown``: the rank in the timeline; -1: all."""
     parts = []
     for index, rank in enumerate(trace.columns("rank")["rank"]):
         clock = clocks.ranks[index].clock if clocks is not None else ClockMap()
@@ -116,7 +116,7 @@ def _flows(parts: Sequence[_Part | None]) -> list[bytes] | None:
             number = given[out].known.rank << 32 | _TRANSFER | send
             ends[out].append((number, send, False))
             ends[into].append((number, receive, True))
-    row = np.dtype(_core.timeline_rows()[3])
+    row = np.dtype(_core.timeline_rows()[1])
     made = iter([np.array(sorted(ends[at], key=lambda end: end[1]), row).tobytes() for at in range(len(given))])
     return [b"" if part is None else next(made) for part in parts]
 

@@ -65,7 +65,7 @@ class TimelineFile:
         return b"" if self.facts["merged"] else b" | ".join(filter(None, parts))
 
     def argument(self) -> dict[str, Any]:
-        """The input for ``_core.timeline_merge`` and ``_core.timeline_slices``."""
+        """The input for ``_core.timeline_merge``."""
         return {
             "path": os.fsencode(self.path),
             "content": self.content,
@@ -100,7 +100,7 @@ class TimelineFile:
             "residual_ns": clock.residual,
             "violations": clock.violations,
             "unread": self.facts["unread"],
-            **(self.results or dict.fromkeys(_RESULTS, 0) | unread),
+            **dict.fromkeys(_RESULTS, 0) | unread | self.results,
         }
 
 

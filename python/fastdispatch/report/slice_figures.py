@@ -1,25 +1,27 @@
 """Figures of timelines from their slices (docs/formats/timeline.md)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from fastdispatch._core import Error
 from fastdispatch.read.arrays import Ints, Rows
+from fastdispatch.read.timeline_inputs import TimelineFile
 from fastdispatch.report.durations import Tally, summary
 from fastdispatch.report.gpu_streams import EventColumns, Streams
 from fastdispatch.report.spans import NONE, Spans, joined, pieces, union, within, without
 from fastdispatch.report.timeline_steps import RankSteps
-from fastdispatch.report.trace_outline import SLICE, Is, Outline, is_inside
+from fastdispatch.report.trace_outline import Is, Outline, SliceReader, filtered, is_inside
 from fastdispatch.text.formats import counted, rounded_share
 
 FigureRow = dict[str, Any]
 
 _NONE = np.iinfo(np.int64).min
-_NO_CORRELATION = np.iinfo(np.uint64).max
 #: Intervals before those that overlap are joined.
 _SPANS = 1 << 20
 
@@ -160,8 +162,22 @@ class Parts:
         return {name: np.concatenate(parts) if parts else np.empty(0, np.int64) for name, parts in self._parts.items()}
 
 
+def read_pass(reader: SliceReader, files: Sequence[tuple[int, TimelineFile]], take: Callable[..., None]) -> int:
+    """Read the files of a rank and set their results. ``take`` receives slices, and ``file``, the index of their file.
+    Return the number of damaged regions."""
+    reader.begin_pass()
+    for index, file in files:
+        receive = partial(take, file=index)
+        found = reader.read(file.content, receive, file.clock.clock, file.transfers, file.facts["size"])
+        file.results = found | {
+            "lost": file.damaged + found["lost"],
+            "trouble": found["trouble"] if file.damage is None else file.damage,
+        }
+    return sum(file.results["lost"] for _, file in files)
+
+
 class Slices:
-    """Receives the slices of :func:`timeline_slices`, and makes the tables of figures."""
+    """Reads the slices of files, and makes the tables of figures."""
 
     def __init__(self, wanted: list[int] | None = None) -> None:
         self._wanted = wanted
@@ -177,24 +193,31 @@ class Slices:
         self._jobs = Tally()
         self._collectives = Parts("match", "rank", "start", "end", "name", "group")
         self._here: list[FigureRow | None] = []
-        self._outline = Outline()
 
-    def look(self, content: bytes, file: int) -> None:
-        self._outline.take(np.frombuffer(content, SLICE))
-
-    def next(self, facts: dict[str, Any]) -> bool | None:
-        outline = self._outline
-        window = outline.groups.window() if outline.window is None else None
-        self._outline = Outline(window)
-        if window is not None:
-            return True
-        outline.finish(facts)
-        self.steps_left_out += outline.steps_left_out
-        self._begin(outline, facts["file"])
-        return False if any(self._here) else None
+    def read(self, files: Sequence[TimelineFile], progress: Callable[[int, int], object] | None) -> list[str]:
+        """Read files, which are sorted by rank, those of a rank together, and set their results. Return the texts by
+        the numbers in the slices."""
+        reader = SliceReader(2 * sum(file.facts["size"] for file in files), progress)
+        for rank, part in groupby(enumerate(files), lambda each: each[1].rank):
+            own = list(part)
+            size = sum(file.facts["size"] for _, file in own)
+            outline = Outline()
+            lost = read_pass(reader, own, outline.take)
+            if (window := outline.groups.window()) is not None:
+                reader.total += size
+                outline = Outline(window)
+                lost = read_pass(reader, own, outline.take)
+            outline.finish(reader, rank, lost)
+            self.steps_left_out += outline.steps_left_out
+            self._begin(outline, own[-1][1].path)
+            if any(self._here):
+                read_pass(reader, own, self._take)
+                self._finish()
+            else:
+                reader.total -= size
+        return list(reader.texts)
 
     def _begin(self, outline: Outline, file: str) -> None:
-        self.finish()
         seen = {row["rank"] for row in self.ranks}
         ranks = [row if self._wanted is None or row["rank"] in self._wanted else None for row in outline.ranks]
         for row in filter(None, ranks):
@@ -214,9 +237,9 @@ class Slices:
 
     def _chosen(self, rows: Rows, file: int) -> Rows:
         """Set the rank of slices. Skip those of other ranks, and those far beyond all others, which are counted."""
-        rows = rows[rows["process"] < len(self._rank_of)]  # more if the file grew meanwhile
+        rows = filtered(rows, rows["process"] < len(self._rank_of))  # more if the file grew meanwhile
         rows["rank"] = self._rank_of[rows["process"]]
-        rows = rows[self._numbers[rows["rank"]] >= 0]
+        rows = filtered(rows, self._numbers[rows["rank"]] >= 0)
         if self._window is None:
             return rows
         inside = is_inside(rows, self._window)
@@ -226,20 +249,20 @@ class Slices:
             reach = start - begin if start < begin else last - end
             count, *first = self.strays.get(file, (0, int(far["name"][0]), reach))
             self.strays[file] = count + len(far), first[0], first[1]
-        chosen: Rows = rows[inside]
-        return chosen
+        return filtered(rows, inside)
 
-    def take(self, content: bytes, file: int) -> None:
-        rows = self._chosen(np.frombuffer(content, SLICE), file)
+    def _take(self, rows: Rows, file: int) -> None:
+        rows = self._chosen(rows, file)
         kind = rows["kind"].astype(np.int64)
         gpu = work_of("gpu", kind)
         duration = rows["end"] - rows["start"]
         self._take_names(rows, kind, gpu, duration)
         self._take_jobs(rows, kind, duration)
-        runs = (kind & Is.RUNTIME != 0) & (rows["correlation"] != _NO_CORRELATION)
-        self._launched.add(rows[runs])
+        runs = (kind & Is.RUNTIME != 0) & (rows["number"] > 0)
+        self._launched.add(rows[runs], correlation=rows["number"][runs] - np.uint64(1), thread=rows["lane"][runs])
         works = ~runs & (gpu != 0)
-        self._gpu.add(rows[works], work=gpu[works])
+        correlation = rows["number"][works] - np.uint64(1)
+        self._gpu.add(rows[works], work=gpu[works], correlation=correlation, thread=rows["lane"][works])
         self._take_work(rows, kind)
         matched = (kind & Is.COLLECTIVE != 0) & (kind & self._matched[rows["rank"]] != 0)
         self._collectives.add(rows[matched], rank=self._numbers[rows["rank"][matched]])
@@ -273,12 +296,10 @@ class Slices:
         for name in set(self._basis.tolist()):
             own = basis == name
             work[own] = work_of(name, kind[own])
-        self._lanes.add(rows["thread"].astype(np.int64) << 32 | rows["rank"], work, rows["start"], rows["end"])
+        self._lanes.add(rows["lane"].astype(np.int64) << 32 | rows["rank"], work, rows["start"], rows["end"])
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """Make the rows of the ranks that were read."""
-        if not any(self._here):
-            return
         work = [RankWork() for _ in self._here]
         lanes: dict[int, dict[int, Spans]] = {}
         for (lane, kind), spans in self._lanes.spans():
@@ -294,7 +315,6 @@ class Slices:
                 self._finish_rank(index, rank, work[index], streams)
         for rows, made in ((self.streams, figures), (self.launches, delays)):
             rows += [row | {"rank": int(self._numbers[row["rank"]])} for row in made]
-        self._here = []
 
     def _finish_rank(self, index: int, rank: FigureRow, work: RankWork, streams: Streams) -> None:
         host, annotated = rank.pop("steps"), rank.pop("gpu_steps")

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from statistics import fmean, median, pstdev
 
-from fastdispatch._core import Error, timeline_slices
+from fastdispatch._core import Error
 from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.paddle_log import as_chrome_json
 from fastdispatch.read.pipeline_flows import flows_within
@@ -65,17 +65,14 @@ def read_stats(
         timelines.align()
         for file in timelines.used:
             file.transfers = flows_within(file.path)
-        arguments = [file.argument() for file in timelines.used]
-        made = timeline_slices(arguments, slices, progress=progress, total=timelines.bytes)
-    timelines.accept(made["files"])
+        texts = slices.read(timelines.used, progress)
     files = [{name: row[name] for name in _FILE} for row in (file.row() for file in timelines.files)]
     used = [row for row in files if row["used"]]
-    slices.finish()
     if not slices.ranks:
         raise Error("no slices in these traces" if ranks is None else "no slices of these ranks")
 
     def text(number: int) -> str:
-        return unescaped(made["texts"][number])
+        return unescaped(texts[number])
 
     for row in files:
         row |= {"strays": 0, "stray_ns": 0, "stray": ""}
@@ -90,7 +87,7 @@ def read_stats(
     by_rank = sorted(slices.ranks, key=itemgetter("rank"))
     for row in by_rank:
         row |= {"straggler": marked[row["rank"]], "began_last": last[row["rank"]]}
-        row["steps_of"] = unescaped(made["texts"][row["steps_of"]][:_NAME]) if row["steps_of"] else ""
+        row["steps_of"] = unescaped(texts[row["steps_of"]][:_NAME]) if row["steps_of"] else ""
     return Stats(
         base_ns=timelines.base,
         relative_error=ERROR,

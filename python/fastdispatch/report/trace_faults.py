@@ -139,8 +139,8 @@ def check_trace(
         if progress is not None:
             progress(passes * size + done, (tracks.passes + (tracks.passes > 1)) * size)
 
-    def take(batch: bytes) -> None:
-        rows = np.frombuffer(bytearray(batch), ROW) if members else np.frombuffer(batch, ROW)
+    def take(batch: bytearray, _: list[str]) -> None:
+        rows = np.frombuffer(batch, ROW)
         if members:
             rows["byte"] = rows["event"] + members
         if not passes:
@@ -250,7 +250,7 @@ class Events:
                 self._take_step(process, row)
 
     def _name(self, process: TraceProcess, row: Rows) -> None:
-        name = int(row["name"])
+        name = int(row["label"])
         if process.name not in (0, name):
             self.faults.add("renamed-process", *place_of(row))
         process.name = name
@@ -337,7 +337,7 @@ class Tracks:
         before = (phase == ord("f")) & (flags & Has.ENCLOSES == 0)
         for mask, track, end, what in (
             (whole, "thread", "end", phase),
-            (ends, "thread", "name", phase),
+            (ends, "thread", "label", phase),
             (flows, "track", "end", phase),
             (flows, "thread", "end", np.where(before, _BEFORE, _INSIDE)),
             (among("bS"), "track", "end", np.full(len(rows), ord("b"))),

@@ -1,18 +1,25 @@
-"""The first pass over the files of a rank: the rank of each process, its kinds of slices, its steps."""
+"""The slices of files; their first pass: the rank of each process, its kinds of slices, its steps."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntFlag
 from typing import Any
 
 import numpy as np
 
-from fastdispatch._core import timeline_rows, timeline_slices
+from fastdispatch._core import timeline_events
 from fastdispatch.read.arrays import Bools, Ints, Rows
+from fastdispatch.read.clock_maps import ClockMap
+from fastdispatch.read.kept_events import FAR, ROW, Has, Pairs, among
 from fastdispatch.report.stray_times import TimeGroups
 from fastdispatch.report.timeline_steps import Ranges, disjoint_steps, steps_of_ranges
 
-SLICE, _PROCESS = (np.dtype(layout) for layout in timeline_rows()[:2])
+#: ``rank``: by its name, "rank N ..."; -1: another name. Calls are lost because the recorder had no space.
+_PROCESS = np.dtype([("rank", np.int64), ("events", np.int64), ("calls_lost", np.int64)])
+_X, _M = ord("X"), ord("M")
+_SLICES = np.array([ord(phase) for phase in "XBEbe"])
+_SAME = ClockMap()
+#: Texts of all files, open slices of a file, ranks.
+_TEXTS, _OPEN, _RANKS = 1 << 16, 1 << 18, 1 << 21
 #: Steps and ranges in memory.
 _MOST = 1 << 20
 #: A step of at most this many nanoseconds was open when the trace ended, or has no end for another reason.
@@ -45,6 +52,116 @@ def is_inside(rows: Rows, window: tuple[int, int]) -> Bools:
     return inside
 
 
+class SliceReader:
+    """Reads the slices of files. Texts are numbered over all files, processes and threads over the files of a pass.
+    ``progress`` receives the number of bytes read, and ``total``."""
+
+    def __init__(self, total: int = 0, progress: Callable[[int, int], object] | None = None) -> None:
+        self.texts = {"": 0}
+        self.total, self._done, self._progress = total, 0, progress
+        self.begin_pass()
+
+    def begin_pass(self) -> None:
+        self.files = self._lanes = 0
+        self.processes = np.empty(0, _PROCESS)
+        self.losses: list[tuple[int, int]] = []  # rank and number of damaged regions, as a merge reports them
+
+    def read(
+        self,
+        path: str | bytes,
+        take: Callable[[Rows], None],
+        clock: ClockMap = _SAME,
+        transfers: bytes | None = None,
+        size: int = 0,
+    ) -> dict[str, Any]:
+        """Pass the slices of a file to ``take`` in batches, by their ends, with times by ``clock``. Return facts about
+        the file."""
+        process, lane, pairs = len(self.processes), self._lanes, Pairs()
+        facts = {"repaired": 0, "timeless": 0, "unpaired": 0}
+        numbers = np.zeros(1, np.uint32)
+
+        def accept(batch: bytearray, texts: list[str]) -> None:
+            nonlocal numbers
+            numbers = np.r_[numbers, np.array([self._number(text) for text in texts], np.uint32)]
+            rows = np.frombuffer(batch, ROW)
+            facts["repaired"] += int(rows["repairs"].sum() + rows["slashes"].sum())
+            self._take_ranks(rows[rows["flags"] & Has.RANK != 0])
+            rows = filtered(rows, rows["event"] > 0)
+            for column, first in (("process", process), ("lane", lane)):
+                rows[column] += np.uint32(first)
+            for column in ("category", "name", "type", "group"):
+                rows[column] = numbers[rows[column]]
+            self._take_events(rows)
+            slices, timed = np.isin(rows["phase"], _SLICES), has_times(rows)
+            facts["timeless"] += int((slices & ~timed).sum())
+            if len(rows := whole_slices(filtered(rows, slices & timed), pairs)):
+                for column in ("start", "end"):
+                    rows[column] = clock.moved(rows[column]).clip(-FAR, FAR)
+                take(rows)
+            facts["unpaired"] += len(pairs.left[_OPEN:])
+            pairs.left = pairs.left[:_OPEN]
+
+        def report(done: int, _: int) -> None:
+            if self._progress is not None:
+                self._progress(self._done + done, self.total)
+
+        found = timeline_events(path, accept, progress=report, transfers=transfers)
+        self.files += 1
+        self._done += size
+        facts["unpaired"] += pairs.endless + len(pairs.left)
+        return found | facts
+
+    def _number(self, text: str) -> int:
+        known = text in self.texts or len(self.texts) < _TEXTS
+        return self.texts.setdefault(text if known else "(other)", len(self.texts))
+
+    def _take_ranks(self, rows: Rows) -> None:
+        rows = rows[rows["end"] > 0]
+        self.losses += zip(rows["number"].tolist(), rows["end"].tolist(), strict=True)
+
+    def _take_events(self, rows: Rows) -> None:
+        if not len(rows):
+            return
+        self._lanes = max(self._lanes, int(rows["lane"].max()) + 1)
+        more = int(rows["process"].max()) + 1 - len(self.processes)
+        self.processes = np.r_[self.processes, np.array([(-1, 0, 0)] * more, _PROCESS)]
+        counted = np.bincount(rows["process"][rows["phase"] != _M], minlength=len(self.processes))
+        self.processes["events"] += counted
+        lost = rows[among(rows, Has.LOSS)]
+        np.add.at(self.processes["calls_lost"], lost["process"], lost["number"].astype(np.int64))
+        named = rows[among(rows, Has.PROCESS | Has.NUMBER) & (rows["number"] < _RANKS)]
+        self.processes["rank"][named["process"]] = named["number"]
+
+
+def filtered(rows: Rows, mask: Bools) -> Rows:
+    """Return ``rows[mask]``, without a copy if these are all rows."""
+    found: Rows = rows if mask.all() else rows[mask]
+    return found
+
+
+def has_times(rows: Rows) -> Bools:
+    """Return which events have valid times, whose sums and differences do not overflow."""
+    start, timed = rows["start"], among(rows, Has.START)
+    ends = among(rows, Has.END) & (rows["end"] < FAR)
+    found: Bools = timed & (start > -FAR) & (start < FAR) & (ends | (rows["phase"] != _X))
+    return found
+
+
+def whole_slices(rows: Rows, pairs: Pairs) -> Rows:
+    """Return complete slices, and those whose end is among the rows, by their ends."""
+    whole = rows["phase"] == _X
+    slices: Rows = rows[whole]
+    if len(slices) == len(rows):
+        return slices
+    begins, ends = pairs.take(rows[~whole])
+    begins["end"] = np.maximum(begins["start"], ends["start"])
+    place = np.empty(len(slices) + len(begins), np.int64)
+    place[np.argsort(np.r_[slices["event"], ends["event"]], kind="stable")] = np.arange(len(place))
+    made: Rows = np.empty(len(place), ROW)
+    made[place[: len(slices)]], made[place[len(slices) :]] = slices, begins
+    return made
+
+
 class Outline:
     """Receives slices with ``window``, a begin and an end: only those between them."""
 
@@ -55,10 +172,11 @@ class Outline:
         self.ranks: list[dict[str, Any]] = []
         self.rank_of: Ints = np.empty(0, np.int64)  # of each process, as index of ``ranks``
         self._kinds, self._first, self._last = (np.empty(0, np.int64) for _ in range(3))
-        self._steps = [np.empty(0, SLICE)]
-        self._ranges = [np.empty(0, SLICE)]
+        self._steps = [np.empty(0, ROW)]
+        self._ranges = [np.empty(0, ROW)]
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: Rows, file: int = 0) -> None:
+        """Add slices, of any file of the rank."""
         if self.window is not None:
             rows = rows[is_inside(rows, self.window)]
         if not len(rows):
@@ -92,12 +210,12 @@ class Outline:
         self._steps.append(rows[steps[: _MOST - seen]])
         self.steps_left_out += len(steps) - len(self._steps[-1])
 
-    def finish(self, facts: dict[str, Any]) -> None:
-        """Make the rows of the ranks, with the facts about a pass: see :func:`timeline_slices`. Processes without a
-        rank have that of the file."""
-        processes = np.frombuffer(facts["processes"], _PROCESS)
+    def finish(self, reader: SliceReader, rank: int, lost: int) -> None:
+        """Make the rows of the ranks after a pass of ``reader``. Processes without a rank have that of the file.
+        ``lost``: damaged regions of its files."""
+        processes = reader.processes
         self._grow(len(processes))
-        of = np.where(processes["named"], processes["rank"], facts["rank"]).astype(np.int64)
+        of = np.where(processes["rank"] >= 0, processes["rank"], rank)
         busy = self._last[: len(of)] >= self._first[: len(of)]
         numbers = np.unique(of[busy])
         self.ranks = [rank_row(number) for number in numbers.tolist()]
@@ -105,12 +223,12 @@ class Outline:
         known = np.isin(of, numbers)
         self.rank_of = np.where(known, place, 0)
         for index in np.flatnonzero(known).tolist():
-            self._add(self.ranks[place[index]], index, processes[index], facts["files"])
-        for number, lost in facts["losses"]:
+            self._add(self.ranks[place[index]], index, processes[index], reader.files)
+        for number, places in reader.losses:
             for row in self.ranks:
-                row["places_lost"] += lost if row["rank"] == number else 0
+                row["places_lost"] += places if row["rank"] == number else 0
         for row in self.ranks:
-            row["places_lost"] += facts["lost"] if len(self.ranks) == 1 else 0
+            row["places_lost"] += lost if len(self.ranks) == 1 else 0
         if self.ranks:
             self._share_steps()
             self._find_ranges()
@@ -150,7 +268,7 @@ class Outline:
         rank = self.rank_of[rows["process"]]
         _, first, name = np.unique(rows["type"], return_index=True, return_inverse=True)
         name = first[name]  # by first appearance
-        order = np.lexsort((rows["start"], rows["thread"], name))
+        order = np.lexsort((rows["start"], rows["lane"], name))
         for index, row in enumerate(self.ranks):
             own = order[rank[order] == index]
             if len(own) and not len(row["steps"]) and not len(row["gpu_steps"]):
@@ -161,7 +279,7 @@ class Outline:
 
 def grouped(rows: Rows) -> Iterator[Ranges]:
     """Yield the ranges of each name and thread."""
-    bounds = np.flatnonzero((rows["type"][1:] != rows["type"][:-1]) | (rows["thread"][1:] != rows["thread"][:-1])) + 1
+    bounds = np.flatnonzero((rows["type"][1:] != rows["type"][:-1]) | (rows["lane"][1:] != rows["lane"][:-1])) + 1
     for part in np.split(rows, bounds):
         numbers = np.where(part["step"] == np.iinfo(np.int64).min, -1, part["step"])
         times = zip(numbers.tolist(), part["start"].tolist(), part["end"].tolist(), strict=True)
@@ -186,23 +304,11 @@ def rank_row(rank: int) -> dict[str, Any]:
     }
 
 
-class _StepFinder:
-    """Receives the slices of one file for its steps."""
-
-    def __init__(self) -> None:
-        self.outline = Outline()
-
-    def look(self, content: bytes, file: int) -> None:
-        self.outline.take(np.frombuffer(content, SLICE))
-
-    def next(self, facts: dict[str, Any]) -> None:
-        self.outline.finish(facts)
-
-
 def find_steps(path: str, first: int, last: int) -> tuple[int, int] | None:
     """Return begin and end of the steps from ``first`` up to ``last`` in a file without ProfilerStep, in nanoseconds
     on its clock; None without such steps."""
-    found = _StepFinder()
-    timeline_slices([{"path": os.fsencode(path)}], found)
-    steps = [step for row in found.outline.ranks for step in row["steps"].tolist() if first <= step[0] < last]
+    outline, reader = Outline(), SliceReader()
+    reader.read(path, outline.take)
+    outline.finish(reader, 0, 0)
+    steps = [step for row in outline.ranks for step in row["steps"].tolist() if first <= step[0] < last]
     return (min(step[1] for step in steps), max(step[2] for step in steps)) if steps else None

@@ -3,7 +3,7 @@
 #include "timelines.h"
 
 #include "base/budget.h"
-#include "events/stats/slice_tables.h"
+#include "events/stats/event_rows.h"
 #include "events/tools/timeline_merge.h"
 
 static void
@@ -140,49 +140,34 @@ ONCE(merges_with_any_budget)
 }
 
 static bool
-pass_rows(void *context, const fd_slice *rows, uint32_t count, uint32_t file,
-          bool full)
+count_rows(void *context, const fd_event_row *rows, uint32_t count,
+           const fd_text_pool *texts)
 {
-    (void)context;
-    return rows != NULL && count > 0 && file == 0 && !full;
-}
-
-static fd_slices_next
-note_events(void *context, const fd_slices_pass *pass)
-{
-    uint64_t *events = context;
-    *events = 0;
-    for (uint32_t i = 0; i < pass->processes->list.count; i++) {
-        *events += pass->processes->list.list[i].events;
-    }
-    return FD_SLICES_DONE;
+    *(uint64_t *)context += count;
+    return rows != NULL && texts != NULL;
 }
 
 static fd_status
-slices(uint64_t *events)
+events_read(uint64_t *events)
 {
-    fd_timeline_slices tables;
-    fd_slices_request request = {
-        .next = note_events, .take = pass_rows, .context = events};
-    fd_timeline_input input = FILE_INPUT("in.json", 0);
-    fd_status status =
-        fd_slice_tables_read(&request, &input, 1, &tables, NULL);
-    fd_timeline_slices_clear(&tables);
-    return status;
+    fd_event_facts facts;
+    fd_event_rows_request request = {.take = count_rows, .context = events};
+    *events = 0;
+    return fd_event_rows_read("in.json", &request, &facts, NULL);
 }
 
 /* Nothing fails, and if the text fits, no event is lost. */
-ONCE(slices_with_any_budget)
+ONCE(events_with_any_budget)
 {
     uint64_t usual;
     uint64_t events;
     SHRUNK;
     OK(write_trace(200, 90));
-    OK(slices(&usual));
-    EQUAL(usual, 32);
+    OK(events_read(&usual));
+    EQUAL(usual, 35);
     for (size_t budget = 64; budget < 6000; budget += budget / 7) {
         fd_budget_shrink(budget);
-        fd_status status = slices(&events);
+        fd_status status = events_read(&events);
         CHECK(status == FD_OK || budget < 200 || check_refused());
         CHECK(status != FD_OK || budget < 1000 || events == usual);
         fd_budget_shrink(0);

@@ -36,9 +36,6 @@ void fuzz_use(const fd_trace *trace);
  * another rank, and each output format, read again. */
 void fuzz_use_et(const fd_et *et);
 
-/* Read the slices of a file. */
-void fuzz_slices(const char *path);
-
 /* Read the events of a file, and count its damaged regions and repairs. */
 fd_status fuzz_events(const char *path, uint64_t *faults);
 

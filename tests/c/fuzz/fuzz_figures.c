@@ -26,10 +26,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t faults;
     must(fixture_write("damaged.json", data, size) == FD_OK);
     fuzz_events("damaged.json", &faults);
-    fuzz_slices("damaged.json");
     use_part((const char *)data, size);
     fuzz_shrink(data, size);
-    fuzz_slices("damaged.json");
     fuzz_events("damaged.json", &faults);
     fd_budget_shrink(0);
     return 0;

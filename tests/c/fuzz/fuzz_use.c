@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "events/recorded/timeline_exports.h"
 #include "events/stats/event_rows.h"
-#include "events/stats/slice_tables.h"
 #include "profile/profile_rows.h"
 #include "profile/timeline_rows.h"
 #include "trace/canonical_order.h"
@@ -78,31 +77,14 @@ fuzz_use(const fd_trace *trace)
 }
 
 static bool
-take_rows(void *context, const fd_slice *rows, uint32_t count, uint32_t file,
-          bool full)
-{
-    uint32_t *most = context;
-    for (uint32_t i = 0; i < count; i++) {
-        must(rows[i].start <= rows[i].end);
-        must(!full || rows[i].process < *most);
-    }
-    return file == 0;
-}
-
-static fd_slices_next
-full_pass(void *context, const fd_slices_pass *pass)
-{
-    *(uint32_t *)context = pass->processes->list.count;
-    return FD_SLICES_FULL;
-}
-
-static bool
-take_events(void *context, const fd_event_row *rows, uint32_t count)
+take_events(void *context, const fd_event_row *rows, uint32_t count,
+            const fd_text_pool *texts)
 {
     for (uint32_t i = 0; i < count; i++) {
         *(uint64_t *)context += rows[i].repairs + rows[i].slashes;
         must((rows[i].flags & FD_ROW_END) == 0
              || rows[i].start <= rows[i].end);
+        must(rows[i].name == 0 || rows[i].name < texts->texts.count);
     }
     return true;
 }
@@ -117,18 +99,4 @@ fuzz_events(const char *path, uint64_t *faults)
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION);
     *faults = facts.lost + repairs;
     return status;
-}
-
-void
-fuzz_slices(const char *path)
-{
-    uint32_t processes = 0;
-    fd_timeline_slices slices;
-    fd_timeline_input file = FILE_INPUT(path, 0);
-    fd_slices_request request = {
-        .take = take_rows, .next = full_pass, .context = &processes};
-    fd_status status = fd_slice_tables_read(&request, &file, 1, &slices, NULL);
-    must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION
-         || status == FD_EINVAL);
-    fd_timeline_slices_clear(&slices);
 }

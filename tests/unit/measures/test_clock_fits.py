@@ -233,3 +233,16 @@ def test_strict_names_the_ranks() -> None:
         Aligner("auto", strict=True)(rows)
     with pytest.raises(ArgumentError, match="align=any is unknown"):
         Aligner("any")
+
+
+def test_arrays_of_times() -> None:
+    far, big = 1 << 62, 1 << 31
+    for clock in (
+        ClockMap(),
+        ClockMap(5, -7, 3),
+        ClockMap(1 - far // 2, 9, big - 1),
+        ClockMap(77, 0, -500_000_003),
+        ClockMap(0, LEAST),
+    ):
+        times = [0, 1, -1, 10**12 + 5, -(10**12) - 7, 999_999_500_001, 123_456_789_012_345_678, far - 1, 1 - far]
+        assert clock.moved(np.array(times)).tolist() == [clock(time) for time in times]

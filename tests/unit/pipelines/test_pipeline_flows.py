@@ -144,7 +144,7 @@ RANKS = (
 
 def ends(shown: int) -> list[list[tuple[int, int, int]]]:
     found = flows_of(trace_of(RANKS), shown, None) or []
-    return [np.frombuffer(each, np.dtype(_core.timeline_rows()[3])).tolist() for each in found]
+    return [np.frombuffer(each, np.dtype(_core.timeline_rows()[1])).tolist() for each in found]
 
 
 def test_flows_go_from_sends_to_receives() -> None:

@@ -13,9 +13,11 @@ typedef struct taken {
 } taken;
 
 static bool
-take(void *context, const fd_event_row *rows, uint32_t count)
+take(void *context, const fd_event_row *rows, uint32_t count,
+     const fd_text_pool *texts)
 {
     taken *to = context;
+    (void)texts;
     for (uint32_t i = 0; i < count && to->count < MOST; i++) {
         to->list[to->count++] = rows[i];
     }
@@ -59,6 +61,9 @@ TEST(flags)
         {"{\"ph\":\"M\",\"name\":\"process_name\",\"args\":{\"name\":3}}",
          FD_ROW_NAMED},
         {"{\"ph\":\"M\",\"name\":\"thread_name\"}", FD_ROW_NAMED},
+        {"{\"ph\":\"i\",\"name\":\"12 events found no room\"}",
+         FD_ROW_NAMED | FD_ROW_LOSS},
+        {"{\"ph\":\"i\",\"name\":\"12 events\"}", FD_ROW_NAMED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEAN(fd_buffer_clear) fd_buffer text = {.bytes = NULL};
@@ -80,7 +85,8 @@ TEST(members)
     fd_event_facts facts;
     OK(read_text(
         "{\"ranks\":[{\"rank\":2,\"align\":\"x\",\"offset_ns\":0},"
-        "{\"rank\":3,\"events\":0}],\"other\":NaN,\"traceEvents\":[" X(
+        "{\"rank\":3,\"events\":0,\"lost\":7}],\"other\":NaN,\"traceEvents\":"
+        "[" X(
             ",\"ts\":1,\"dur\":NaN,\"x\":\"C:\\work\"") ","
                                                         "{\"ph\":\"b\","
                                                         "\"pid\":1,\"tid\":1,"
@@ -91,8 +97,8 @@ TEST(members)
         &rows, &facts, NULL));
     FIELDS(&rows, (count, 6), (list[0].flags, FD_ROW_RANK | FD_ROW_NUMBER),
            (list[0].number, 2), (list[1].flags, FD_ROW_RANK | FD_ROW_IDLE),
-           (list[2].flags, FD_ROW_OTHER), (list[2].repairs, 1),
-           (list[3].repairs, 1), (list[3].slashes, 1));
+           (list[1].end, 7), (list[2].flags, FD_ROW_OTHER),
+           (list[2].repairs, 1), (list[3].repairs, 1), (list[3].slashes, 1));
     CHECK(rows.list[4].track == rows.list[5].track);
     CHECK(rows.list[4].thread != rows.list[5].thread);
     CHECK(rows.list[3].thread == rows.list[4].thread);
