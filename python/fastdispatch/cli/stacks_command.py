@@ -28,14 +28,13 @@ def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.report.stacks_text import collectives, lines
 
     incomplete: list[str] = []
-    found = position(arguments.path, incomplete.append)
-    with_main = {(each.rank, each.process) for each in found.stacks if each.thread == "main"}
-    shown = found.stacks
+    shown, behind = position(arguments.path, incomplete.append)
+    with_main = {(each.rank, each.process) for each in shown if each.thread == "main"}
     if not arguments.all:
         shown = [each for each in shown if each.thread == "main" or (each.rank, each.process) not in with_main]
     groups = grouped(shown)
     if arguments.json:
-        document = {"format": "fastdispatch.stacks", "version": 1, "groups": [group.as_json() for group in groups]}
-        print(json.dumps(document | {"collectives": found.collectives}))
+        rows = [{"ranks": [one.rank for one in each], "stacks": [one.as_json() for one in each]} for each in groups]
+        print(json.dumps({"format": "fastdispatch.stacks", "version": 1, "groups": rows, "collectives": behind}))
     else:
-        print("\n".join([*lines(groups, incomplete, everything=arguments.all), *collectives(found.collectives)]))
+        print("\n".join([*lines(groups, incomplete, everything=arguments.all), *collectives(behind)]))

@@ -1,7 +1,5 @@
 """Findings: causes of slow training, with evidence (docs/guides/findings.md)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fastdispatch.detectors import limits
-from fastdispatch.detectors.gpu_clock import GpuClock
 from fastdispatch.detectors.measured_steps import MeasuredSteps, number
 from fastdispatch.detectors.model import Finding
 from fastdispatch.measures.call_sites import CallSites
@@ -39,7 +38,7 @@ def double_precision(steps: MeasuredSteps) -> Iterator[Finding]:
         f"{name} computes in float64: its {grouped(elements)} parameters have {_BYTES} bytes each",
         steps.where(path),
         time / 2,
-        f"its operators take {seconds(time)} or {percent(time / steps.step)} of a step, with backward; float32 has half"
+        f"its operators take {steps.of_step(time)}, with backward; float32 has half"
         " of the bytes and at least twice the rate",
         "create model and input in float32: without double(), dtype=torch.float64, or"
         " torch.set_default_dtype(torch.float64); NumPy arrays are float64 unless converted",
@@ -149,14 +148,12 @@ def _operators(steps: MeasuredSteps, sites: CallSites) -> list[_Figures]:
             figures.flops += each.flops / measured
             figures.bytes += each.bytes / measured
     for path, figures in found.items():
-        figures.time = steps.unclaimed([path]) if steps.gpu is None else _of_kernels(steps, steps.gpu, path)
+        figures.time = steps.unclaimed([path])
+        if steps.gpu is not None:  # of kernels
+            open_ = (row for row in (path, *steps.below(path)) if row not in steps.claimed)
+            figures.time = sum(map(steps.gpu.own.__getitem__, open_))
         figures.forward = steps.calls(path) if sites.passes[path] == "forward" else 0.0
     return [figures for figures in found.values() if figures.time]
-
-
-def _of_kernels(steps: MeasuredSteps, gpu: GpuClock, path: int) -> float:
-    """Return the time of the kernels of an operator, ns per step."""
-    return float(sum(gpu.own[row] for row in (path, *steps.below(path)) if row not in steps.claimed))
 
 
 def _chains(steps: MeasuredSteps, sites: CallSites, operators: list[_Figures]) -> dict[int, _Figures]:

@@ -1,7 +1,5 @@
 """Communication: ranks with different amounts of it, and steps that wait for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from statistics import mean
 
@@ -224,16 +222,19 @@ def _framework(steps: MeasuredSteps, path: int) -> int:
 
 def _loops(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report functions of the program that call many collectives in a step."""
-    loops: dict[int, list[int]] = {}
-    for row, node in enumerate(steps.paths["node"]):
-        key = steps.keys[node]
-        if not key.startswith("c10d::") or key in _MESSAGES or not steps.main[row] or steps.phase(row) == BACKWARD:
-            continue
-        if row not in steps.claimed and _framework(steps, row) < 0:
-            loops.setdefault(steps.user(row), []).append(row)
-    for user, paths in loops.items():
+    collectives = {key for key in steps.keys if key.startswith("c10d::") and key not in _MESSAGES}
+    rows = (
+        row
+        for row, node in enumerate(steps.paths["node"])
+        if steps.keys[node] in collectives
+        and steps.main[row]
+        and steps.phase(row) != BACKWARD
+        and row not in steps.claimed
+        and _framework(steps, row) < 0
+    )
+    for user, paths in steps.grouped(steps.user, list(rows)).items():
         calls = sum(map(steps.calls, paths))
-        if user < 0 or calls < limits.COLLECTIVES:
+        if calls < limits.COLLECTIVES:
             continue
         heaviest = max(paths, key=steps.total)
         tops = {_outer(steps, path, user) for path in paths}
@@ -243,7 +244,7 @@ def _loops(steps: MeasuredSteps) -> Iterator[Finding]:
             f"{steps.name(user)} calls {number(calls)} collectives per step",
             steps.where(heaviest, *_COLLECTIVES),
             time * (1 - 1 / calls),
-            f"{steps.key(heaviest)}: {number(calls)} calls, {seconds(time)} or {percent(time / steps.step)} of a step",
+            f"{steps.key(heaviest)}: {number(calls)} calls, {steps.of_step(time)}",
             "reduce one flat tensor instead of many (torch._utils._flatten_dense_tensors, DistributedDataParallel)",
             evidence={"calls_per_step": round(calls, 2), "ns_per_step": round(time)},
         )

@@ -1,13 +1,12 @@
 """``torch.compile``: functions that are compiled again and again, or as several graphs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding
+from fastdispatch.read.columns import rows
 from fastdispatch.read.compilations import compilations
 from fastdispatch.text.formats import percent, seconds
 
@@ -31,8 +30,8 @@ def recompile(steps: MeasuredSteps) -> Iterator[Finding]:
     compiled = next((row for row in whole.below(region) if whole.is_user(row)), region)
     steps.claim(steps.named(_COMPILES))
     facts = [fact["recompilations"] for fact in compilations(whole.trace)]
-    number = max([len(again), *(sum(int(row["count"]) for row in rows) for rows in facts)])
-    often = max((row for rows in facts for row in rows), key=lambda row: int(row["count"]), default={"guard": ""})
+    number = max([len(again), *(sum(int(row["count"]) for row in each) for each in facts)])
+    often = max((row for each in facts for row in each), key=lambda row: int(row["count"]), default={"guard": ""})
     guard = often["guard"].partition("  # ")[0].strip()  # without the comment on its source
     yield steps.finding(
         f"{_named(whole, compiled)} is compiled again in {active - 1} steps",
@@ -61,11 +60,10 @@ def _times(steps: MeasuredSteps, paths: set[int]) -> tuple[int, int, float]:
     """Return in how many steps the paths ran, the number of the last one, and their time without the longest step of
     each. The first of these steps, and the longest, has the first compilation."""
     active, last, time = 0, 0, 0.0
-    columns = ("context", "steps", "last_step", "total_max")
     for index in range(len(steps.trace.ranks)):
-        figures = steps.trace.core.columns("figures", index)
         totals = steps.trace.core.contexts(index)["total"]
-        for path, count, number, longest in zip(*(figures[name] for name in columns), strict=True):
+        figures = steps.trace.core.columns("figures", index)
+        for path, count, number, longest in rows(figures, "context steps last_step total_max"):
             if path in paths:
                 active, last = max(active, count), max(last, number)
                 time += max(float(totals[path]) - longest, 0.0)
@@ -81,11 +79,12 @@ _GUESS = 0.05
 
 def graph_break(steps: MeasuredSteps) -> Iterator[Finding]:
     """``graph-break``: torch.compile splits a function into several graphs."""
-    breaks: dict[tuple[str, int], list[int]] = {}
-    for path, node in enumerate(steps.paths["node"]):
-        found = _RESUME.match(steps.trace.nodes["name"][node])
-        if found:
-            breaks.setdefault((steps.trace.nodes["file"][node], int(found[2])), []).append(path)
+    places: dict[int, tuple[str, int]] = {}  # by node
+    for node, (name, file) in enumerate(zip(steps.trace.nodes["name"], steps.trace.nodes["file"], strict=True)):
+        if found := _RESUME.match(name):
+            places[node] = file, int(found[2])
+    resumed = (path for path, node in enumerate(steps.paths["node"]) if node in places)
+    breaks = steps.grouped(lambda path: places[steps.paths["node"][path]], resumed)
     facts = compilations(steps.trace)
     reasons = {row["line"]: row["reason"] for fact in facts for row in fact["graph_breaks"]}
     for (file, line), paths in sorted(breaks.items()):
@@ -96,7 +95,8 @@ def graph_break(steps: MeasuredSteps) -> Iterator[Finding]:
         function = _RESUME.match(steps.name(paths[0]))
         where = steps.where(paths[0])
         where.line = line
-        _claim_reason(steps, broken)
+        outside = ("aten::item", "aten::is_nonzero", "aten::nonzero")  # of compiled regions, because of the break
+        steps.claim(row for row in steps.children[broken] if steps.key(row) in outside)
         reason = reasons.get(line, "")
         yield steps.finding(
             f"{function[1] if function else broken} is compiled as separate graphs",
@@ -110,10 +110,3 @@ def graph_break(steps: MeasuredSteps) -> Iterator[Finding]:
             severity="warning",
             evidence={"breaks_per_step": round(calls, 2), "ns_of_function": round(time), "reason": reason},
         )
-
-
-def _claim_reason(steps: MeasuredSteps, broken: int) -> None:
-    """Claim the operators outside of the compiled regions: they run there because of the break."""
-    steps.claim(
-        row for row in steps.children[broken] if steps.key(row) in ("aten::item", "aten::is_nonzero", "aten::nonzero")
-    )

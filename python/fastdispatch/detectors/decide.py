@@ -1,7 +1,5 @@
 """Run all detectors over a trace, if its evidence is sufficient."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``device-copy``: tensors are copied to another dtype, layout or device in every step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from fastdispatch.detectors import limits
@@ -58,12 +56,9 @@ def _pageable(steps: MeasuredSteps) -> Iterator[Finding]:
     """Report copies to the device from memory that is not pinned: the host waits for them, and the GPU mostly too."""
     if steps.gpu is None:
         return
-    tops: dict[int, set[int]] = {}
-    for path, key in enumerate(map(steps.key, range(len(steps.paths["node"])))):
-        if key == PAGEABLE and path not in steps.claimed and steps.user(path) >= 0:
-            user = steps.user(path)
-            tops.setdefault(steps.paths["node"][user], set()).add(_outermost_operator(steps, path))
-    for paths in tops.values():
+    copied = (path for path in steps.named(PAGEABLE) if path not in steps.claimed and steps.user(path) >= 0)
+    for kernels in steps.grouped(lambda path: steps.paths["node"][steps.user(path)], copied).values():
+        paths = {_outermost_operator(steps, path) for path in kernels}
         time = max(steps.unclaimed(paths), sum(steps.gpu.drained[path] for path in paths))
         if time < limits.PAGEABLE_SHARE * steps.gpu.step:
             continue
@@ -93,11 +88,8 @@ def _outermost_operator(steps: MeasuredSteps, path: int) -> int:
 def _copies(
     steps: MeasuredSteps, is_one: Callable[[MeasuredSteps, int], bool], share: float, verb: str, advice: str
 ) -> Iterator[Finding]:
-    copies: dict[int, list[int]] = {}
-    for path in range(len(steps.paths["node"])):
-        if is_one(steps, path) and steps.user(path) >= 0:
-            copies.setdefault(steps.paths["node"][steps.maker(path)], []).append(path)
-    for paths in copies.values():
+    copies = (path for path in range(len(steps.main)) if is_one(steps, path) and steps.user(path) >= 0)
+    for paths in steps.grouped(lambda path: steps.paths["node"][steps.maker(path)], copies).values():
         time = steps.unclaimed(paths, backward=True)
         if time < share * steps.step:
             continue
@@ -110,7 +102,7 @@ def _copies(
             f"{steps.name(maker)} {verb}, {counted(count, 'call')} per step ({steps.key(heaviest)})",
             where,
             time,
-            f"{seconds(time)} or {percent(time / steps.step)} of a step{' with backward' * steps.trains}, in"
+            f"{steps.of_step(time)}{' with backward' * steps.trains}, in"
             f" {', '.join(sorted({steps.key(path) for path in paths}))}",
             advice,
             evidence=_evidence(steps, paths, count, time),
@@ -188,11 +180,14 @@ _OF_TENSOR = ("torch/nn/parameter.py:[Parameter]:__deepcopy__", "torch/_tensor.p
 
 def weight_copies(steps: MeasuredSteps) -> Iterator[Finding]:
     """Yield findings of functions of the program that copy whole models in every step."""
-    found: dict[tuple[int, str], list[int]] = {}
-    for path in steps.outermost(lambda row: _verb(steps, row) != ""):
-        if steps.user(path) >= 0 and path not in steps.claimed and _is_reported(steps, path):
-            found.setdefault((steps.user(path), _verb(steps, path)), []).append(path)
-    for (user, verb), paths in found.items():
+    copies = (
+        path
+        for path in steps.outermost(lambda row: _verb(steps, row) != "")
+        if steps.user(path) >= 0
+        and path not in steps.claimed
+        and (steps.every(path) or (steps.activity(path) >= 0.5 and steps.total(path) >= limits.COPY_SHARE * steps.step))
+    )
+    for (user, verb), paths in steps.grouped(lambda path: (steps.user(path), _verb(steps, path)), copies).items():
         time = steps.unclaimed(paths)
         count = sum(map(steps.calls, paths))
         steps.claim(paths)
@@ -204,11 +199,7 @@ def weight_copies(steps: MeasuredSteps) -> Iterator[Finding]:
             f" {percent(time / steps.step)} of a step; a copy to the CPU also waits for all queued work of a GPU",
             "do it every N steps or once per epoch; clone() only tensors that change; update a second model in place"
             " with torch._foreach_lerp_ or torch._foreach_copy_",
-            evidence={
-                "operators": [steps.key(paths[0])],
-                "calls_per_step": round(count, 2),
-                "ns_per_step": round(time),
-            },
+            evidence=_evidence(steps, paths[:1], count, time),
         )
 
 
@@ -263,7 +254,3 @@ def _verb(steps: MeasuredSteps, path: int) -> str:
         whole = any(steps.key(row) == _OF_TENSOR[0] for row in steps.below(path))
         return "copies a model or its weights" if whole else "copies tensors with deepcopy"
     return ""
-
-
-def _is_reported(steps: MeasuredSteps, path: int) -> bool:
-    return steps.every(path) or (steps.activity(path) >= 0.5 and steps.total(path) >= limits.COPY_SHARE * steps.step)

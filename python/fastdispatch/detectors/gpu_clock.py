@@ -1,7 +1,5 @@
 """Times of call paths on the clock of the GPU: kernels that they launch, and idle time that they cause."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """GPUs that wait: for launches, or for memory."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ waited as long in the same call before, is slow: that is not decided. Neither is
 killed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -128,7 +126,10 @@ def _alone(
     """No rank is in a collective for long."""
     quiet = [each for each in standing if each.quiet >= longest]
     compiles = [each for each in quiet if any(key.startswith(_COMPILER) for key in each.keys)]
-    stuck = [each for each in quiet if each.depends and each not in compiles and each.quiet >= _patience(each, longest)]
+    # A wait for another program, which may be slow, may take longer.
+    most = {waits: limits.HANG_PEER * longest for waits in ("socket", "poll")}
+    late = [each for each in quiet if each.quiet >= most.get(each.waits, longest)]
+    stuck = [each for each in late if each.depends and each not in compiles]
     loops = [each.in_loop(longest, _POLLS) for each in standing]
     unseen = [each for each in standing if each.killed and each.waits == "unseen"]
     slow = quiet or unseen or [each for each in loops if each.again and not _goes_on(steps, each, longest)]
@@ -136,11 +137,6 @@ def _alone(
         yield _finding(steps, stuck, [], sentences)
     elif slow:
         yield "; ".join(f"rank {each.rank} has been in {each.state()}" for each in slow[:3])
-
-
-def _patience(each: Standing, longest: float) -> float:
-    """Return for how long a wait may be that for a slow program, ns."""
-    return longest * (limits.HANG_PEER if each.waits in ("socket", "poll") else 1)
 
 
 def _goes_on(steps: MeasuredSteps, each: Standing, longest: float) -> bool:

@@ -1,7 +1,5 @@
 """``host-code``: the program computes in Python or C, or blocks, while no operator runs."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,6 +8,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import BACKWARD, DATA, FORWARD, OPTIMIZER, MeasuredSteps, counted
 from fastdispatch.detectors.model import Finding
 from fastdispatch.detectors.rank_figures import blocked, rank_figures, ranks_with
+from fastdispatch.read.columns import rows
 from fastdispatch.read.source_calls import called, inside
 from fastdispatch.read.waiting import is_communication
 from fastdispatch.text.formats import percent, seconds
@@ -39,20 +38,17 @@ def host_code(steps: MeasuredSteps) -> Iterator[Finding | str]:
 
 def _findings(steps: MeasuredSteps, times: dict[int, float], minimum: float, which: str) -> Iterator[Finding | str]:
     reported = set(_heaviest(steps, times, minimum))
-    groups: dict[int, list[int]] = {}
-    for path in reported:
-        groups.setdefault(steps.paths["node"][path], []).append(path)
-    for node, paths in groups.items():
+    for node, paths in steps.grouped(lambda path: steps.paths["node"][path], reported).items():
         if max(rank["world"] for rank in steps.ranks) > 1 and _may_wait(steps, node):
             yield f"{steps.keys[node]} may wait for a collective, which its own time does not show"
             continue
-        rows = [row for path in paths for row in _rows(steps, path, times, reported)]
+        inner = [row for path in paths for row in _rows(steps, path, times, reported)]
         queued = max(steps.queued.values(), default=0.0)
-        spent = sum(times[row] for row in rows if row in times)
+        spent = sum(times[row] for row in inner if row in times)
         if queued and spent - queued < minimum and blocked(steps) < spent / 2:
             yield f"main threads had no core for up to {seconds(queued)} of a step"
             continue
-        yield _finding(steps, paths, rows, times, which)
+        yield _finding(steps, paths, inner, times, which)
 
 
 def _shortest(steps: MeasuredSteps) -> dict[int, float]:
@@ -86,7 +82,7 @@ def _usual(steps: MeasuredSteps, part: int) -> dict[int, float]:
     found: dict[int, float] = {}
     for rank in steps.ranks:
         times: dict[int, Counter[int]] = {}
-        for step, row, time in zip(*(rank["step_tops"][name] for name in ("step", "context", "self")), strict=True):
+        for step, row, time in rows(rank["step_tops"], "step context self"):
             times.setdefault(row, Counter())[step] += time
         count = len(set(rank["step_tops"]["step"]))
         for row, each in times.items():
@@ -136,14 +132,14 @@ def _may_wait(steps: MeasuredSteps, node: int) -> bool:
     return function is None or any(called(call) in _WAITS for call in steps.sources.calls(node))
 
 
-def _finding(steps: MeasuredSteps, paths: list[int], rows: list[int], times: dict[int, float], which: str) -> Finding:
+def _finding(steps: MeasuredSteps, paths: list[int], inner: list[int], times: dict[int, float], which: str) -> Finding:
     path = max(paths, key=lambda each: times.get(each, 0.0))
-    spent = sum(times[row] for row in rows if row in times)
-    mean = sum(map(steps.own, rows))
-    callee = max((row for row in rows if row not in paths), key=lambda row: times.get(row, 0.0), default=-1)
+    spent = sum(times[row] for row in inner if row in times)
+    mean = sum(map(steps.own, inner))
+    callee = max((row for row in inner if row not in paths), key=lambda row: times.get(row, 0.0), default=-1)
     where = steps.where(path)
     where.line = _line(steps, path, times, spent / len(paths)) or where.line
-    steps.claimed.update(rows)
+    steps.claimed.update(inner)
     calls = sum(map(steps.calls, paths))
     often = f"{counted(calls, 'call')} per step, " if calls >= 0.05 else ""  # a running function has none
     most = f", most of it in {steps.key(callee)}" if callee >= 0 and times[callee] >= spent / 2 else ""
@@ -173,17 +169,14 @@ def _line(steps: MeasuredSteps, path: int, times: dict[int, float], spent: float
     function = steps.sources.function(node)
     if function is None:
         return 0
-    loops = [] if steps.calls(path) >= limits.EVERY else _loops(function)
+    loops = [each for each in inside(function) if isinstance(each, (ast.For, ast.While))]
+    loops = [] if steps.calls(path) >= limits.EVERY else loops
     slow = [call for call in steps.sources.calls(node) if called(call) in _SLOW and (not loops or _within(call, loops))]
     if slow:
         first = min(slow, key=lambda call: _SLOW.index(called(call)))
         return first.func.end_lineno or first.lineno
     blocks = [each for each in inside(function) if isinstance(each, ast.With)]
     return blocks[0].lineno if len(blocks) == 1 else 0
-
-
-def _loops(function: ast.AST) -> list[ast.For | ast.While]:
-    return [each for each in inside(function) if isinstance(each, (ast.For, ast.While))]
 
 
 def _within(call: ast.Call, loops: Iterable[ast.For | ast.While]) -> bool:

@@ -1,7 +1,5 @@
 """``host-sync``: the CPU reads a value of a tensor in every step, and waits for the device to compute it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
@@ -20,7 +18,7 @@ from fastdispatch.detectors.measured_steps import (
 from fastdispatch.detectors.model import Finding
 from fastdispatch.read.compilations import COMPILED
 from fastdispatch.read.source_calls import called
-from fastdispatch.text.formats import percent, seconds
+from fastdispatch.read.steps import PHASES
 
 #: Operators whose result is a value, or has a shape that depends on values.
 _SYNCHRONIZING_NAMES = """
@@ -82,13 +80,12 @@ def anomaly_checks(steps: MeasuredSteps) -> Iterator[Finding]:
     time = steps.unclaimed(slow)
     steps.claim(slow)
     backward = next(iter(steps.named("torch/_tensor.py:[Tensor]:backward")), min(checked))
-    found = steps.finding(
+    yield steps.finding(
         "anomaly detection is on: backward checks every gradient for NaN",
         steps.where(backward, "set_detect_anomaly", "detect_anomaly", "backward"),
         time,
         f"{number(reads)} checks per step, each of which reads a value, and the stack of every operator in forward:"
-        f" {seconds(time)} or {percent(time / steps.step)} of a step"
-        + ("; each check waits for all queued work of a GPU" if steps.uses_gpu else ""),
+        f" {steps.of_step(time)}" + ("; each check waits for all queued work of a GPU" if steps.uses_gpu else ""),
         "use torch.autograd.detect_anomaly() to look for the cause of a NaN only, and switch it off for training",
         evidence={
             "operators": sorted({steps.key(row) for row in checks}),
@@ -96,18 +93,14 @@ def anomaly_checks(steps: MeasuredSteps) -> Iterator[Finding]:
             "ns_per_step": round(time),
             "phase": "backward",
         },
+        least="warning",
     )
-    if found.severity == "info":
-        found.severity = "warning"
-    yield found
 
 
 def host_sync(steps: MeasuredSteps) -> Iterator[Finding]:
     yield from anomaly_checks(steps)
-    reads: dict[int, list[int]] = {}
-    for path in reads_of_program(steps):
-        if steps.user(path) >= 0:
-            reads.setdefault(steps.paths["node"][steps.maker(path)], []).append(path)
+    of_user = (path for path in reads_of_program(steps) if steps.user(path) >= 0)
+    reads = steps.grouped(lambda path: steps.paths["node"][steps.maker(path)], of_user)
     reported = [node for node, paths in reads.items() if _is_reported(steps, paths)]
     for node in reported:
         yield _finding(steps, reads[node])
@@ -208,8 +201,9 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
     inside = {OTHER: "in the loop", BACKWARD: "during backward"}.get(phase, "during forward")
     names = ", ".join(sorted({steps.key(path) for path in paths}))
     calls_text = f"{counted(count, 'call')} per step {inside}"
-    proof = f"{names}: {calls_text}, {seconds(time)} or {percent(time / steps.step)} of a step"
-    found = steps.finding(
+    proof = f"{names}: {calls_text}, {steps.of_step(time)}"
+    notable = "warning" if phase != OTHER or count > limits.LOGGED else ""
+    return steps.finding(
         f"{steps.name(maker)} {what} {times}",
         where,
         time,
@@ -219,14 +213,10 @@ def _finding(steps: MeasuredSteps, paths: list[int]) -> Finding:
             "operators": sorted({steps.key(path) for path in paths}),
             "calls_per_step": round(count, 2),
             "ns_per_step": round(time),
-            "phase": ("other", "forward", "backward", "optimizer", "data")[phase],
+            "phase": PHASES[phase],
         },
+        **({"severity": "info"} if where.called_from else {"least": notable}),  # a program cannot change a library
     )
-    if where.called_from:
-        found.severity = "info"  # the program cannot change a library
-    elif found.severity == "info" and (phase != OTHER or count > limits.LOGGED):
-        found.severity = "warning"
-    return found
 
 
 def _gain_on_gpu(steps: MeasuredSteps, paths: list[int]) -> float:

@@ -104,7 +104,7 @@ def _starts(steps: MeasuredSteps) -> Iterator[Finding]:
         steps.where(first, "iter", "enumerate"),
         time,
         f"{counted(steps.calls(first), 'start')} per step; its sampler, and its workers if it has any, begin again:"
-        f" {seconds(time)} or {percent(time / steps.step)} of a step",
+        f" {steps.of_step(time)}",
         "call iter() once before the loop, or loop over the DataLoader; restart it at the end of an epoch only",
         severity="critical" if time >= limits.CRITICAL * steps.step else "warning",
         evidence={"ns_per_step": round(time), "starts_per_step": round(steps.calls(first), 2)},

@@ -1,13 +1,12 @@
 """What the interpreter costs: garbage collections, threads that hold its lock, and recording itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, number
 from fastdispatch.detectors.model import Finding, Where
+from fastdispatch.read.columns import rows
 from fastdispatch.read.recording_cost import recording_cost
 from fastdispatch.text.formats import percent, seconds
 
@@ -24,6 +23,7 @@ def gc_pause(steps: MeasuredSteps) -> Iterator[Finding | str]:
     if not paths or time < limits.GC_SHARE * steps.step:
         return
     heaviest = max(paths, key=steps.total)
+    below = steps.key(steps.paths["parent"][heaviest])
     if sum(steps.paths["steps"][path] for path in paths) < limits.GC_STEPS:
         return
     counts = {steps.key(path): 0.0 for path in paths}
@@ -38,7 +38,7 @@ def gc_pause(steps: MeasuredSteps) -> Iterator[Finding | str]:
         f"garbage collections take {percent(time / steps.step)} of a step",
         steps.where(heaviest, "collect"),
         time,
-        f"{listed} per step, {seconds(time)}, mostly below {_below(steps, heaviest)}; they freed {objects} objects",
+        f"{listed} per step, {seconds(time)}, mostly below {below}; they freed {objects} objects",
         "do not call gc.collect() in the loop; after set-up call gc.freeze() and gc.disable(), then collect every N"
         " steps, at the same step on all ranks",
         evidence={
@@ -49,14 +49,14 @@ def gc_pause(steps: MeasuredSteps) -> Iterator[Finding | str]:
     )
 
 
-def _below(steps: MeasuredSteps, path: int) -> str:
-    return steps.key(steps.paths["parent"][path])
-
-
 def gil(steps: MeasuredSteps) -> Iterator[Finding | str]:
     """``gil``: other threads run Python while the main thread waits for the interpreter."""
     roots = [row for row, parent in enumerate(steps.paths["parent"]) if parent < 0 and not steps.main[row]]
-    python = {row: _python(steps, row) for row in roots if _users(steps, row)}
+    python = {  # own time of Python functions of threads
+        root: sum(steps.own(row) for row in range(root, steps.end[root]) if steps.is_python(row))
+        for root in roots
+        if _users(steps, root)
+    }
     heaviest = max(python, key=lambda row: python[row], default=-1)
     if heaviest < 0 or python[heaviest] < limits.GIL_SHARE * steps.step:
         return
@@ -85,19 +85,13 @@ def _users(steps: MeasuredSteps, root: int) -> list[int]:
     return [row for row in range(root, steps.end[root]) if steps.is_user(row)]
 
 
-def _python(steps: MeasuredSteps, root: int) -> float:
-    """Return the own time of Python functions of a thread."""
-    return sum(steps.own(row) for row in range(root, steps.end[root]) if steps.is_python(row))
-
-
 def _cpu(steps: MeasuredSteps) -> tuple[float | None, float | None]:
     """Return per step the CPU time of other threads, and how long main threads were not on the CPU."""
     busy = late = 0.0
     for rank in steps.ranks:
-        threads = rank["threads"]
-        if not any(threads.get("cpu", ())):
+        if not any(rank["threads"].get("cpu", ())):
             return None, None
-        for role, cpu, covered in zip(threads["role"], threads["cpu"], threads["covered"], strict=True):
+        for role, cpu, covered in rows(rank["threads"], "role cpu covered"):
             if role == steps.trace.main_role:
                 late += max(covered - cpu, 0)
             else:

@@ -1,7 +1,5 @@
 """Thresholds of all findings in one table. Shares are of the step, times in milliseconds unless the name has a unit."""
 
-from __future__ import annotations
-
 #: Steps that a rank must have before anything is decided, and the share of the step that must be in known paths.
 STEPS, COVERED = 4, 0.8
 

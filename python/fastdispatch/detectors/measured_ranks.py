@@ -1,7 +1,5 @@
 """Findings of a sum of ranks from measured figures: ranks with other FLOPs or other communicated bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +13,7 @@ from fastdispatch.measures.flop_formulas import flops_of_call
 from fastdispatch.measures.flops import measured_steps
 from fastdispatch.measures.operator_flops import OperatorCalls
 from fastdispatch.read.collectives import SYNCHRONIZING
+from fastdispatch.read.columns import rows
 from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.text.formats import in_flop, printable, size
 
@@ -56,11 +55,8 @@ def of_measures(steps: MeasuredSteps, *, flops: bool) -> Iterator[Finding | NotD
 def _ranges(rank: dict[str, Any], kind: str) -> Iterator[_Range]:
     """Yield figures with a range over ranks. All ranks measure nearly as many steps."""
     per_rank = max(measured_steps([rank]) / number_of_ranks([rank]), 1)
-    names = ("kind", "context", "detail", "ranks", "count", "sum", "other")
-    ends = ("range_min", "range_max", "range_min_rank", "range_max_rank")
-    for of, path, detail, ranks, *sums, low, high, first, last in zip(
-        *(rank["measures"][name] for name in (*names, *ends)), strict=True
-    ):
+    names = "kind context detail ranks count sum other range_min range_max range_min_rank range_max_rank"
+    for of, path, detail, ranks, *sums, low, high, first, last in rows(rank["measures"], names):
         if of == kind and ranks > 0 and path >= 0:
             calls, total, other = (each / ranks / per_rank for each in sums)
             ends_of = low / per_rank, high / per_rank, first, last
@@ -72,11 +68,11 @@ def _work(steps: MeasuredSteps) -> Iterator[_Range]:
     rank = steps.trace.ranks[0]
     ranks = number_of_ranks([rank])
     counted = {each.context for each in OperatorCalls(steps.trace).of(rank) if each.kind == "flops"}
-    rows: dict[int, list[_Range]] = {}
+    by_path: dict[int, list[_Range]] = {}
     for each in _ranges(rank, "shapes"):
         if each.path in counted:
-            rows.setdefault(each.path, []).append(each)
-    for path, shapes in rows.items():
+            by_path.setdefault(each.path, []).append(each)
+    for path, shapes in by_path.items():
         found = [(each, flops_of_call(steps.key(path), each.detail)) for each in shapes]
         work = [(flops * each.calls, each) for each, flops in found if flops is not None]
         seen = sum(each.ranks for each in shapes)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import dropwhile
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.gpu_clock import gpu_clock, on_clock
 from fastdispatch.detectors.model import Finding, Where
+from fastdispatch.read.columns import rows
 from fastdispatch.read.source_calls import Sources
 from fastdispatch.read.steps import (
     PHASE_BITS,
@@ -25,9 +26,11 @@ from fastdispatch.read.steps import (
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.read.waiting import OVERLOADED, cpu_time, is_communication, queued_share
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import grouped, percent, seconds
 
 OTHER, FORWARD, BACKWARD, OPTIMIZER, DATA = range(len(PHASES))
+
+_Group = TypeVar("_Group", bound=Hashable)
 
 #: Reads the steps from one to another.
 PartLoader = Callable[[tuple[int, int]], Trace] | None
@@ -340,6 +343,18 @@ class MeasuredSteps:
                 break
         return tuple(names)
 
+    def of_step(self, time: float) -> str:
+        """Return a time with its share of a step: ``2 ms or 10 % of a step``."""
+        return f"{seconds(time)} or {percent(time / self.step)} of a step"
+
+    def grouped(self, key: Callable[[int], _Group], paths: Iterable[int] | None = None) -> dict[_Group, list[int]]:
+        """Return paths, or all, by a key in the order of the first of each; those with -1 or "" are left out."""
+        groups: dict[_Group, list[int]] = {}
+        for path in range(len(self.paths["node"])) if paths is None else paths:
+            if (of := key(path)) not in (-1, ""):
+                groups.setdefault(of, []).append(path)
+        return groups
+
     def unclaimed(self, paths: Iterable[int], *, backward: bool = False) -> float:
         """The time of paths with all below, without time that another finding claimed."""
         time: int = 0
@@ -354,16 +369,18 @@ class MeasuredSteps:
         for path in paths:
             self.claimed.update(range(path, self.end[path]))
 
-    def finding(self, title: str, where: Where, gain: float, proof: str, advice: str, **more: Any) -> Finding:
-        """Return a finding whose severity and share follow from its gain per step; no gain is longer than a step. Its
-        id is that of the detector (``decide.py``)."""
+    def finding(
+        self, title: str, where: Where, gain: float, proof: str, advice: str, least: str = "", **more: Any
+    ) -> Finding:
+        """Return a finding whose severity, at ``least`` this one, and share follow from its gain per step; no gain is
+        longer than a step. Its id is that of the detector (``decide.py``)."""
         gain = min(gain, self.step)
         share = gain / self.step if self.step else 0.0
         severity = "critical" if share >= limits.CRITICAL else "warning" if share >= limits.WARNING else "info"
-        found = Finding(
-            "", title, where, round(share, 4), round(gain), proof, advice, severity, self.numbers, self.count
-        )
-        return replace(found, **more)
+        figures = title, where, round(share, 4), round(gain), proof, advice, severity, self.numbers, self.count
+        found = replace(Finding("", *figures), **more)
+        found.severity = least if least and found.severity == "info" else found.severity
+        return found
 
 
 def _without_c_functions(paths: Columns, kinds: Sequence[str]) -> Columns:
@@ -392,7 +409,7 @@ def _without_preemption(paths: Columns, ranks: Sequence[dict[str, Any]], is_oper
         if number < limits.STEPS or number < steps_of(rank):
             continue  # the heaviest paths of earlier steps are not known
         heavy: dict[int, dict[int, int]] = {}
-        for step, row, time in zip(*(rank["step_tops"][name] for name in ("step", "context", "self")), strict=True):
+        for step, row, time in rows(rank["step_tops"], "step context self"):
             heavy.setdefault(row, {})[step] = time
         for row, times in heavy.items():
             if row < len(paths["self"]) and is_operator(row) and paths["steps"][row] >= number / 2:
@@ -441,8 +458,8 @@ def steps_of(rank: dict[str, Any]) -> int:
 
 def kept(rank: dict[str, Any], *columns: str) -> list[tuple[int, ...]]:
     """Return columns of the latest steps of a rank whose times count."""
-    steps = rank["latest_steps"]
-    return [tuple(steps[column][row] for column in columns) for row in kept_steps(rank)]
+    of_steps = list(rows(rank["latest_steps"], " ".join(columns)))
+    return [of_steps[row] for row in kept_steps(rank)]
 
 
 def number(value: float) -> str:

@@ -32,6 +32,7 @@ def memory_growth(steps: MeasuredSteps) -> Iterator[Finding | str]:
     grown = max(filter(None, map(growth, ranks)), key=lambda each: each.per_step, default=None)
     found = False
     blocks = _blocks(steps)
+    details = [detail for rank in steps.whole.ranks for detail in rank["measures"]["detail"]]
     for user, statement in _statements(steps):
         found = True
         yield _finding(steps, steps.where(user), statement, grown, bool(ranks), blocks)
@@ -40,7 +41,7 @@ def memory_growth(steps: MeasuredSteps) -> Iterator[Finding | str]:
     elif grown is not None and not found:
         backward = next(iter(steps.passes), -1)
         yield _finding(steps, steps.where(max(backward, 0)), None, grown, True)
-    elif not found and any(steps.paths["gpu_calls"]) and not _of_gpu(steps):
+    elif not found and any(steps.paths["gpu_calls"]) and not any("cuda" in detail for detail in details):
         yield "memory of the GPU is not recorded"
     elif not found and not ranks:
         yield f"the memory of fewer than {limits.GROWTH_STEPS} steps was recorded"
@@ -55,11 +56,6 @@ def _blocks(steps: MeasuredSteps) -> MemoryRow | None:
     rows = [row for device in memory_report(steps.whole.trace).devices for row in device.rows]
     found = [row for row in rows if row.growth >= limits.MEMORY_STEP and row.live >= limits.MEMORY_BYTES]
     return max(found, key=lambda row: row.growth, default=None)
-
-
-def _of_gpu(steps: MeasuredSteps) -> bool:
-    """Return whether memory of a GPU was measured."""
-    return any("cuda" in detail for rank in steps.whole.ranks for detail in rank["measures"]["detail"])
 
 
 def _finding(

@@ -1,7 +1,5 @@
 """Findings: causes of slow training, each with place, evidence and remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Stages of a pipeline: different work, too few micro-batches, waits for transfers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise

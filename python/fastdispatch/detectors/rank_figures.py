@@ -1,13 +1,12 @@
 """Work and waiting of each rank: waiting for others is not work."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, steps_of
+from fastdispatch.read.columns import rows
 from fastdispatch.read.trace import Columns
 from fastdispatch.read.waiting import communicating
 
@@ -59,11 +58,11 @@ def rank_figures(steps: MeasuredSteps) -> list[RankFigures]:
         if not count:
             continue
         paths = steps.trace.core.contexts(index, rank["window"] is None)
-        rows = [
+        own = [
             row for row, main in enumerate(steps.main) if main and not asynchronous[row] and row not in steps.claimed
         ]
-        whole = sum(paths["self"][row] for row in rows) / count
-        wait = sum(paths["self"][row] for row in rows if waits[row]) / count
+        whole = sum(paths["self"][row] for row in own) / count
+        wait = sum(paths["self"][row] for row in own if waits[row]) / count
         found.append(RankFigures(rank["rank"], count, paths, whole, wait, _shortest(steps, index, count)))
     return found
 
@@ -83,12 +82,12 @@ def extra_path(steps: MeasuredSteps, one: RankFigures, others: list[RankFigures]
 
 def ranks_with(steps: MeasuredSteps, paths: Iterable[int]) -> list[int]:
     """Return the ranks in which paths take at least half of the time per step that they take in any rank."""
-    rows = list(paths)
+    wanted = list(paths)
     times = {}
     for index, rank in enumerate(steps.trace.ranks):
         if steps_of(rank):
             total = steps.trace.core.contexts(index, rank["window"] is None)["total"]
-            times[rank["rank"]] = sum(total[row] for row in rows) / steps_of(rank)
+            times[rank["rank"]] = sum(total[row] for row in wanted) / steps_of(rank)
     return [number for number, time in times.items() if time >= max(times.values()) / 2]
 
 
@@ -100,7 +99,6 @@ def blocked(steps: MeasuredSteps) -> float:
 
 def _shortest(steps: MeasuredSteps, index: int, count: int) -> dict[int, float]:
     """Return the shortest own time of the paths that ran in every step of a rank."""
-    figures = steps.trace.core.columns("figures", index)
-    columns = (figures[name] for name in ("context", "steps", "self_min"))
+    figures = rows(steps.trace.core.columns("figures", index), "context steps self_min")
     every = limits.EVERY * (count - 1)
-    return {path: float(least) for path, active, least in zip(*columns, strict=True) if active >= every}
+    return {path: float(least) for path, active, least in figures if active >= every}

@@ -1,7 +1,5 @@
 """Ranks that work longer than the others, with different amounts of work or without."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from statistics import median
 

@@ -1,7 +1,5 @@
 """Work that every step repeats: forward passes again during backward, evaluations, constructions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +38,7 @@ def _checkpoints(steps: MeasuredSteps) -> Iterator[Finding]:
         f"forward runs again during backward: {counted(calls, 'checkpoint')} per step",
         steps.where(heaviest, "checkpoint", "checkpoint_sequential"),
         time,
-        f"{seconds(time)} or {percent(time / steps.step)} of a step is recomputation, the price of less memory",
+        f"{steps.of_step(time)} is recomputation, the price of less memory",
         "checkpoint only the layers whose activations do not fit into memory, or use a smaller micro-batch instead",
         evidence={"checkpoints_per_step": round(calls, 2), "ns_per_step": round(time)},
     )
@@ -95,12 +93,9 @@ def evaluation(steps: MeasuredSteps) -> Iterator[Finding]:
     modules = steps.paths["module"]
     # Modules whose forward has a backward pass.
     trained = {modules[row] for row, time in enumerate(steps.paths["backward"]) if modules[row] >= 0 and time}
-    groups: dict[int, list[int]] = {}
-    for path in steps.outermost(lambda row: _is_forward_only(steps, row, trained)):
-        top = _function(steps, path)
-        if top >= 0:
-            groups.setdefault(steps.paths["node"][top], []).append(top)
-    for tops in groups.values():
+    forward = steps.outermost(lambda row: _is_forward_only(steps, row, trained))
+    found = (top for top in (_function(steps, path) for path in forward) if top >= 0)
+    for tops in steps.grouped(lambda top: steps.paths["node"][top], found).values():
         paths = sorted(set(tops))
         if _evaluates(steps, paths):
             rows = [row for path in paths for row in _rows(steps, path, trained)]
@@ -199,17 +194,15 @@ _INIT = "__init__"
 
 def construction(steps: MeasuredSteps) -> Iterator[Finding]:
     """``construction``: an optimizer, a module, a scheduler or a DataLoader is constructed in every step."""
-    found: dict[tuple[int, str], list[int]] = {}
-    for path in steps.outermost(lambda row: _is_constructor(steps, row)):
-        kind = _kind(steps, path)
-        if kind is not None:
-            found.setdefault((steps.paths["node"][path], kind.noun), []).append(path)
-    for (_, noun), paths in found.items():
-        kind, constructed = next(kind for kind in _KINDS.values() if kind.noun == noun), len(paths)
+    constructors = steps.outermost(lambda row: _is_constructor(steps, row))
+    kinds = {path: kind for path in constructors if (kind := _kind(steps, path)) is not None}
+    for (_, kind), paths in steps.grouped(lambda path: (steps.paths["node"][path], kinds[path]), kinds).items():
+        constructed = len(paths)
         if kind.loss is LOADER_LOSS:
             paths = [*paths, *starts_of_every_step(steps)]
         time = steps.unclaimed(paths)
-        if kind.by_time and time < limits.CONSTRUCTION_SHARE * steps.step and not _has_parameters(steps, paths):
+        writes = any(steps.paths["ops"][path] for path in paths)  # the first values of parameters
+        if kind.by_time and time < limits.CONSTRUCTION_SHARE * steps.step and not writes:
             continue
         yield _constructed(steps, kind, paths[:constructed], paths, time)
 
@@ -234,11 +227,6 @@ def _kind(steps: MeasuredSteps, path: int) -> Kind | None:
     return None
 
 
-def _has_parameters(steps: MeasuredSteps, paths: list[int]) -> bool:
-    """Whether modules have parameters: operators write their first values."""
-    return any(steps.paths["ops"][path] for path in paths)
-
-
 def _constructed(steps: MeasuredSteps, kind: Kind, paths: list[int], claimed: list[int], time: float) -> Finding:
     heaviest = max(paths, key=steps.total)
     name = steps.trace.nodes["class"][steps.paths["node"][heaviest]]
@@ -247,14 +235,12 @@ def _constructed(steps: MeasuredSteps, kind: Kind, paths: list[int], claimed: li
     steps.claim(claimed)
     what = kind.noun if kind.noun.endswith(name) else f"{kind.noun} ({name})"
     loss = f"; {kind.loss}" if kind.loss else ""
-    finding = steps.finding(
+    return steps.finding(
         f"{steps.name(caller)} constructs {what} in every step",
         steps.where(caller, name),
         time,
-        f"{counted(count, 'construction')} per step, {seconds(time)} or {percent(time / steps.step)} of a step{loss}",
+        f"{counted(count, 'construction')} per step, {steps.of_step(time)}{loss}",
         "construct it once before the loop",
         evidence={"class": name, "calls_per_step": round(count, 2), "ns_per_step": round(time)},
+        least="warning" if kind.loss else "",
     )
-    if kind.loss and finding.severity == "info":
-        finding.severity = "warning"
-    return finding

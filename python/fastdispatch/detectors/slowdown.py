@@ -1,7 +1,5 @@
 """``slowdown``: steps take longer and longer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import sqrt
@@ -11,6 +9,7 @@ from typing import Any
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import DATA, MeasuredSteps, number, steps_of
 from fastdispatch.detectors.model import Finding
+from fastdispatch.read.columns import rows
 from fastdispatch.text.formats import percent, seconds
 
 #: Runs of more ranks are not read again for their parts.
@@ -31,8 +30,7 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | str]:
     decided = False
     asked, steps = steps, steps.whole
     for rank in steps.ranks:
-        columns = (rank["latest_steps"][name] for name in ("number", "begin", "end"))
-        spans = list(zip(*columns, strict=True))[limits.STEPS :]
+        spans = list(rows(rank["latest_steps"], "number begin end"))[limits.STEPS :]
         if len(spans) < limits.GROWTH_STEPS:
             continue
         decided = True
@@ -56,8 +54,8 @@ def _by_time(steps: MeasuredSteps) -> Iterator[Finding | str]:
             continue
         gain = sum(times) / len(times) - first
         # The same calls of the same function of the program.
-        user, rows = steps.user(path), asked.named(steps.key(path))
-        asked.claim([row for row in rows if user < 0 or asked.key(max(asked.user(row), 0)) == steps.key(user)])
+        user, same = steps.user(path), asked.named(steps.key(path))
+        asked.claim([row for row in same if user < 0 or asked.key(max(asked.user(row), 0)) == steps.key(user)])
         yield steps.finding(
             f"steps grow from {seconds(first)} to {seconds(last)}",
             steps.where(path),
@@ -88,7 +86,7 @@ def _cpu(steps: MeasuredSteps, rank: dict[str, Any], spans: Sequence[tuple[int, 
         trace = steps.part(ends)
         found = [each for each in trace.ranks if each["rank"] == rank["rank"] and each["window"] is not None]
         for each in found:
-            threads = zip(each["threads"]["role"], each["threads"]["cpu"], strict=True)
+            threads = rows(each["threads"], "role cpu")
             times += [cpu / steps_of(each) for role, cpu in threads if role == trace.main_role]
     return (times[0], times[1]) if len(times) == 2 and all(times) else None
 
@@ -125,9 +123,9 @@ def _by_calls(steps: MeasuredSteps) -> Iterator[Finding | str]:
             slower = grew_alike(*map(_times_of_phases, (parts[0], parts[2])))
             yield alike if slower else _everywhere(steps, parts, times)
         return
-    rows = [[row for row in part.named(key) if part.main[row]] for part in parts]
-    grown = sum(map(parts[2].total, rows[2])) - sum(map(parts[0].total, rows[0]))
-    heaviest = max(rows[2], key=parts[2].total)
+    first, _, last = ([row for row in part.named(key) if part.main[row]] for part in parts)
+    grown = sum(map(parts[2].total, last)) - sum(map(parts[0].total, first))
+    heaviest = max(last, key=parts[2].total)
     steps.claim(steps.named(key))
     yield steps.finding(
         f"each step calls {parts[2].name(heaviest)} more often than the previous step",
@@ -178,10 +176,7 @@ def _times_of_phases(steps: MeasuredSteps) -> Counter[int]:
 def _cpu_of(steps: MeasuredSteps) -> float:
     """Return the CPU time of main threads per step, 0 if it is unknown."""
     times = [
-        cpu
-        for rank in steps.ranks
-        for role, cpu in zip(rank["threads"]["role"], rank["threads"]["cpu"], strict=True)
-        if role == steps.trace.main_role
+        cpu for rank in steps.ranks for role, cpu in rows(rank["threads"], "role cpu") if role == steps.trace.main_role
     ]
     return sum(times) / max(steps.count, 1) if all(times) else 0.0
 
@@ -208,12 +203,9 @@ def sigmas(times: Sequence[int]) -> float:
 def _grown(rank: dict[str, Any], first: Sequence[int], last: Sequence[int]) -> tuple[int, float, float]:
     """Return the path whose own time grew most between steps, by how much, and how much more than the rest of the step;
     of the paths that the recording keeps for each step."""
-    columns = rank["latest_steps"]
-    spans = zip(*(columns[name] for name in ("number", "begin", "end")), strict=True)
-    whole = {number: end - begin for number, begin, end in spans}
+    whole = {number: end - begin for number, begin, end in rows(rank["latest_steps"], "number begin end")}
     times = {number: Counter[int]() for number in (*first, *last)}
-    tops = rank["step_tops"]
-    for step, path, time in zip(tops["step"], tops["context"], tops["self"], strict=True):
+    for step, path, time in rows(rank["step_tops"], "step context self"):
         if step in times:
             times[step][path] += time
 

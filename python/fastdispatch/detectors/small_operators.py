@@ -1,7 +1,5 @@
 """Many small operators where few large ones do the same: in optimizers, and in loops."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

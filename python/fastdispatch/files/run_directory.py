@@ -170,20 +170,21 @@ def _writer(folder: _core.Folder, name: str) -> str | None:
 
 def recording_id(folder: _core.Folder, name: str) -> bytes | None:
     """Return the id in the header of a recording (docs/formats/recording.md)."""
-    try:
-        head = folder.read(name, 48)
-    except Error:
-        return None
-    return head[32:48] if head is not None and len(head) == 48 else None
+    return _header(folder, name, 48)[32:] or None
 
 
 def started(folder: _core.Folder, name: str) -> int:
     """Return when a recording in a folder was started, ns since 1970; 0 if it was not, or cannot be read."""
+    return int.from_bytes(_header(folder, name, 152)[144:], "little")
+
+
+def _header(folder: _core.Folder, name: str, size: int) -> bytes:
+    """Return the first bytes of a recording; empty if it has fewer, or cannot be read."""
     try:
-        head = folder.read(name, 152)
+        head = folder.read(name, size)
     except Error:
-        return 0
-    return int.from_bytes(head[144:152], "little") if head is not None else 0
+        return b""
+    return head if head is not None and len(head) == size else b""
 
 
 def settle_child(file: RecordingFile) -> None:

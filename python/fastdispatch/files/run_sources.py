@@ -8,7 +8,6 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.files.regular import open_regular
@@ -59,17 +58,13 @@ def _files(folder: str, notes: list[str], nested: bool, dumps: bool) -> Iterator
     listed = _listed(f"{folder}/{MANIFEST}", notes)
     for name in names:
         path = f"{folder}/{name}"
-        if _is_input(name, dumps):
+        if name.startswith("rank") and name.endswith(".json") if dumps else name.endswith(".fd") and name != ".fd":
             if listed and name not in listed:
                 notes.append(f"skipped: {path}: not named in manifest.json, so of an earlier run")
             else:
                 yield path
         elif not nested and name.startswith("machine") and os.path.isdir(path):
             yield from _files(path, notes, True, dumps)
-
-
-def _is_input(name: str, dumps: bool) -> bool:
-    return name.startswith("rank") and name.endswith(".json") if dumps else name.endswith(".fd") and name != ".fd"
 
 
 def _listed(path: str, notes: list[str]) -> set[str]:
@@ -89,15 +84,10 @@ def _listed(path: str, notes: list[str]) -> set[str]:
     except (ValueError, RecursionError):
         notes.append(f"skipped: {path}: not valid JSON, all recordings beside it are read")
         return set()
-    return set(_names(manifest))
-
-
-def _names(manifest: Any) -> Iterator[str]:
-    if isinstance(manifest, dict) and manifest.get("format") == "fastdispatch.run":
-        ranks = manifest.get("ranks")
-        for entry in ranks if isinstance(ranks, list) else ():
-            if isinstance(entry, dict) and isinstance(entry.get("file"), str):
-                yield entry["file"]
+    known = isinstance(manifest, dict) and manifest.get("format") == "fastdispatch.run"
+    ranks = manifest.get("ranks") if known else None
+    names = (each.get("file") for each in (ranks if isinstance(ranks, list) else ()) if isinstance(each, dict))
+    return {name for name in names if isinstance(name, str)}
 
 
 def _preference(path: str) -> tuple[int, int, bytes]:

@@ -1,20 +1,16 @@
 """Record programs that use Accelerate, as one of its trackers."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from accelerate import tracking
 from accelerate.tracking import GeneralTracker
 
-from fastdispatch.integrations.loop_recorder import LoopRecorder
-
-if TYPE_CHECKING:
-    from fastdispatch.record.callgraph import CallGraph
+from fastdispatch.integrations.loop_recorder import RecordsLoop
+from fastdispatch.record.callgraph import CallGraph
 
 
-class AccelerateRecorder(GeneralTracker):
+class AccelerateRecorder(RecordsLoop, GeneralTracker):
     """``Accelerator(log_with=[AccelerateRecorder()])`` records from ``init_trackers()`` to ``end_training()``, on every
     rank; steps end with the optimizer. The arguments are those of :class:`fastdispatch.CallGraph`, with
     ``best_effort=True``."""
@@ -23,14 +19,10 @@ class AccelerateRecorder(GeneralTracker):
     requires_logging_directory = False
     main_process_only = False
 
-    def __init__(self, out: str | os.PathLike[str] | None = "fastdispatch-out", **options: Any) -> None:
-        super().__init__()
-        self._loop = LoopRecorder(out, options)
-
     @property
     def tracker(self) -> CallGraph | None:
-        """The latest recording."""
-        return self._loop.graph
+        """The latest recording, as ``graph``."""
+        return self.graph
 
     def start(self) -> None:
         self._loop.begin()

@@ -1,13 +1,11 @@
 """Record trainings of Lightning's ``Trainer``: as a callback, or as a profiler with Lightning's actions as ranges."""
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import label
-from fastdispatch.integrations.loop_recorder import LoopRecorder
+from fastdispatch.integrations.loop_recorder import RecordsLoop
 from fastdispatch.read.summary import summary_lines
 
 if TYPE_CHECKING or find_spec("lightning") is not None:
@@ -17,25 +15,17 @@ else:
     from pytorch_lightning import Callback
     from pytorch_lightning.profilers import Profiler
 
-if TYPE_CHECKING:
-    from fastdispatch.record.callgraph import CallGraph
-
 #: The action around a batch, and the stage with steps.
 _BATCH, _STAGE = "run_training_batch", "fit"
 
 
-class LightningRecorder(Callback):
+class LightningRecorder(RecordsLoop, Callback):
     """``Trainer(callbacks=[LightningRecorder()])`` records each ``fit()``; a step ends with a batch that changes
     ``global_step``. The arguments are those of :class:`fastdispatch.CallGraph`, with ``best_effort=True``."""
 
     def __init__(self, out: str | os.PathLike[str] | None = "fastdispatch-out", **options: Any) -> None:
-        self._loop = LoopRecorder(out, options)
+        super().__init__(out, **options)
         self._steps = 0
-
-    @property
-    def graph(self) -> CallGraph | None:
-        """The latest recording."""
-        return self._loop.graph
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self._steps = trainer.global_step
@@ -53,19 +43,13 @@ class LightningRecorder(Callback):
         self._loop.end()
 
 
-class LightningProfiler(Profiler):
+class LightningProfiler(RecordsLoop, Profiler):
     """``Trainer(profiler=LightningProfiler())`` records each ``fit()`` with Lightning's actions as ranges; a step ends
     with each batch. The arguments are those of :class:`LightningRecorder`."""
 
     def __init__(self, out: str | os.PathLike[str] | None = "fastdispatch-out", **options: Any) -> None:
-        super().__init__()
-        self._loop = LoopRecorder(out, options)
+        super().__init__(out, **options)
         self._open: list[tuple[str, label]] = []
-
-    @property
-    def graph(self) -> CallGraph | None:
-        """The latest recording."""
-        return self._loop.graph
 
     def setup(self, stage: str, local_rank: int | None = None, log_dir: str | None = None) -> None:
         super().setup(stage, local_rank, log_dir)

@@ -28,3 +28,17 @@ class LoopRecorder:
     def end(self) -> None:
         if self.graph is not None:
             self.graph.stop()
+
+
+class RecordsLoop:
+    """The part of a callback that has a :class:`LoopRecorder`. Arguments are those of :class:`fastdispatch.CallGraph`,
+    with ``best_effort=True``."""
+
+    def __init__(self, out: str | os.PathLike[str] | None = "fastdispatch-out", **options: Any) -> None:
+        super().__init__()
+        self._loop = LoopRecorder(out, options)
+
+    @property
+    def graph(self) -> CallGraph | None:
+        """The latest recording."""
+        return self._loop.graph

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from fastdispatch.measures.measured import communicated
 from fastdispatch.read.collectives import SYNCHRONIZING, CollectiveCall, GroupCalls, group_calls, number_of_members
+from fastdispatch.read.columns import rows
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.kernel_names import collective_kernel
 
@@ -209,8 +210,7 @@ def _clocks(group: GroupCalls) -> dict[int, int] | None:
 
 def _collective_kernels(trace: Trace) -> dict[int, tuple[str, str]]:
     """Return operator and algorithm of the call paths that are kernels of collectives."""
-    nodes = zip(trace.nodes["key"], trace.nodes["kind"], strict=True)
-    names = [collective_kernel(key) if kind == "kernel" else None for key, kind in nodes]
+    names = [collective_kernel(key) if kind == "kernel" else None for key, kind in rows(trace.nodes, "key kind")]
     found = ((row, names[node]) for row, node in enumerate(trace.contexts["node"]))
     return {row: (_KERNELS.get(name[0], name[0]), name[1] or "?") for row, name in found if name is not None}
 
@@ -222,16 +222,15 @@ def kernel_waits(trace: Trace) -> list[Waits]:
     calls = _calls_of(trace, kernels)
     found: dict[tuple[str, str, str, int], dict[int, list[int]]] = {}
     for rank in trace.ranks if kernels else ():
-        figures = rank.get("gpu") or {}
-        for row, count, time in zip(*(figures.get(name, ()) for name in ("context", "calls", "self")), strict=True):
+        for row, count, time in rows(rank.get("gpu") or {}, "context calls self"):
             if row in kernels and count:
                 group, moved = calls[row]
                 ranks = found.setdefault((*kernels[row], group, moved.bit_length()), {})
                 sums = ranks.setdefault(rank["rank"], [0, 0, 0])
                 sums[:] = (a + b for a, b in zip(sums, (count, time, moved * count), strict=True))
     steps = {(rank["steps"], rank["run_steps"], *rank["latest_steps"]["number"]) for rank in trace.ranks}
-    rows = [_kernel_row(*key[:3], ranks, len(steps) == 1) for key, ranks in found.items()]
-    return sorted(rows, key=lambda row: (-row.wait_ns, -row.time_ns, row.group, row.operator, row.algorithm))
+    made = [_kernel_row(*key[:3], ranks, len(steps) == 1) for key, ranks in found.items()]
+    return sorted(made, key=lambda row: (-row.wait_ns, -row.time_ns, row.group, row.operator, row.algorithm))
 
 
 def _kernel_row(operator: str, algorithm: str, group: str, ranks: dict[int, list[int]], together: bool) -> Waits:
@@ -292,17 +291,14 @@ def back_ends(trace: Trace) -> Iterator[BackEnd]:
     bytes_of: Counter[str] = Counter()
     measured: Counter[str] = Counter()
     for rank in trace.ranks:
-        of = rank.get("measures") or {}
-        names = ("kind", "context", "count", "sum", "other")
-        for kind, context, count, sent, got in zip(*(of.get(name, ()) for name in names), strict=True):
+        for kind, context, count, sent, got in rows(rank.get("measures") or {}, "kind context count sum other"):
             if kind == "comm":
                 operator = trace.nodes["key"][trace.contexts["node"][context]].removeprefix("c10d::")
                 measured[operator] += count
                 bytes_of[operator] += max(sent, got)
     calls: Counter[str] = Counter()
     times: Counter[str] = Counter()
-    columns = (trace.contexts[name] for name in ("node", "calls", "async"))
-    for node, count, time in zip(*columns, strict=True):
+    for node, count, time in rows(trace.contexts, "node calls async"):
         key = trace.nodes["key"][node]
         if key.startswith(("gloo:", "c10d::")):
             calls[key] += count

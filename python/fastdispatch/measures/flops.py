@@ -10,6 +10,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.operator_flops import OperatorCalls, Precisions
+from fastdispatch.read.columns import rows
 from fastdispatch.read.steps import number_of_ranks, step_time
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
@@ -107,8 +108,8 @@ def _has_kernels(entry: Mapping[str, Any]) -> bool:
 
 def measured_steps(entries: Iterable[Mapping[str, Any]]) -> int:
     """Return the number of measured steps of all ranks; 0: the recordings have no steps."""
-    columns = (zip(entry["measures"]["kind"], entry["measures"]["count"], strict=True) for entry in entries)
-    return sum(count for rows in columns for kind, count in rows if kind == "steps")
+    measures = (each for entry in entries for each in rows(entry["measures"], "kind count"))
+    return sum(count for kind, count in measures if kind == "steps")
 
 
 def _add_measures(trace: Trace, entries: list[dict[str, Any]], sites: CallSites, found: Flops) -> None:

@@ -9,6 +9,7 @@ from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import flops_of, has_flops, measured_steps
 from fastdispatch.measures.memory_figures import DeviceMemory, has_memory, memory_of
+from fastdispatch.read.columns import rows
 from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Group, Trace
 
@@ -65,10 +66,9 @@ def communicated(entries: Iterable[Mapping[str, Any]]) -> dict[tuple[int, str, i
     """Return the sums of communication over ranks by context, element type and group, and flags: ranks, calls, bytes
     sent and received."""
     sums: dict[tuple[int, str, int], list[int]] = {}
-    names = ("kind", "context", "detail", "flags", "count", "sum", "other")
+    names = "kind context detail flags count sum other"
     for entry in entries:
-        of = entry.get("measures") or {}
-        for kind, context, detail, flags, *figures in zip(*(of.get(name, ()) for name in names), strict=True):
+        for kind, context, detail, flags, *figures in rows(entry.get("measures") or {}, names):
             if kind == "comm":
                 row = sums.setdefault((context, detail, flags), [0, 0, 0, 0])
                 row[:] = (a + b for a, b in zip(row, (1, *figures), strict=True))

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
+from fastdispatch.read.columns import rows
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import Count
 
@@ -120,10 +121,8 @@ def memory_of(trace: Trace, rank: dict[str, Any], sites: CallSites) -> tuple[lis
     fates: list[tuple[DeviceMemory, int, int, int]] = []
     holders: list[tuple[DeviceMemory, int, int]] = []
     steps: dict[str, int] = {}
-    names = ("kind", "context", "flags", "detail", "count", "sum", "max", "other")
-    for kind, context, flags, detail, count, total, most, other in zip(
-        *(rank["measures"][name] for name in names), strict=True
-    ):
+    names = "kind context flags detail count sum max other"
+    for kind, context, flags, detail, count, total, most, other in rows(rank["measures"], names):
         if kind == "unfollowed":
             missing = Unfollowed(missing.blocks + count, missing.bytes + total, missing.frees + other)
         if kind not in KINDS:

@@ -266,7 +266,7 @@ class Places:
         key = node, names
         if key not in self._lines:
             self._lines[key] = 0
-            calls = list(self._sources.calls(node)) if names else []
+            calls = self._sources.calls(node) if names else []
             for name in names:
                 lines = {call.func.end_lineno or call.lineno for call in calls if called(call) == name}
                 if lines:

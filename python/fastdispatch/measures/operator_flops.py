@@ -7,6 +7,7 @@ from typing import Any
 
 from fastdispatch.measures.flop_formulas import flops_of_call, kind_of
 from fastdispatch.measures.shapes import Tensor, operands_of
+from fastdispatch.read.columns import rows
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.kernel_names import precision_of_kernel
@@ -75,8 +76,7 @@ class OperatorCalls:
     def _paths(self, entry: Mapping[str, Any]) -> dict[int, _Path]:
         custom = mapping(entry["meta"].get("flop_formulas"))
         found: dict[int, _Path] = {}
-        columns = (entry["measures"][name] for name in ("kind", "context", "detail", "count", "other"))
-        for kind, context, detail, count, size in zip(*columns, strict=True):
+        for kind, context, detail, count, size in rows(entry["measures"], "kind context detail count other"):
             operator = self._keys[context]
             counts_as = kind_of(operator) if kind == "shapes" else ""
             if not counts_as:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.read.columns import rows
 from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Trace
 
@@ -130,10 +131,9 @@ def shapes_of(trace: Trace, rank: int | None = None) -> Shapes:
     entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
     trace.index(rank)
     made = Shapes(0, number_of_ranks(entries))
-    columns = ("kind", "flags", "context", "detail", "count", "sum")
     for entry in entries:
-        for kind, flags, context, detail, count, elements in zip(
-            *(entry["measures"][name] for name in columns), strict=True
+        for kind, flags, context, detail, count, elements in rows(
+            entry["measures"], "kind flags context detail count sum"
         ):
             if kind == "steps":
                 made.measured += count
@@ -154,8 +154,7 @@ def recorded_texts(trace: Trace) -> dict[str, list[str]]:
     """Return all recorded operands by operator."""
     made: dict[str, set[str]] = {}
     for entry in trace.ranks:
-        columns = (entry["measures"][name] for name in ("kind", "context", "detail"))
-        for kind, context, detail in zip(*columns, strict=True):
+        for kind, context, detail in rows(entry["measures"], "kind context detail"):
             if kind == "shapes" and detail:
                 made.setdefault(trace.nodes["key"][trace.contexts["node"][context]], set()).add(detail)
     return {operator: sorted(texts) for operator, texts in made.items()}

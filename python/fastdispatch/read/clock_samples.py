@@ -3,8 +3,6 @@
 Every rank numbers and selects them in the same way, so that the samples of ranks have entries in common.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

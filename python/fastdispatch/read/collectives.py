@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fastdispatch.read.columns import rows
 from fastdispatch.read.summary import mapping
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import counted, printable, seconds, size, spans
@@ -96,11 +97,8 @@ def _skipped_steps(traces: Iterable[Trace]) -> bool:
 
 
 def _add_rank(groups: dict[str, GroupCalls], trace: Trace, rank: dict[str, Any]) -> None:
-    of = rank.get("measures") or {}
-    columns = ("kind", "context", "detail", "flags", "count", "sum", "max", "other")
-    for kind, context, detail, flags, count, begin, end, moved in zip(
-        *(of.get(name, ()) for name in columns), strict=True
-    ):
+    names = "kind context detail flags count sum max other"
+    for kind, context, detail, flags, count, begin, end, moved in rows(rank.get("measures") or {}, names):
         if kind == "collectives":
             group = _group(groups, detail)
             group.counts[rank["rank"]] = group.counts.get(rank["rank"], 0) + count
@@ -191,8 +189,7 @@ def operator_differences(traces: Iterable[Trace]) -> Iterator[str]:
     for trace in traces:
         for index, rank in enumerate(trace.ranks):
             ranks.append(rank["rank"])
-            table = trace.core.table("node", index)
-            for node, calls in zip(table["node"], table["calls"], strict=True):
+            for node, calls in rows(trace.core.table("node", index), "node calls"):
                 key = trace.nodes["key"][node]
                 if key.startswith("c10d::") and not key.startswith(("c10d::send", "c10d::recv")):
                     counts.setdefault(key, {})[rank["rank"]] = calls

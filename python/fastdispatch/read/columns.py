@@ -1,8 +1,14 @@
-"""Tables of a trace as Arrow columns."""
+"""Tables of a trace: rows of columns, and Arrow columns."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fastdispatch._core import ArgumentError
+
+
+def rows(columns: Mapping[str, Sequence[Any]], names: str) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of columns, whose names are separated by spaces; none of an empty table."""
+    return zip(*(columns[name] if columns else () for name in names.split()), strict=True)
 
 
 class ArrowTable:

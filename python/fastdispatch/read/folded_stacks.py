@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Literal
 
 from fastdispatch import _core
+from fastdispatch.read.columns import rows
 from fastdispatch.read.rank_dicts import rank_dicts
 
 _FIGURES = {"time": "self", "calls": "calls", "gpu": "gpu_self"}
@@ -15,7 +16,7 @@ _REPLACED = {**dict.fromkeys(chain(range(32), (127,)), " "), ord(";"): ":"}
 def default_weight(core: _core.Trace, rank: int) -> Literal["time", "gpu"]:
     """Return the weight of call paths: ``gpu`` if kernels of the rank with this index were recorded, else ``time``."""
     contexts, kinds = core.contexts(rank), core.columns("nodes")["kind"]
-    launched = zip(contexts["gpu_self"], contexts["node"], strict=True)
+    launched = rows(contexts, "gpu_self node")
     return "gpu" if any(time and kinds[node] == "kernel" for time, node in launched) else "time"
 
 
@@ -69,9 +70,7 @@ def pprof(core: _core.Trace, rank: int) -> bytes:
 
     parts = [message(1, text(1, name), text(2, unit)) for _, name, unit in _VALUES]
     parts += [text(14, "cpu"), *times(core, rank), *samples(core, rank)]
-    nodes = core.columns("nodes")
-    columns = zip(*(nodes[name] for name in ("key", "qualified", "file", "line")), strict=True)
-    for node, (key, qualified, file, line) in enumerate(columns, 1):
+    for node, (key, qualified, file, line) in enumerate(rows(core.columns("nodes"), "key qualified file line"), 1):
         parts.append(message(4, number(1, node), message(4, number(1, node), number(2, line))))
         names = text(2, key), text(3, qualified), text(4, file)
         parts.append(message(5, number(1, node), *names, number(5, line)))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fastdispatch.read.columns import rows
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASE_BITS, PHASES
 from fastdispatch.read.trace import Columns, Trace
@@ -103,7 +104,7 @@ def idle_places(trace: Trace, rank: int | None) -> list[IdlePlace]:
 def own_idle(contexts: Columns) -> list[int]:
     """Return the idle time of each call path without that of the paths below."""
     own = list(contexts["gpu_starved"])
-    for time, parent in zip(contexts["gpu_starved"], contexts["parent"], strict=True):
+    for time, parent in rows(contexts, "gpu_starved parent"):
         if parent >= 0:
             own[parent] -= time
     return own
@@ -115,7 +116,7 @@ def _owners(trace: Trace, contexts: Columns) -> list[tuple[str, str]]:
     passing = plumbing(nodes)
     owners: list[tuple[str, str]] = []
     of_program: list[bool] = []  # whether the owner is the program's, so that a library's function may replace it
-    for node, parent, flags in zip(*(contexts[name] for name in ("node", "parent", "flags")), strict=True):
+    for node, parent, flags in rows(contexts, "node parent flags"):
         key, name = nodes["key"][node], nodes["name"][node]
         owner, program = (owners[parent], of_program[parent]) if parent >= 0 else ((key, key), False)
         named = nodes["kind"][node] == "python" and not passing[node] and (name[0] != "<" or name == "<module>")

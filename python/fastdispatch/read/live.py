@@ -14,6 +14,7 @@ from fastdispatch._core import Error
 from fastdispatch.files import run_directory, run_sources
 from fastdispatch.files.inputs import rank_in_header
 from fastdispatch.read.collectives import compared_groups, differences, operator_differences
+from fastdispatch.read.columns import rows
 from fastdispatch.read.processes import Processes, live_children, processes
 from fastdispatch.read.source_calls import Sources
 from fastdispatch.read.summary import whole_time
@@ -91,23 +92,10 @@ class Stack:
         }
 
 
-def stacks(path: str, incomplete: Callable[[str], object] = lambda line: None) -> list[Stack]:
+def position(path: str, incomplete: Callable[[str], object] = lambda line: None) -> tuple[list[Stack], list[str]]:
     """Return the stacks of all threads with open calls, by rank, then those of other processes that run or were
-    killed. ``incomplete`` is called with a line for each
-    recording that is truncated or damaged. Raises Error if the path is not a recording or run directory."""
-    return position(path, incomplete).stacks
-
-
-@dataclass(frozen=True)
-class Position:
-    """The stacks of a run, and sentences about collectives that not all ranks have called."""
-
-    stacks: list[Stack]
-    collectives: list[str]
-
-
-def position(path: str, incomplete: Callable[[str], object] = lambda line: None) -> Position:
-    """Return the stacks as ``stacks`` does, and how far the ranks are in their collectives."""
+    killed; and sentences about collectives that not all ranks have called. ``incomplete`` is called with a line for
+    each recording that is truncated or damaged. Raises Error if the path is not a recording or run directory."""
     found: list[Stack] = []
     traces: list[Trace] = []
     now: dict[int, int] = {}
@@ -123,7 +111,7 @@ def position(path: str, incomplete: Callable[[str], object] = lambda line: None)
     collectives = _collectives(traces, found, now)
     for name, trace, live in live_children(path):
         found += (replace(stack, process=name) for stack in stacks_of(trace, trace.ranks[0], live))
-    return Position(found, collectives)
+    return found, collectives
 
 
 def _read(paths: list[Path]) -> Iterator[tuple[Trace, list[Path]]]:
@@ -152,18 +140,14 @@ def _collectives(traces: list[Trace], found: list[Stack], now: dict[int, int]) -
     return list(operator_differences(traces)) if waiting else []
 
 
-_OPEN = ("thread", "context", "age", "line")
-
-
 def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]:
     sources = Sources(trace)
     nodes, contexts = trace.nodes, trace.contexts
     state = "killed" if rank["state"] == "running" and not live else rank["state"]
-    threads, open_calls = rank["threads"], rank["open"]
-    for thread, role in enumerate(threads["role"]):
+    for thread, role in enumerate(rank["threads"]["role"]):
         found = [
             (contexts["node"][context], age, line)
-            for which, context, age, line in zip(*(open_calls[name] for name in _OPEN), strict=True)
+            for which, context, age, line in rows(rank["open"], "thread context age line")
             if which == thread and nodes["kind"][contexts["node"][context]] != "thread"
         ]
         if found:
@@ -173,27 +157,13 @@ def stacks_of(trace: Trace, rank: dict[str, Any], live: bool) -> Iterator[Stack]
             yield Stack(rank["rank"], state, role, rank["run_steps"], calls, kinds, ages, lines, source=source)
 
 
-@dataclass(frozen=True)
-class StackGroup:
-    """Threads with equal stacks."""
-
-    stacks: list[Stack]
-
-    @property
-    def first(self) -> Stack:
-        return self.stacks[0]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"ranks": [one.rank for one in self.stacks], "stacks": [one.as_json() for one in self.stacks]}
-
-
-def grouped(found: list[Stack]) -> list[StackGroup]:
-    """Group by equal calls and state, the largest group last: in a hang, the small groups matter."""
+def grouped(found: list[Stack]) -> list[list[Stack]]:
+    """Group threads by equal calls and state, the largest group last: in a hang, the small groups matter."""
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Stack]] = {}
     for stack in found:
         kind = stack.process.rpartition("-")[0].rstrip("0123456789")
         groups.setdefault((stack.state, kind, stack.thread, stack.calls), []).append(stack)
-    return [StackGroup(each) for each in sorted(groups.values(), key=lambda each: (len(each), each[0].rank))]
+    return sorted(groups.values(), key=lambda each: (len(each), each[0].rank))
 
 
 class LiveFigures(NamedTuple):
@@ -224,12 +194,10 @@ def sample(path: str) -> Sample:
     """Return the current figures of a run, summed over ranks."""
     found = recordings(path)
     trace = load_part(*found, only="totals")
-    table = trace.table("node")
     kinds = trace.nodes["kind"]
-    columns = (table[name] for name in ("where", "node", "calls", "self", "total"))
     figures = {
         where: LiveFigures(kinds[node], calls, own, total)
-        for where, node, calls, own, total in zip(*columns, strict=True)
+        for where, node, calls, own, total in rows(trace.table("node"), "where node calls self total")
         if kinds[node] != "thread"
     }
     ended = sum(not run_directory.is_live(each) for each in found)

@@ -1,5 +1,6 @@
 """Plumbing: functions that only pass a call on. Views fold them into their callers by default."""
 
+from fastdispatch.read.columns import rows
 from fastdispatch.read.trace import Columns, Trace
 
 #: Kinds of nodes that are functions: of Python, and C functions.
@@ -36,8 +37,8 @@ _COMPREHENSIONS = {"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"}
 
 def plumbing(nodes: Columns) -> list[int]:
     """Return 1 for each node that is plumbing, 0 for others. ``nodes`` is the table of a trace."""
-    columns = (nodes[name] for name in ("kind", "from", "file", "name", "qualified", "key"))
-    return [int(kind == "python" and _passes_on(*row)) for kind, *row in zip(*columns, strict=True)]
+    columns = rows(nodes, "kind from file name qualified key")
+    return [int(kind == "python" and _passes_on(*row)) for kind, *row in columns]
 
 
 def _passes_on(source: str, file: str, name: str, qualified: str, key: str) -> bool:

@@ -1,8 +1,6 @@
 """The cost of recording: the difference between recorded or followed steps and others beside them
 (``record/budget.py``)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -71,13 +71,10 @@ class Sources:
     def line(self, node: int, names: Sequence[str], in_loop: bool = False) -> int:
         """Return the line of the first call of one of ``names`` in a function, in the order of the names; 0 without.
         ``in_loop``: prefer calls in a loop, of a function that runs through all steps."""
-        found = list(self.calls(node))
-        function = self.function(node)
-        loops = (
-            [] if function is None or not in_loop else [each for each in inside(function) if isinstance(each, _LOOPS)]
-        )
+        found = self.calls(node)
+        loops = [each for each in self.parts(node) if in_loop and isinstance(each, _LOOPS)]
         repeated = {id(part) for loop in loops for part in _again(loop)}
-        plain = {} if function is None else _assigned(function)
+        plain = _assigned(self.parts(node))
         for name in names:
             named = [
                 call for call in found if called(call) == name and not is_cast(call) and not _of_number(call, plain)
@@ -89,10 +86,9 @@ class Sources:
     def repeated(self, node: int, names: Sequence[str]) -> int:
         """Return the line of the first call or expression in a loop of a function that an operator or function of
         ``names`` executes, in the order of the names; else the line of its only loop; 0 without."""
-        function = self.function(node)
-        loops = [] if function is None else [each for each in inside(function) if isinstance(each, _LOOPS)]
+        loops = [each for each in self.parts(node) if isinstance(each, _LOOPS)]
         parts = {part for loop in loops for part in _again(loop) if isinstance(part, (ast.expr, ast.stmt))}
-        found = sorted(parts, key=_at)
+        found = sorted(parts, key=lambda part: (part.lineno, part.col_offset))
         for name in names:
             for part in found:
                 if _executes(part, name):
@@ -101,10 +97,9 @@ class Sources:
 
     def branch(self, node: int) -> int:
         """Return the line of the only branch of a function on a comparison or call; 0 if there are several."""
-        function = self.function(node)
         found = [
             each.test.lineno
-            for each in ([] if function is None else inside(function))
+            for each in self.parts(node)
             if isinstance(each, (ast.If, ast.While, ast.IfExp, ast.Assert))
             and any(isinstance(part, (ast.Compare, ast.Call)) for part in ast.walk(each.test))
         ]
@@ -125,21 +120,20 @@ class Sources:
 
     def discards(self, node: int, name: str) -> bool:
         """Return whether a function calls ``name``, uses no result of it, and gives it no object to store one in."""
-        function = self.function(node)
-        statements = [] if function is None else [each for each in inside(function) if isinstance(each, ast.Expr)]
-        alone = {id(each.value) for each in statements}
+        alone = {id(each.value) for each in self.parts(node) if isinstance(each, ast.Expr)}
         found = [call for call in self.calls(node) if called(call) == name]
         given = any(call.args or call.keywords or not isinstance(call.func, ast.Name) for call in found)
         return bool(found) and not given and all(id(call) in alone for call in found)
 
-    def calls(self, node: int) -> Iterator[ast.Call]:
-        """Yield the calls in a function, by line, without those in functions and classes defined in it."""
+    def calls(self, node: int) -> list[ast.Call]:
+        """Return the calls in a function, by line, without those in functions and classes defined in it."""
+        found = [each for each in self.parts(node) if isinstance(each, ast.Call)]
+        return sorted(found, key=lambda each: (each.lineno, each.col_offset))
+
+    def parts(self, node: int) -> Iterator[ast.AST]:
+        """Yield the nodes of the source of a function; none if it is not on this machine."""
         function = self.function(node)
-        if function is not None:
-            yield from sorted(
-                (each for each in inside(function) if isinstance(each, ast.Call)),
-                key=lambda each: (each.lineno, each.col_offset),
-            )
+        return iter(()) if function is None else inside(function)
 
 
 #: Parts with local names.
@@ -149,30 +143,14 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 #: How Python spells operators without a call.
+# fmt: off
 _SYMBOLS: dict[str, type[ast.AST]] = {
-    "add": ast.Add,
-    "sub": ast.Sub,
-    "mul": ast.Mult,
-    "div": ast.Div,
-    "floor_divide": ast.FloorDiv,
-    "remainder": ast.Mod,
-    "pow": ast.Pow,
-    "matmul": ast.MatMult,
-    "neg": ast.USub,
-    "bitwise_not": ast.Invert,
-    "__and__": ast.BitAnd,
-    "__or__": ast.BitOr,
-    "eq": ast.Eq,
-    "ne": ast.NotEq,
-    "lt": ast.Lt,
-    "le": ast.LtE,
-    "gt": ast.Gt,
-    "ge": ast.GtE,
-    "select": ast.Subscript,
-    "slice": ast.Subscript,
-    "index": ast.Subscript,
-    "index_put": ast.Subscript,
+    "add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "div": ast.Div, "floor_divide": ast.FloorDiv,
+    "remainder": ast.Mod, "pow": ast.Pow, "matmul": ast.MatMult, "neg": ast.USub, "bitwise_not": ast.Invert,
+    "__and__": ast.BitAnd, "__or__": ast.BitOr, "eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE,
+    "gt": ast.Gt, "ge": ast.GtE, **dict.fromkeys(("select", "slice", "index", "index_put"), ast.Subscript),
 }
+# fmt: on
 
 
 def _again(loop: ast.AST) -> Iterator[ast.AST]:
@@ -181,10 +159,6 @@ def _again(loop: ast.AST) -> Iterator[ast.AST]:
     for part in parts:
         yield part
         yield from inside(part)
-
-
-def _at(part: ast.expr | ast.stmt) -> tuple[int, int]:
-    return part.lineno, part.col_offset
 
 
 def _executes(part: ast.AST, name: str) -> bool:
@@ -241,10 +215,10 @@ _PLAIN_RESULTS |= {"get_world_size", "read", "strip", "split", "numel", "dim", "
 _PLAIN_ATTRIBUTES = {"shape", "ndim", "device", "dtype"}
 
 
-def _assigned(function: ast.AST) -> dict[str, list[ast.expr]]:
-    """Return the values that a function assigns to each of its names."""
+def _assigned(parts: Iterator[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return the values that the nodes of a function assign to each of its names."""
     found: dict[str, list[ast.expr]] = {}
-    for part in inside(function):
+    for part in parts:
         for target in part.targets if isinstance(part, ast.Assign) else ():
             if isinstance(target, ast.Name) and isinstance(part, ast.Assign):
                 found.setdefault(target.id, []).append(part.value)

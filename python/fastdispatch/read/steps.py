@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fastdispatch.read.columns import rows
 from fastdispatch.text.formats import seconds
 
 #: Phases of training, by their number in the recording; columns of its steps.
@@ -55,7 +56,7 @@ def thread_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return the self time of the threads of each role, ns."""
     times = Counter[str]()
     for rank in ranks:
-        for role, time in zip(rank["threads"]["role"], rank["threads"]["self"], strict=True):
+        for role, time in rows(rank["threads"], "role self"):
             times[role] += time
     return dict(times)
 
@@ -64,8 +65,7 @@ def optimizing_thread(contexts: Mapping[str, Sequence[int]], keys: Sequence[str]
     """Return the thread (a root) of the longest call of an optimizer; -1: none. ``keys`` are of nodes."""
     roots: list[int] = []  # by context: its outermost one
     thread, longest = -1, 0
-    columns = (contexts[name] for name in ("parent", "flags", "total"))
-    for row, (parent, flags, total) in enumerate(zip(*columns, strict=True)):  # a parent comes before its children
+    for row, (parent, flags, total) in enumerate(rows(contexts, "parent flags total")):  # parents before children
         roots.append(roots[parent] if parent >= 0 else row)
         optimizes = flags & PHASE_BITS == _OPTIMIZER and total > longest
         if optimizes and not keys[contexts["node"][roots[row]]].startswith(_OF_AUTOGRAD):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fastdispatch.files import run_directory
+from fastdispatch.read.columns import rows
 from fastdispatch.read.recording_cost import recording_cost
 from fastdispatch.read.steps import ended_steps, thread_times
 from fastdispatch.read.trace import Columns, Trace, load
@@ -28,7 +29,7 @@ def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:
     """Return for each context whether it is below a thread of this role."""
     keys = trace.nodes["key"]
     inside: list[bool] = []
-    for node, parent in zip(contexts["node"], contexts["parent"], strict=True):  # a parent comes before its children
+    for node, parent in rows(contexts, "node parent"):  # a parent comes before its children
         inside.append(inside[parent] if parent >= 0 else keys[node] == role)
     return inside
 

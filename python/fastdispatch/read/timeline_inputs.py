@@ -1,7 +1,5 @@
 """Timelines of ranks as the inputs of a merge or of statistics: which are used, their ranks, names and clocks."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastdispatch.read.columns import rows
 from fastdispatch.read.steps import PHASE_BITS, PHASES, step_times, thread_times
 from fastdispatch.read.summary import in_role
 from fastdispatch.read.trace import Columns, Trace
@@ -44,8 +45,7 @@ def is_communication(key: str) -> bool:
 
 def waits_of(trace: Trace) -> bytes:
     """Return for each node whether its own time is work, may be waiting, or is communication."""
-    columns = (trace.nodes[name] for name in ("key", "kind", "from"))
-    made = bytearray(_wait_of(*node) for node in zip(*columns, strict=True))
+    made = bytearray(_wait_of(*node) for node in rows(trace.nodes, "key kind from"))
     if ENGINE in trace.nodes["key"] and _engine_waits_for_ranks(trace):
         made[trace.nodes["key"].index(ENGINE)] = FOR_RANKS
     for node in _transfers(trace):

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import thread_time_ns
@@ -20,26 +20,38 @@ from fastdispatch.files import run_directory
 from fastdispatch.record import children, custom_flops, environment
 from fastdispatch.record.budget import StepBudget
 from fastdispatch.record.children import ParentRank, Process
+from fastdispatch.record.decorators import within
 from fastdispatch.record.engines import Engines
 from fastdispatch.record.environment import FROM_USER, CallSource, RuntimeFacts, failure
 from fastdispatch.record.gpu import PATIENCE_MS, Gpu, why_missing
 from fastdispatch.record.operators import Operators
 from fastdispatch.record.optimizer_reports import begin_reports, end_reports
-from fastdispatch.record.options import Keep, Ops, Options, RareOptions, check_names, print_line, text_of
+from fastdispatch.record.options import (
+    Keep,
+    Ops,
+    Options,
+    RareOptions,
+    attach_measures,
+    check_names,
+    print_line,
+    text_of,
+)
 from fastdispatch.record.probe import attach_memory
-from fastdispatch.record.recording_views import Recorded
 from fastdispatch.record.step_sites import StepSites
 from fastdispatch.record.timeline import Timeline
 
 if TYPE_CHECKING:
+    from fastdispatch.read.trace import Steps, Trace
     from fastdispatch.record.child_recordings import Spawned
     from fastdispatch.record.clocks import Pings
+
+_NOTHING = "nothing was recorded: start the CallGraph first"
 
 #: The graph that records this process; there is at most one.
 _current: CallGraph | None = None
 
 
-class CallGraph(Recorded):
+class CallGraph:
     """Record which function calls which, down to the operators, with counts and times.
 
     A context manager, a decorator of functions, or ``start()`` and ``stop()``. In a notebook, frames of IPython and its
@@ -114,7 +126,7 @@ class CallGraph(Recorded):
     ) -> None:
         check_names(options)
         self._options = Options(out, steps, budget, calls, ops, gpu, timeline, et, measure, keep, ranks, **options)
-        self._model: Recorded | None = None
+        self._model: CallGraph | None = None  # the one whose arguments this one has
         self._gpu_always = et  # a trace of a few steps needs the kernels of all of them
         self._ranks = ranks if ranks is not None else environment.ranks_of_environment()
         share = self._options.share
@@ -185,11 +197,11 @@ class CallGraph(Recorded):
         self._started = True
         if device is not None:
             device.attach(session, self._gpu_always)
-        self._options.measures.attach(session)
+        attach_measures(session, self._options.measures)
         if self._options.timing:
             self._engines = Engines(session, self._note)
         if self._engines is not None and self._options.calls == "off" and self._options.events is not None:
-            self._engines.blind()
+            self._note({"pipeline": {"note": "jobs by rule need calls='frame' or calls='monitor'"}})
         self._note(environment.facts() | {"run_id": self._run_id, "options": self._options.facts()})
         if self._child_of is not None and self._process is not None:
             self._note({"process": self._process.note(self._child_of)})
@@ -267,12 +279,54 @@ class CallGraph(Recorded):
         Raises :class:`fastdispatch.Error` if nothing was recorded or the file cannot be written.
         """
         if self._recording is None:
-            raise _core.Error("nothing was recorded: start the CallGraph first")
+            raise _core.Error(_NOTHING)
         self._recording.trace().dump(path)
 
-    @staticmethod
-    def _current() -> CallGraph | None:
-        return current()
+    @property
+    def trace(self) -> Trace:
+        """The recording so far, as from ``fastdispatch.load``; all steps. Raises :class:`fastdispatch.Error` if nothing
+        was recorded."""
+        return self._load()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function or coroutine function: each outermost call is recorded by a new CallGraph with the
+        arguments of this one."""
+        return within("CallGraph", self._again, function)
+
+    def __fspath__(self) -> str:
+        """Return the file of the recording: functions with paths of recordings accept a CallGraph."""
+        if self._recording is None:
+            raise _core.Error(_NOTHING)
+        if self.path is None:
+            raise _core.Error("the recording is in memory: use load(graph), or CallGraph with a directory")
+        return self.path
+
+    def _again(self) -> Any:
+        graph = current()
+        if graph is not None and self in (graph, graph._model):
+            return contextlib.nullcontext()  # a nested call
+        again = type(self)(**self._options.given())
+        again._model = self
+        return again
+
+    def _load(self, *, timeline: bool = False, steps: Steps = None) -> Trace:
+        from fastdispatch.read.trace import Trace, load
+
+        session = self._recording
+        if session is None:
+            raise _core.Error(_NOTHING)
+        if self.path is not None:
+            return load(self.path, timeline=timeline, steps=steps)
+        if session.active or steps is None:
+            return Trace(session.trace(timeline=timeline))
+        return _from_memory(session, steps)
+
+    @property
+    def _shown(self) -> Trace:
+        return self._load(steps="settled")
+
+    def _with_timeline(self) -> Trace:
+        return self._load(timeline=True, steps="settled")
 
     @property
     def path(self) -> str | None:
@@ -343,7 +397,7 @@ class CallGraph(Recorded):
             self._spawned.begins()
         options = self._options
         if "torch" in sys.modules and options.ops != "off" and self._operators is None:
-            self._operators = Operators(self._session, options.ops, options.et, options.measures.read_operands())
+            self._operators = Operators(self._session, options.ops, options.et, options.reads_operands)
             self._note(self._operators.facts())
         if "torch" in sys.modules and "memory" in options.measures and _current is self:
             attach_memory(self._session)
@@ -502,6 +556,19 @@ def dump(path: str | os.PathLike[str]) -> None:
     if _current is None:
         raise _core.Error("this process is not recording: use CallGraph or `fastdispatch run`")
     _current.dump(path)
+
+
+def _from_memory(session: _core.Session, steps: Steps) -> Trace:
+    """Return some steps of a stopped recording in memory; only files are reduced to steps."""
+    from tempfile import TemporaryDirectory
+
+    from fastdispatch.read.trace import load
+
+    with TemporaryDirectory(prefix="fastdispatch-") as folder:
+        session.save(_core.Folder(folder), "rank00000.fd")
+        trace = load(f"{folder}/rank00000.fd", steps=steps)
+    trace.sources = []
+    return trace
 
 
 def _shell() -> Any:

@@ -61,9 +61,6 @@ class ParentRank:
         path = os.path.abspath(file.folder.path)
         return cls(path, file.name, id.hex(), rank, world, run, rank_variables()) if id else None
 
-    def as_text(self) -> str:
-        return json.dumps(asdict(self))
-
 
 def rank_variables() -> str:
     """Return rank and world size of this process by the variables of its launcher."""
@@ -116,7 +113,7 @@ def started_by_multiprocessing(process: object, frame: FrameType | None = None) 
     if (getattr(target, "__module__", None), getattr(target, "__name__", None)) == _WORKER:
         return _worker(_arguments(target, attributes), facts, frame)
     name = getattr(target, "__name__", None) or type(process).__name__
-    return Process("process", _plain(str(name)), facts)
+    return Process("process", re.sub(r"\W+", "_", str(name), flags=re.ASCII)[:40] or "process", facts)
 
 
 def _worker(given: Mapping[str, Any], facts: dict[str, Any], frame: FrameType | None) -> Process:
@@ -150,10 +147,6 @@ def _loader(frame: FrameType | None) -> str | None:
 def _name_of(value: object) -> str | None:
     name = getattr(value, "__qualname__", None)
     return f"{getattr(value, '__module__', '')}.{name}" if isinstance(name, str) else None
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"\W+", "_", name, flags=re.ASCII)[:40] or "process"
 
 
 def name_of(rank: ParentRank, process: Process) -> str:
@@ -207,7 +200,7 @@ def _writer(folder: _core.Folder, name: str) -> str | None:
 def announce(rank: ParentRank | None, options: str | None) -> None:
     """Let processes that multiprocessing spawns find this recording: in the environment that they inherit, not in
     ``os.environ`` of the program. With None they do not any more."""
-    variables = {PARENT: None if rank is None else rank.as_text()}
+    variables = {PARENT: None if rank is None else json.dumps(asdict(rank))}
     if "FASTDISPATCH" not in os.environ:
         variables |= {"FASTDISPATCH": None if rank is None else "children", "FASTDISPATCH_OPTIONS": options}
     for name, value in variables.items():

@@ -41,24 +41,18 @@ def formulas() -> dict[str, Formula]:
     return found | {name: _of_sizes(formula) for name, formula in _own.items()}
 
 
-def counted(trace: Trace) -> dict[str, object]:
-    """Return the fact ``flop_formulas`` (docs/formats/recording.md); empty without a formula for a recorded call."""
+def counted_at_end(load: Callable[[], Trace]) -> dict[str, object]:
+    """Return the fact ``flop_formulas`` (docs/formats/recording.md) of a recording that ends; empty without a formula
+    for a recorded call. It is read only if there is a formula."""
     from fastdispatch.measures.shapes import recorded_texts
 
-    known = formulas()
-    made: dict[str, object] = {}
-    for operator, texts in recorded_texts(trace).items():
-        if operator in known:
-            made[operator] = _evaluated(known[operator], texts)
-    return {"flop_formulas": made} if made else {}
-
-
-def counted_at_end(load: Callable[[], Trace]) -> dict[str, object]:
-    """Return the fact for a recording that ends. It is read only if there is a formula."""
     try:
-        return counted(load()) if formulas() else {}
+        known = formulas()
+        texts_of = recorded_texts(load()) if known else {}
+        made = {name: _evaluated(known[name], texts) for name, texts in texts_of.items() if name in known}
     except Exception:  # the recording ends without this fact: its operators remain unknown
         return {}
+    return {"flop_formulas": made} if made else {}
 
 
 def _evaluated(formula: Formula, texts: list[str]) -> dict[str, object]:

@@ -24,10 +24,6 @@ class Engines:
         self._facts: dict[str, Any] = {}  # by the engine
         session.attach_pipeline(self.begin)
 
-    def blind(self) -> None:
-        """Note why the recording has no jobs: no calls are recorded."""
-        self._note({"pipeline": {"note": "jobs by rule need calls='frame' or calls='monitor'"}})
-
     def begin(self, what: tuple[str, object]) -> PipelinePosition | None:
         """Read the facts at the start of the first iteration: ``what`` is the engine's name and object, if any."""
         engine, owner = what

@@ -16,7 +16,7 @@ from fastdispatch._core import Error, Session
 from fastdispatch.record.budget import PATIENCE, share_of_budget
 from fastdispatch.record.environment import CALLS, CallSource
 from fastdispatch.record.gpu import Gpu, gpu_of
-from fastdispatch.record.schedule import Schedule, step_function, window
+from fastdispatch.record.schedule import Schedule, check_step_function, window
 from fastdispatch.record.timeline import Timeline, timeline_of
 from fastdispatch.text.formats import printable
 
@@ -112,8 +112,7 @@ class Options:
             if value not in choices:
                 raise Error(f"{name}={value!r}: must be one of {', '.join(choices)}")
         _check(self)
-        detail_of(self.detail, self.calls)
-        step_function(self.step_of)
+        check_step_function(self.step_of)
         for name, value in vars(type(self)).items():
             if isinstance(value, cached_property):
                 getattr(self, name)
@@ -124,8 +123,14 @@ class Options:
         return timeline_of(self.timeline, self.jobs)
 
     @cached_property
-    def measures(self) -> Measures:
+    def measures(self) -> tuple[str, ...]:
+        """The kinds to measure."""
         return measures_of(self.measure, self.ops)
+
+    @cached_property
+    def reads_operands(self) -> bool:
+        """Whether a kind to measure is derived from the operands of operators."""
+        return any(kind in _OF_OPERANDS for kind in self.measures)
 
     @cached_property
     def device(self) -> Gpu | None:
@@ -161,7 +166,7 @@ class Options:
             "timing": self.timing,
             "timeline": None if self.events is None else self.events.what,
             "et": self.et,
-            **self.measures.facts(),
+            "measure": dict.fromkeys(self.measures, 1),  # 1 is one in so many steps
             "detail": self.detail,
             "gpu": None if self.device is None else self.device.text,
             "keep": self.keep is not None,
@@ -247,21 +252,16 @@ def _check(given: Options) -> None:
         raise Error("a timeline requires times: omit timing=False")
     if given.et and (not given.timing or given.ops in ("dispatch", "off")):
         raise Error("et=True requires times and ops='record': omit timing and ops")
+    if given.detail not in ("", "c_calls"):
+        raise Error(f"detail={given.detail!r}: must be c_calls")
+    if given.detail and given.calls == "off":
+        raise Error(f"detail={given.detail!r} requires Python calls: omit calls='off'")
 
 
 def print_line(line: str) -> None:
     """Print a line on standard error, if it exists."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"fastdispatch: {printable(line)}", file=sys.stderr)
-
-
-def detail_of(text: str, calls: str) -> str:
-    """Check the argument of ``CallGraph(detail=)``: ``"c_calls"``, or empty for nothing."""
-    if text not in ("", "c_calls"):
-        raise Error(f"detail={text!r}: must be c_calls")
-    if text and calls == "off":
-        raise Error(f"detail={text!r} requires Python calls: omit calls='off'")
-    return text
 
 
 #: Bits of ``fd_measure_plan.kinds``.
@@ -271,32 +271,17 @@ KINDS = {"flops": 1, "memory": 2, "comm": 4, "shapes": 8}
 _OF_OPERANDS = ("flops", "comm", "shapes")
 
 
-@dataclass(frozen=True)
-class Measures:
-    """Kinds to measure."""
+def attach_measures(session: Session, kinds: Sequence[str]) -> None:
+    """Let a session measure these kinds."""
+    if kinds:
+        from fastdispatch.measures.flop_formulas import OPERATORS, PADDING
 
-    kinds: tuple[str, ...]
-
-    def __contains__(self, kind: object) -> bool:
-        return kind in self.kinds
-
-    def attach(self, session: Session) -> None:
-        if self.kinds:
-            from fastdispatch.measures.flop_formulas import OPERATORS, PADDING
-
-            operators = OPERATORS | (PADDING if "shapes" in self.kinds else {})
-            session.measure(sum(KINDS[kind] for kind in self.kinds), operators)
-
-    def read_operands(self) -> bool:
-        return any(kind in _OF_OPERANDS for kind in self.kinds)
-
-    def facts(self) -> dict[str, object]:
-        """Return the option to store in the recording: 1 is one in so many steps."""
-        return {"measure": dict.fromkeys(self.kinds, 1)}
+        operators = OPERATORS | (PADDING if "shapes" in kinds else {})
+        session.measure(sum(KINDS[kind] for kind in kinds), operators)
 
 
-def measures_of(text: str, ops: str) -> Measures:
-    """Parse the argument ``CallGraph(measure=)``."""
+def measures_of(text: str, ops: str) -> tuple[str, ...]:
+    """Parse the argument ``CallGraph(measure=)`` to kinds."""
     parts = [part.strip() for part in re.split(r"[,+]", text)] if text else []
     for part in parts:
         if part not in (*KINDS, "all"):
@@ -304,7 +289,7 @@ def measures_of(text: str, ops: str) -> Measures:
     kinds = tuple(kind for kind in KINDS if kind in parts or "all" in parts)
     if ops in ("dispatch", "off") and any(kind in _OF_OPERANDS for kind in kinds):
         raise Error(f"measure={text!r} requires ops='record': omit ops")
-    return Measures(kinds)
+    return kinds
 
 
 Keep = str | Iterable[str] | Callable[[str], object]

@@ -51,12 +51,11 @@ def schedule(
     return action
 
 
-def step_function(text: str | None) -> str | None:
-    """Check the text of ``step_of``."""
+def check_step_function(text: str | None) -> None:
+    """Raise Error if the text of ``step_of`` names no function."""
     name = text.rpartition(":")[2] if text is not None else "step"
     if not all(part.isidentifier() or part == "<locals>" for part in name.split(".")):
         raise Error(f"step_of={text}: expected NAME or FILE:NAME, such as train.py:Trainer.train_step")
-    return text
 
 
 def window(steps: str | tuple[int, int]) -> Callable[[int], int]:

@@ -60,16 +60,11 @@ class Timeline:
 
 def timeline_of(value: bool | int | str | Timeline, jobs: bool = False) -> Timeline | None:
     """Parse the arguments ``timeline`` and ``jobs`` of ``CallGraph``; None for no timeline."""
-    if isinstance(value, str):
-        value = _of_text(value)
+    if isinstance(value, str):  # kinds with an optional behaviour when it is full: "ops,python,overwrite"
+        parts = [part.strip() for part in re.split(r"[,+]", value)]
+        when_full = next((part for part in parts if part in _WHEN_FULL), "stop")
+        kinds = ",".join(part for part in parts if part not in _WHEN_FULL)
+        value = Timeline(kinds if kinds or not value else Timeline.what, when_full)
     if not isinstance(value, Timeline):
         return Timeline() if value else Timeline("jobs") if jobs else None
     return replace(value, what=f"{value.what},jobs") if jobs and "jobs" not in value.shortest() else value
-
-
-def _of_text(text: str) -> Timeline:
-    """Parse kinds of calls with an optional behaviour when the timeline is full: ``"ops,python,overwrite"``."""
-    parts = re.split(r"[,+]", text)
-    when_full = next((part.strip() for part in parts if part.strip() in _WHEN_FULL), "stop")
-    kinds = ",".join(part for part in parts if part.strip() not in _WHEN_FULL)
-    return Timeline(kinds if kinds or not text else Timeline.what, when_full)

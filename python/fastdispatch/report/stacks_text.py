@@ -3,36 +3,36 @@
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.collectives import COUNTED
-from fastdispatch.read.live import StackGroup
+from fastdispatch.read.live import Stack
 from fastdispatch.text.formats import aligned, printable, seconds, spans
 
 INNERMOST = 12
 
 
-def lines(groups: list[StackGroup], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
+def lines(groups: list[list[Stack]], incomplete: Sequence[str] = (), *, everything: bool) -> Iterator[str]:
     """Yield the stacks as lines. ``incomplete``: lines about recordings that are truncated or damaged."""
     yield from map(printable, incomplete)
     if not groups:
         yield "no open calls in the readable part" if incomplete else "no open calls: nothing is being recorded"
     for group in groups:
-        yield head(group, sum(len(each.stacks) for each in groups))
+        yield head(group, sum(len(each) for each in groups))
         yield from calls(group, everything)
 
 
-def head(group: StackGroup, threads: int) -> str:
-    first = group.first
-    where = _since(sorted(stack.age for stack in group.stacks)) + f"in {first.calls[-1]}"
-    steps = sorted({stack.step for stack in group.stacks})
+def head(group: list[Stack], threads: int) -> str:
+    first = group[0]
+    where = _since(sorted(stack.age for stack in group)) + f"in {first.calls[-1]}"
+    steps = sorted({stack.step for stack in group})
     step = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
     state = "" if first.state == "running" else f", {first.state}"
     thread = "" if first.thread == "main" else f", thread {first.thread}"
-    plural = "s" * (len(group.stacks) != 1)
-    of = f" ({len(group.stacks)} of {threads})" if len(group.stacks) != threads else ""
-    ranks = spans(sorted({stack.rank for stack in group.stacks}))
-    processes = sorted({stack.process for stack in group.stacks if stack.process})
+    plural = "s" * (len(group) != 1)
+    of = f" ({len(group)} of {threads})" if len(group) != threads else ""
+    ranks = spans(sorted({stack.rank for stack in group}))
+    processes = sorted({stack.process for stack in group if stack.process})
     if processes:
         names = ", ".join(processes[:4]) + (f" and {len(processes) - 4} more" if len(processes) > 4 else "")
-        several = "s" * (len({stack.rank for stack in group.stacks}) > 1)
+        several = "s" * (len({stack.rank for stack in group}) > 1)
         return f"{names} of rank{several} {ranks}{thread}{state}, {where}"
     return f"rank{plural} {ranks}{of}{thread}{state}: {step}, {where}"
 
@@ -51,9 +51,9 @@ def _placed(call: str, line: int) -> str:
     return f"{call}, line {line}" if line else call
 
 
-def calls(group: StackGroup, everything: bool) -> Iterator[str]:
+def calls(group: list[Stack], everything: bool) -> Iterator[str]:
     """Yield calls, outermost first, each with the time since its start on the first of the ranks."""
-    first = group.first
+    first = group[0]
     shown = list(zip(first.ages, map(_placed, first.calls, first.lines), strict=True))
     if first.source:
         shown[-1] = (shown[-1][0], f"{shown[-1][1]}: {first.source}")

@@ -70,7 +70,7 @@ def test_the_same_live_stack(timing: bool, tmp_path: Path) -> None:
             def look() -> None:
                 assert me is not None
                 here = threading.current_thread().name.replace("MainThread", "main")
-                seen.extend(stack.calls for stack in live.stacks(str(folder)) if stack.thread == here)
+                seen.extend(stack.calls for stack in live.position(str(folder))[0] if stack.thread == here)
 
             yield look()
 

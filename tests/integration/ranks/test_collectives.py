@@ -98,7 +98,7 @@ def started(folder: Path, scene: Callable[[Path, int], None], **options: Any) ->
 def waiting(folder: Path, name: str = "all_reduce") -> int:
     """Return the number of ranks whose innermost function of torch.distributed has this name."""
     try:
-        found = live.stacks(str(folder / "run"))
+        found = live.position(str(folder / "run"))[0]
     except fastdispatch.Error:  # no recording yet
         return 0
     return sum(stack.thread == "main" and stack.calls[-1].endswith(f":{name}") for stack in found)

@@ -90,7 +90,7 @@ def test_off_and_on_at_steps(ranks: Ranks) -> None:
     time.sleep(0.2)
     assert live.sample(str(ranks.run)).figures == rest
     assert "paused" in commands.out("stacks", ranks.run)
-    wait_for(lambda: any("live_ranks.py:[]:train_step" in each.calls for each in live.stacks(str(ranks.run))))
+    wait_for(lambda: any("live_ranks.py:[]:train_step" in each.calls for each in live.position(str(ranks.run))[0]))
     assert commands.out("top", ranks.run, "--once", "--total").startswith("2 ranks, 2 paused, step")
     commands.out("resume", ranks.run / "rank00001.fd")
     wait_for(lambda: fastdispatch.load(ranks.run).ranks[1]["state"] == "running")
@@ -189,7 +189,7 @@ def test_stacks_name_the_awaited_rank(observed: Ranks) -> None:
     stall.touch()
 
     def stalled() -> bool:
-        found = [each for each in live.stacks(str(observed.run)) if each.thread == "main"]
+        found = [each for each in live.position(str(observed.run))[0] if each.thread == "main"]
         inside = [" ".join(each.calls) for each in found]
         return len(found) == 2 and "all_reduce" in inside[0] and "load_batch" in inside[1] and found[0].age > 3e8
 
@@ -210,7 +210,7 @@ def test_stacks_name_the_awaited_rank(observed: Ranks) -> None:
 
 def test_a_stopped_rank_continues(observed: Ranks) -> None:
     os.kill(observed.processes[1].pid, signal.SIGSTOP)
-    wait_for(lambda: min(each.age for each in live.stacks(str(observed.run)) if each.thread == "main") > 3e8)
+    wait_for(lambda: min(each.age for each in live.position(str(observed.run))[0] if each.thread == "main") > 3e8)
     assert commands.out("stacks", observed.run)
     os.kill(observed.processes[1].pid, signal.SIGCONT)
     assert grow(observed)

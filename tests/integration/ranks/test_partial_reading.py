@@ -127,8 +127,8 @@ def _nested(graph: fastdispatch.CallGraph, copy: Path) -> None:
 
 
 def test_stacks_read_together_equal_those_of_each_recording(ranks: Path) -> None:
-    found = live.stacks(str(ranks))
-    alone = [stack for path in sorted(ranks.glob("rank*.fd")) for stack in live.stacks(str(path))]
+    found = live.position(str(ranks))[0]
+    alone = [stack for path in sorted(ranks.glob("rank*.fd")) for stack in live.position(str(path))[0]]
     assert [stack.rank for stack in found if stack.thread == "main"] == list(range(RANKS))
     assert [replace(stack, ages=()) for stack in found] == [replace(stack, ages=()) for stack in alone]
     assert all("_nested" in " ".join(stack.calls) for stack in found if stack.thread == "main")
@@ -136,7 +136,7 @@ def test_stacks_read_together_equal_those_of_each_recording(ranks: Path) -> None
 
 def test_recordings_that_do_not_fit_together_are_read_one_by_one(ranks: Path) -> None:
     (ranks / "rank00003.17.fd").write_bytes(many_ranks.scaled((ranks / "rank00003.fd").read_bytes(), 3, RANKS, 1.0))
-    found = [stack.rank for stack in live.stacks(str(ranks)) if stack.thread == "main"]
+    found = [stack.rank for stack in live.position(str(ranks))[0] if stack.thread == "main"]
     assert sorted(found) == sorted([*range(RANKS), 3])
 
 

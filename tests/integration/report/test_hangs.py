@@ -79,21 +79,21 @@ def started(kind: str, folder: Path) -> list[warm.Program]:
 
 def stands(out: Path) -> bool:
     """Whether no rank has made a call for longer than the limits and the period of the signs of life."""
-    ages = [stack.age for stack in live.stacks(str(out)) if stack.thread == "main"]
+    ages = [stack.age for stack in live.position(str(out))[0] if stack.thread == "main"]
     return min(ages, default=0) >= (limits.HANG_PEER * LIMIT + 2) * 1e9
 
 
 def is_under_way(kind: str, out: Path) -> bool:
     if kind in AGAIN:
-        return _is_open(AGAIN[kind], live.stacks(str(out)), LIMIT + 2)
+        return _is_open(AGAIN[kind], live.position(str(out))[0], LIMIT + 2)
     return waits_for_its_worker(out) if kind.startswith("batch") else stands(out)
 
 
 def waits_for_its_worker(out: Path) -> bool:
     """The same of a worker and of the rank that waits for its batch. The recorder's thread, which gives signs of life,
     is gone after a fork, until the next call: that is after ``MP_STATUS_CHECK_INTERVAL``, 5 s."""
-    workers = [stack for folder in out.glob("rank*.worker*") for stack in live.stacks(str(folder))]
-    return _is_open("reading_for_ever", workers) and _is_open("__next__", live.stacks(str(out)))
+    workers = [stack for folder in out.glob("rank*.worker*") for stack in live.position(str(folder))[0]]
+    return _is_open("reading_for_ever", workers) and _is_open("__next__", live.position(str(out))[0])
 
 
 def _is_open(function: str, stacks: list[live.Stack], seconds: float = 5 + 2 + LIMIT) -> bool:
@@ -164,7 +164,7 @@ def test_programs_that_stand_still(kind: str, runs: dict[str, tuple[Findings, Fi
         assert not waits or found.evidence["waits"] == waits
         assert ("at least" in found.title) == (findings is dead)
         assert found.where.path[-1].startswith(PROGRAM.name) <= (text_of(found.where.line) in found.title)
-    stacks = [stack for stack in live.stacks(str(out)) if stack.rank in ranks and stack.thread == "main"]
+    stacks = [stack for stack in live.position(str(out))[0] if stack.rank in ranks and stack.thread == "main"]
     assert [stack.state for stack in stacks] == ["killed"] * len(ranks)
     assert all(stack.age >= LIMIT * 1e9 for stack in stacks)
 

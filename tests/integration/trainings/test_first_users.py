@@ -100,7 +100,7 @@ def start(name: str, folder: Path) -> list[warm.Program]:
 def stand(out: Path) -> bool:
     if len([*out.glob("rank*.fd")]) < 2:
         return False
-    ages = [stack.age for stack in live.stacks(str(out)) if stack.thread == "main"]
+    ages = [stack.age for stack in live.position(str(out))[0] if stack.thread == "main"]
     return len(ages) == 2 and min(ages) >= (LIMIT + 2) * 1e9
 
 

@@ -365,11 +365,11 @@ def test_where_a_program_is_in_a_quiet_call(kind: str, tmp_path: Path) -> None:
     path = ["standing_in_library.py:[]:<module>", *(f"quiet_library.py:[]:{name}" for name in ("work", "middle", kind))]
 
     def is_found() -> bool:
-        return [call for stack in live.stacks(str(tmp_path)) for call in stack.calls] == path
+        return [call for stack in live.position(str(tmp_path))[0] for call in stack.calls] == path
 
     with processes.killed("standing_in_library.py", tmp_path, kind):
         processes.wait_for(is_found)
-    (killed,) = live.stacks(str(tmp_path))
+    (killed,) = live.position(str(tmp_path))[0]
     assert (killed.state, list(killed.calls)) == ("killed", path)
 
 

@@ -43,16 +43,16 @@ def is_watched(folder: Path) -> bool:
 @pytest.mark.parametrize(("source", "calls"), WAYS)
 def test_where_every_thread_is(source: str, calls: int, tmp_path: Path) -> None:
     def stand_still() -> bool:
-        return [stack.calls[-1] for stack in live.stacks(str(tmp_path))].count("standing_still.py:[]:wait") == 2
+        return [stack.calls[-1] for stack in live.position(str(tmp_path))[0]].count("standing_still.py:[]:wait") == 2
 
     def lines_are_known() -> bool:
-        return all(all(stack.lines) for stack in live.stacks(str(tmp_path)))
+        return all(all(stack.lines) for stack in live.position(str(tmp_path))[0])
 
     with processes.killed("standing_still.py", tmp_path, source, str(calls)):
         processes.wait_for(stand_still)
         processes.wait_for(lines_are_known)
-        running = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
-    killed = {stack.thread: stack for stack in live.stacks(str(tmp_path))}
+        running = {stack.thread: stack for stack in live.position(str(tmp_path))[0]}
+    killed = {stack.thread: stack for stack in live.position(str(tmp_path))[0]}
     file = "standing_still.py"
     if source == "monitor":
         assert is_watched(tmp_path) == (calls > 0)
@@ -84,7 +84,7 @@ def test_the_open_calls_of_a_running_thread_were_open_at_one_time(source: str, t
     names: set[tuple[str, ...]] = set()
 
     def is_seen() -> bool:
-        for stack in live.stacks(str(tmp_path)):
+        for stack in live.position(str(tmp_path))[0]:
             calls = (call for call in stack.calls if call.startswith(file) and "<module>" not in call)
             names.add(tuple(call.removeprefix(file) for call in calls))
         return len(names) > 1
