@@ -348,7 +348,7 @@ class MeasuredSteps:
         return f"{seconds(time)} or {percent(time / self.step)} of a step"
 
     def grouped(self, key: Callable[[int], _Group], paths: Iterable[int] | None = None) -> dict[_Group, list[int]]:
-        """Return paths, or all, by a key in the order of the first of each; those with -1 or "" are left out."""
+        """Return paths, or all, by a key in the order of the first of each; none have the key -1 or ""."""
         groups: dict[_Group, list[int]] = {}
         for path in range(len(self.paths["node"])) if paths is None else paths:
             if (of := key(path)) not in (-1, ""):
