@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable
-from importlib.util import find_spec
 
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, MergeOutput, add_output
+from fastdispatch.cli.progress_bar import progress_bar
 from fastdispatch.dataset.run_manifest import is_dataset
 from fastdispatch.files.output import check_place
 from fastdispatch.read.missing import missing_ranks
@@ -57,35 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from fastdispatch.dataset.write_dataset import write_dataset, write_part
 
+    given = arguments.paths, arguments.output
     if arguments.part is not None:
-        count = write_part(
-            arguments.paths, arguments.output, arguments.part, runner=arguments.runner, progress=_progress()
-        )
+        with progress_bar("groups of ranks") as progress:
+            count = write_part(*given, arguments.part, runner=arguments.runner, progress=progress)
         print(f"part {arguments.part[0]} of {arguments.part[1]}: {count} groups: {arguments.output}")
         return 0
-    manifest = write_dataset(arguments.paths, arguments.output, runner=arguments.runner, progress=_progress())
+    with progress_bar("groups of ranks") as progress:
+        manifest = write_dataset(*given, runner=arguments.runner, progress=progress)
     for reason in manifest.refused.values():
         message(f"skipped: {reason}")
     for line in [*manifest.incomplete, *filter(None, [manifest.missing])]:
         message(line)
     print(f"{len(manifest.ranks)} ranks in {len(manifest.groups)} groups: {arguments.output}")
     return 1 if manifest.refused else 0
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    """Return a function that draws a bar on a terminal, None without one."""
-    if not sys.stderr.isatty() or find_spec("rich") is None:
-        return None
-    from rich.console import Console
-    from rich.progress import Progress
-
-    bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task("groups of ranks")
-    bar.start()
-
-    def show(done: int, total: int) -> None:
-        bar.update(task, completed=done, total=total)
-        if done == total:
-            bar.stop()
-
-    return show

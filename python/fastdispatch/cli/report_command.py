@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error
@@ -91,13 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
         min_share=(arguments.min_percent if arguments.min_percent is not None else 0.0 if arguments.json else _LEAST)
         / 100,
     )
-    made = report(trace, options)
-    if arguments.json:
-        print(json.dumps(made.as_json()))
-        return
-    from fastdispatch.report.report_text import print_report
-
-    print_report(made, sys.stdout, times=arguments.time)
+    _print(report(trace, options), arguments, "report", times=arguments.time)
 
 
 def print_summary(summary: Summary, as_json: bool) -> None:
@@ -140,12 +135,7 @@ def _print_flops(arguments: argparse.Namespace) -> None:
     trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
     hide = not (arguments.all or arguments.json)
     made = flop_report(trace, by=arguments.by or "function", hide=hide, peak=arguments.peak, **rows)
-    if arguments.json:
-        print(json.dumps(made.as_json()))
-        return
-    from fastdispatch.report.flops_text import print_flops
-
-    print_flops(made, sys.stdout)
+    _print(made, arguments, "flops")
 
 
 def _print_comm(arguments: argparse.Namespace) -> None:
@@ -168,13 +158,7 @@ def _print_shapes(arguments: argparse.Namespace) -> None:
 
     rows = _rows_of(arguments, SORTS, "shapes")
     trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)
-    made = shape_report(trace, everything=arguments.all or arguments.json, **rows)
-    if arguments.json:
-        print(json.dumps(made.as_json()))
-        return
-    from fastdispatch.report.shapes_text import print_shapes
-
-    print_shapes(made, sys.stdout)
+    _print(shape_report(trace, everything=arguments.all or arguments.json, **rows), arguments, "shapes")
 
 
 def _print_memory(arguments: argparse.Namespace) -> None:
@@ -183,9 +167,13 @@ def _print_memory(arguments: argparse.Namespace) -> None:
     from fastdispatch.measures.memory_report import memory_report
 
     made = memory_report(load_run(arguments.path, rank=arguments.rank), arguments.rank)
+    _print(made, arguments, "memory", top=None if arguments.all else arguments.top or _TOP)
+
+
+def _print(made: Any, arguments: argparse.Namespace, name: str, **options: Any) -> None:
+    """Print a report as JSON, or with the printer of this name."""
     if arguments.json:
         print(json.dumps(made.as_json()))
-        return
-    from fastdispatch.report.memory_text import print_memory
-
-    print_memory(made, sys.stdout, None if arguments.all else arguments.top or _TOP)
+    else:
+        printer = import_module(f"fastdispatch.report.{name}_text")
+        getattr(printer, f"print_{name}")(made, sys.stdout, **options)

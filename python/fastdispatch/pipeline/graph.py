@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -125,7 +125,7 @@ class Graph:
 
     def order(self) -> list[Node]:
         """Return a topological order; among several nodes the first in the file is next."""
-        return [self.nodes[place] for place in self._order]
+        return [self[id] for id in self._order]
 
     def sources(self) -> list[Node]:
         """Return nodes without inputs, in the order of the file."""
@@ -282,21 +282,29 @@ class Graph:
         return Graph(nodes, self.edges, self.about)
 
 
-def _sorted(graph: Graph, where: str) -> list[int]:
-    """Return the places of the nodes in topological order; of several nodes, the first in the file is next."""
-    places = {node.id: place for place, node in enumerate(graph.nodes)}
-    waits = [len(graph.inputs(id)) for id in places]
-    ready = [place for place, count in enumerate(waits) if not count]
+def topological(
+    inputs: Mapping[str, Sequence[str]], outputs: Mapping[str, Sequence[str]], key: Callable[[str], Any]
+) -> list[str]:
+    """Return ids after those of their inputs; of several ids, the one with the lowest key is next. Ids of a cycle, and
+    ids behind one, are left out."""
+    waits = {id: len(before) for id, before in inputs.items()}
+    ready = [(key(id), id) for id, count in waits.items() if not count]
     heapify(ready)
-    order: list[int] = []
+    order: list[str] = []
     while ready:
-        order.append(heappop(ready))
-        for id in graph.outputs(graph.nodes[order[-1]].id):
-            waits[places[id]] -= 1
-            if not waits[places[id]]:
-                heappush(ready, places[id])
-    if len(order) < len(places):
-        waiting = {id for id, place in places.items() if waits[place]}
+        order.append(heappop(ready)[1])
+        for id in outputs[order[-1]]:
+            waits[id] -= 1
+            if not waits[id]:
+                heappush(ready, (key(id), id))
+    return order
+
+
+def _sorted(graph: Graph, where: str) -> list[str]:
+    places = {node.id: place for place, node in enumerate(graph.nodes)}
+    order = topological(*graph._neighbours, places.__getitem__)
+    waiting = places.keys() - order
+    if waiting:
         raise _core.Error(f"{where}: a cycle: {_cycle(graph, waiting)}")
     return order
 

@@ -41,6 +41,11 @@ class Node:
         """Bytes of all outputs."""
         return float(sum(self.output_bytes))
 
+    def __str__(self) -> str:
+        """As messages name it, in one line."""
+        text = " ".join(self.name.split())
+        return f"{self.id} ({text if len(text) <= 60 else f'{text[:57]}...'})"
+
 
 class Content(NamedTuple):
     """The members of a graph: nodes by id, edges between ids, facts on the whole."""

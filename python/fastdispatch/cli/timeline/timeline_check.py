@@ -8,7 +8,8 @@ from typing import Any
 
 from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input
-from fastdispatch.cli.timeline.timeline_merge import list_files, progress_bar
+from fastdispatch.cli.progress_bar import progress_bar
+from fastdispatch.cli.timeline.timeline_merge import list_files
 from fastdispatch.text.formats import counted, grouped
 
 SCHEMA = "fastdispatch-timeline-check/1"
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     files = []
     for path in list_files(arguments.paths, ""):
-        with progress_bar() as progress:
+        with progress_bar("merging", of_bytes=True) as progress:
             found = check(path, progress)
         files.append({"file": str(path), **found})
     whole = all(file["whole"] for file in files)

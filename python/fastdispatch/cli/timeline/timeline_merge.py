@@ -6,12 +6,9 @@ import argparse
 import gzip
 import os
 import re
-import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +18,7 @@ from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
 from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, Output
+from fastdispatch.cli.progress_bar import progress_bar
 from fastdispatch.files.output import new_folder
 from fastdispatch.files.regular import open_regular
 from fastdispatch.files.run_directory import MANIFEST
@@ -142,7 +140,7 @@ def run(arguments: argparse.Namespace) -> None:
 def merge(
     arguments: argparse.Namespace, inputs: list[tuple[str, int]], output: str, steps: tuple[int, int] | None
 ) -> list[dict[str, Any]]:
-    with progress_bar() as progress, as_chrome_json(inputs) as given:
+    with progress_bar("merging", of_bytes=True) as progress, as_chrome_json(inputs) as given:
         rows = merge_files(
             given,
             output,
@@ -333,20 +331,6 @@ def rank_in_name(name: str, index: int) -> int:
         if found and int(found[-1]) < MOST_RANKS:
             return int(found[-1])
     return index
-
-
-@contextmanager
-def progress_bar() -> Iterator[Callable[[int, int], None] | None]:
-    if not sys.stderr.isatty() or find_spec("rich") is None:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("merging"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("merging")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def warnings(

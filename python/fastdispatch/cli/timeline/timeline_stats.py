@@ -12,12 +12,12 @@ from fastdispatch.cli.messages import message
 from fastdispatch.cli.numbers import count
 from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, SvgFile
+from fastdispatch.cli.progress_bar import progress_bar
 from fastdispatch.cli.timeline.timeline_merge import (
     add_align,
     clock_warnings,
     list_files,
     parse_ranks,
-    progress_bar,
     rank_in_name,
 )
 from fastdispatch.files.output import write
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     files = list_files(arguments.paths, arguments.svg or "")
     inputs = [(str(path), rank_in_name(path.name, index)) for index, path in enumerate(files)]
-    with progress_bar() as progress:
+    with progress_bar("merging", of_bytes=True) as progress:
         made = read_stats(inputs, arguments.align, arguments.ranks, progress)
     for line in warnings(made.files, arguments.align):
         message(line)

@@ -9,35 +9,14 @@ import re
 from collections.abc import Sequence
 
 from fastdispatch._core import Error
+from fastdispatch.pipeline.convert.templates import table
 
 _PLACEHOLDER = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|%(\d+)""")
 _NAME = re.compile(r"_fd_(\d+)")
 _MODULES = ("torch", "torch.nn.functional", "torch.special", "torch.linalg")
 
 #: Functions and methods without effects but on their arguments. With an underscore behind it they write the first.
-_NAMES = """
-abs absolute acos adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
-add addbmm addcdiv addcmul addmm addmv all alpha_dropout amax amin any arange argmax argmin argsort asin atan atan2
-avg_pool1d avg_pool2d avg_pool3d baddbmm batch_norm bfloat16 bilinear bitwise_and bitwise_not bitwise_or bmm bool
-broadcast_to bucketize cat cdist ceil celu chunk clamp clamp_max clamp_min clip clone complex concat concatenate
-constant_pad_nd contiguous conv1d conv2d conv3d conv_transpose1d conv_transpose2d cos cosh cosine_similarity cross
-cross_entropy cummax cummin cumprod cumsum detach diag diagonal diff dim div divide dot double dropout dropout1d
-dropout2d dsplit einsum elu embedding embedding_bag eq erf erfc exp exp2 expand expand_as expm1 eye fill flatten flip
-float float_power floor floor_divide fmod frac full full_like gather ge gelu getitem glu greater group_norm gt half
-hardsigmoid hardswish hardtanh hsplit index_select instance_norm int interpolate inverse is_floating_point isfinite
-isinf isnan item kthvalue l1_loss layer_norm le leaky_relu lerp less linear linspace local_response_norm log log10
-log1p log2 log_softmax logaddexp logical_and logical_not logical_or logsigmoid logsumexp long lt masked_fill
-masked_select matmul max max_pool1d max_pool2d max_pool3d maximum mean median meshgrid min minimum mish mm mode
-moveaxis movedim mse_loss mul multiply mv nan_to_num narrow ne neg negative new_full new_ones new_zeros nll_loss norm
-normalize numel one_hot ones ones_like outer pad permute pixel_shuffle pixel_unshuffle polar pow prelu prod quantile
-ravel reciprocal relu relu6 remainder renorm repeat repeat_interleave reshape reshape_as rms_norm roll rot90 round
-rrelu rsqrt rsub scaled_dot_product_attention scatter scatter_add searchsorted select selu shape sigmoid sign silu sin
-sinh size slice softmax softmin softplus softshrink softsign sort split sqrt square squeeze stack std sub subtract sum
-swapaxes swapdims t take take_along_dim tan tanh tanhshrink tensor_split threshold tile to topk trace transpose tril
-triu true_divide trunc type type_as unbind unflatten unfold unsqueeze upsample var var_mean view view_as vsplit where
-zeros zeros_like
-"""
-_KNOWN = frozenset(_NAMES.split())
+_KNOWN = frozenset(table("tensor_functions").split())
 
 _INERT = (
     *(ast.Expression, ast.Constant, ast.Tuple, ast.List, ast.Slice, ast.Subscript, ast.UnaryOp, ast.BinOp, ast.Compare),

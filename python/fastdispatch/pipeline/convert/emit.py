@@ -47,10 +47,10 @@ def emit_stage(plan: PackagePlan, stage: StagePlan, name: str, ties: Ties) -> tu
 
 def _mask(stage: StagePlan, layers: dict[str, str]) -> str:
     """The layer whose convolutions change the lengths of sequences, if the stage computes them."""
-    callers = [node for node in stage.nodes if node.desc == "self.get_seq_lens"]
+    callers = [node for node in stage.nodes if node.name == "self.get_seq_lens"]
     if not callers:
         return ""
-    masks = [layers[node.id] for node in stage.nodes if node.desc.startswith("MaskConv")]
+    masks = [layers[node.id] for node in stage.nodes if node.name.startswith("MaskConv")]
     if not masks:
         raise Error(f"{callers[0]}: cannot be converted: its MaskConv is in another stage than {stage.index}")
     return masks[0]

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import heapq
 import keyword
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.graph import Graph
-
-
-@dataclass(frozen=True)
-class LayerNode:
-    """One layer, operator or input of a model."""
-
-    id: str
-    desc: str
-    stage: int | None = None
-    #: Facts that the text form does not contain: "call", "module", "tied".
-    about: Mapping[str, object] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        """As messages name it, in one line."""
-        text = " ".join(self.desc.split())
-        text = text if len(text) <= 60 else f"{text[:57]}..."
-        return f"{self.id} ({text})"
+from fastdispatch.pipeline.graph import Graph, Node, topological
 
 
 @dataclass
 class LayerGraph:
     """Nodes and edges in the order of their lines; the edges of a node are in the order of its arguments."""
 
-    nodes: dict[str, LayerNode] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
     sources_of: dict[str, list[str]] = field(default_factory=dict)
     targets_of: dict[str, list[str]] = field(default_factory=dict)
-    #: Targets of edges, each where its first edge stands.
-    in_order_of_edges: dict[str, None] = field(default_factory=dict)
 
-    def add(self, node: LayerNode) -> None:
+    def add(self, node: Node) -> None:
         self.nodes[node.id] = node
         self.sources_of.setdefault(node.id, [])
         self.targets_of.setdefault(node.id, [])
@@ -48,7 +28,6 @@ class LayerGraph:
     def connect(self, source: str, target: str) -> None:
         self.sources_of[target].append(source)
         self.targets_of[source].append(target)
-        self.in_order_of_edges.setdefault(target)
 
     def remove(self, id: str) -> None:
         for target in self.targets_of.pop(id):
@@ -56,33 +35,18 @@ class LayerGraph:
         for source in self.sources_of.pop(id):
             self.targets_of[source].remove(id)
         del self.nodes[id]
-        self.in_order_of_edges.pop(id, None)
 
     def without_dead_items(self) -> LayerGraph:
         """Without the items of tuples that no node reads; profiles have many of them. One pass, as published."""
         unread = (id for id, targets in self.targets_of.items() if not targets)
-        dead = [id for id in unread if self.nodes[id].desc.startswith("__getitem__")]
+        dead = [id for id in unread if self.nodes[id].name.startswith("__getitem__")]
         for id in dead:
             self.remove(id)
         return self
 
-    def ordered(self) -> list[LayerNode]:
+    def ordered(self) -> list[Node]:
         """Sources before targets, lower stages and numbers first."""
-        waiting = {id: len(sources) for id, sources in self.sources_of.items()}
-        ready = [(*self._rank(id), id) for id, count in waiting.items() if not count]
-        heapq.heapify(ready)
-        order = []
-        while ready:
-            id = heapq.heappop(ready)[-1]
-            order.append(self.nodes[id])
-            for target in self.targets_of[id]:
-                waiting[target] -= 1
-                if not waiting[target]:
-                    heapq.heappush(ready, (*self._rank(target), target))
-        if len(order) < len(self.nodes):
-            stuck = next(self.nodes[id] for id, count in waiting.items() if count)
-            raise Error(f"{stuck}: part of a cycle, or reads a node of a cycle: remove an edge")
-        return order
+        return [self.nodes[id] for id in topological(self.sources_of, self.targets_of, self._rank)]
 
     def _rank(self, id: str) -> tuple[int, tuple[tuple[int, int | str], ...]]:
         stage = self.nodes[id].stage
@@ -103,7 +67,7 @@ def from_graph(given: Graph) -> LayerGraph:
     """The graph that was read, by id."""
     graph = LayerGraph()
     for node in given.nodes:
-        graph.add(LayerNode(node.id, node.name, node.stage, node.about))
+        graph.add(node)
     for source, target in given.edges:
         graph.connect(source, target)
     return graph

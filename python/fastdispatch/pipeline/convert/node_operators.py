@@ -9,7 +9,7 @@ from fastdispatch.pipeline.convert.calls import LayerCall
 from fastdispatch.pipeline.convert.constructors import CONSTRUCTORS
 from fastdispatch.pipeline.convert.describe import Description, describe
 from fastdispatch.pipeline.convert.imports import Import
-from fastdispatch.pipeline.convert.layer_graph import LayerNode
+from fastdispatch.pipeline.graph import Node
 
 #: Modules whose results never share memory with what they are given.
 _FRESH = re.compile(
@@ -36,7 +36,7 @@ class Operator:
     buffer: bool = False
 
 
-def operator(node: LayerNode, sources: Sequence[LayerNode], imports: Mapping[str, Import]) -> Operator:
+def operator(node: Node, sources: Sequence[Node], imports: Mapping[str, Import]) -> Operator:
     """The operator of a node. An ``Error`` names the node and the reason why it cannot be converted."""
     try:
         return _operator(node, sources, imports)
@@ -48,18 +48,18 @@ def operator(node: LayerNode, sources: Sequence[LayerNode], imports: Mapping[str
 _RULED = re.compile(r"Size|View|__getitem__|Add|Mul|Concat|Transpose|hidden|self\.|Parameter|Buffer")
 
 
-def _operator(node: LayerNode, sources: Sequence[LayerNode], imports: Mapping[str, Import]) -> Operator:
+def _operator(node: Node, sources: Sequence[Node], imports: Mapping[str, Import]) -> Operator:
     text = node.about.get("call")
     if isinstance(text, str) and text and not text.startswith("("):
         return _expression(LayerCall(text), len(sources))
-    if _RULED.match(node.desc):
+    if _RULED.match(node.name):
         for pattern, rule in _RULES.items():
-            found = re.fullmatch(pattern, node.desc)
+            found = re.fullmatch(pattern, node.name)
             if found:
                 return rule(found, sources)
-    if _is_call(node.desc):
-        return _expression(LayerCall(node.desc), len(sources))
-    return _module(node, describe(node.desc), len(sources), imports)
+    if _is_call(node.name):
+        return _expression(LayerCall(node.name), len(sources))
+    return _module(node, describe(node.name), len(sources), imports)
 
 
 def _is_call(desc: str) -> bool:
@@ -77,7 +77,7 @@ def _check_uses(call: LayerCall, inputs: int) -> None:
         raise Error(f"its call reads %{call.uses[-1]}, it has {_count(inputs, 'input')}")
 
 
-def _module(node: LayerNode, found: Description, inputs: int, imports: Mapping[str, Import]) -> Operator:
+def _module(node: Node, found: Description, inputs: int, imports: Mapping[str, Import]) -> Operator:
     """A module that is declared and called."""
     needed: set[str] = set()
     declare = declaration(found, imports, needed)
@@ -132,7 +132,7 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _need(sources: Sequence[LayerNode], least: int, most: int | None = None) -> None:
+def _need(sources: Sequence[Node], least: int, most: int | None = None) -> None:
     if len(sources) < least or (most is not None and len(sources) > most):
         allowed = str(least) if most == least else f"at least {least}" if most is None else f"{least} to {most}"
         raise Error(f"it has {_count(len(sources), 'input')}, not {allowed}")
@@ -142,13 +142,13 @@ def _plain(text: str, **facts: object) -> Operator:
     return Operator(lambda names, layer: text.format(*names, layer=layer), **facts)  # type: ignore[arg-type]
 
 
-def _size(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _size(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     _need(sources, 1, 1)
     return _plain(f"{{0}}.size({found[1]})", kind="number")
 
 
-def _view(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
-    sizes = [index for index, source in enumerate(sources) if source.desc.startswith("Size")]
+def _view(found: re.Match[str], sources: Sequence[Node]) -> Operator:
+    sizes = [index for index, source in enumerate(sources) if source.name.startswith("Size")]
     data = [index for index in range(len(sources)) if index not in sizes]
     if len(data) != 1:
         raise Error(f"it has {_count(len(data), 'input')} that are not sizes, not 1")
@@ -159,42 +159,42 @@ def _view(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
     return _plain(f"{{{data[0]}}}.view({shape})", shares=True)
 
 
-def _item(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _item(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     _need(sources, 1, 1)
-    if sources[0].desc.startswith("hidden"):
+    if sources[0].name.startswith("hidden"):
         return _plain("None", kind="none")
     return _plain(f"{{0}}[{found[1]}]", kind="any", shares=True)
 
 
-def _arithmetic(sign: str) -> Callable[[re.Match[str], Sequence[LayerNode]], Operator]:
-    def rule(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _arithmetic(sign: str) -> Callable[[re.Match[str], Sequence[Node]], Operator]:
+    def rule(found: re.Match[str], sources: Sequence[Node]) -> Operator:
         _need(sources, 2)
         return _plain(f" {sign} ".join(f"{{{index}}}" for index in range(len(sources))))
 
     return rule
 
 
-def _concat(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _concat(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     _need(sources, 1)
     values = ", ".join(f"{{{index}}}" for index in range(len(sources)))
     return _plain(f"torch.cat([{values}], {found[1]})")
 
 
-def _transpose(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _transpose(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     _need(sources, 1, 1)
     return _plain(f"{{0}}.transpose({found[1]})", shares=True)
 
 
-def _hidden(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _hidden(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     return _plain("None", kind="none")
 
 
-def _lengths(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _lengths(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     _need(sources, 1, 1)
     return _plain("self.get_seq_lens({0})")
 
 
-def _parameter(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
+def _parameter(found: re.Match[str], sources: Sequence[Node]) -> Operator:
     kind, shape, dtype = found["kind"], found["shape"], found["dtype"] or "float32"
     makes = "zeros" if kind == "Buffer" or not dtype.startswith(("float", "bfloat")) else "randn"
     values = f"torch.{makes}({shape.strip() or '()'}, dtype=torch.{dtype})"
@@ -205,7 +205,7 @@ def _parameter(found: re.Match[str], sources: Sequence[LayerNode]) -> Operator:
 _NUMBER = r"-?\d+"
 _ROW = rf"(?:{_NUMBER}(?:,\s*{_NUMBER})*,?)?"
 
-_RULES: dict[str, Callable[[re.Match[str], Sequence[LayerNode]], Operator]] = {
+_RULES: dict[str, Callable[[re.Match[str], Sequence[Node]], Operator]] = {
     rf"Size\(({_NUMBER})\)": _size,
     rf"View\(({_ROW})\)": _view,
     rf"__getitem__\(({_NUMBER}|'\w*')\)": _item,

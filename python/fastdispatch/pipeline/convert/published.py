@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph
 from fastdispatch.pipeline.convert.stage_plans import Written, configuration_text, configurations
 from fastdispatch.pipeline.convert.templates import ModuleText, init
+from fastdispatch.pipeline.graph import Node
 
 #: Classes outside torch.nn: a pattern of their arguments, and their module.
 _SPECIAL = {
@@ -26,10 +27,9 @@ def write(graph: LayerGraph, name: str, arch: str, replicas: Sequence[int] | Non
     """The package of a graph with at least two stages."""
     if "/" in arch or "\0" in arch:
         raise Error(f"-a {arch}: not a file name: remove the /")
-    graph.ordered()  # reports a cycle with its node
     graph = graph.without_dead_items()
     for node in graph.nodes.values():
-        if node.desc.startswith(_OTHERS):
+        if node.name.startswith(_OTHERS):
             raise Error(f"{node}: not written by --compat: leave it out")
     # The published order is that of a set: for small numbers the ascending one.
     stages = list({node.stage for node in graph.nodes.values()})
@@ -64,15 +64,15 @@ def _part(graph: LayerGraph, stage: int | None) -> LayerGraph:
     return part
 
 
-def _order(graph: LayerGraph) -> list[LayerNode]:
+def _order(graph: LayerGraph) -> list[Node]:
     """Depth first by description."""
 
-    def targets(node: LayerNode) -> Iterator[LayerNode]:
-        return iter(sorted((graph.nodes[id] for id in graph.targets_of[node.id]), key=lambda node: node.desc))
+    def targets(node: Node) -> Iterator[Node]:
+        return iter(sorted((graph.nodes[id] for id in graph.targets_of[node.id]), key=lambda node: node.name))
 
     done: set[str] = set()
-    reverse: list[LayerNode] = []
-    for root in sorted(graph.nodes.values(), key=lambda node: node.desc):
+    reverse: list[Node] = []
+    for root in sorted(graph.nodes.values(), key=lambda node: node.name):
         path = [] if root.id in done else [(root, targets(root))]
         done.add(root.id)
         while path:
@@ -92,11 +92,11 @@ def _input_names(part: LayerGraph, graph: LayerGraph, *, whole: bool = False) ->
     for id, node in part.nodes.items():
         sources = [graph.nodes[source] for source in graph.sources_of[id]]
         if not sources:
-            found = [id] if node.desc.startswith("Input") else []
+            found = [id] if node.name.startswith("Input") else []
         elif whole:
             found = []
         else:
-            found = [each.id for each in sources if each.stage != node.stage and not each.desc.startswith("hidden")]
+            found = [each.id for each in sources if each.stage != node.stage and not each.name.startswith("hidden")]
         for source in found:
             names[source] = f"input{counter}"
             counter += 1
@@ -108,7 +108,7 @@ def _output_names(part: LayerGraph, graph: LayerGraph, counter: int) -> tuple[di
     names: dict[str, str] = {}
     for id, node in part.nodes.items():
         targets = [graph.nodes[target] for target in graph.targets_of[id]]
-        hidden = node.desc.startswith("hidden")
+        hidden = node.name.startswith("hidden")
         for _ in [each for each in targets if each.stage != node.stage and not hidden] if targets else [None]:
             names[id] = f"out{counter}"
             counter += 1
@@ -147,38 +147,38 @@ class _Writer:
         self.statements.append(f"return {as_tuple(_by_id({id: self._value(id) for id in made}))}")
         return ModuleText(name, _by_id(self.inputs), self.declarations, self.statements, sorted(self.imports))
 
-    def _node(self, node: LayerNode, output: str, layer: str) -> None:
+    def _node(self, node: Node, output: str, layer: str) -> None:
         self.names.setdefault(node.id, output)
         sources = self.graph.sources_of[node.id]
-        if node.desc.startswith(("hidden", "Input")):
+        if node.name.startswith(("hidden", "Input")):
             return
-        if not node.desc.startswith(_OPERATIONS):
+        if not node.name.startswith(_OPERATIONS):
             self.declarations.append(f"{layer} = {self._declaration(node)}")
-        if node.desc.startswith("Add"):
+        if node.name.startswith("Add"):
             self.statements.append(self._add(node, sources))
             return
-        if node.desc.startswith("__getitem__") and "hidden" in self.graph.nodes[sources[0]].desc:
+        if node.name.startswith("__getitem__") and "hidden" in self.graph.nodes[sources[0]].name:
             self.statements.append(f"{output} = None")
             return
         values = ", ".join(self._value(source) for source in sources)
-        if node.desc.startswith("__getitem__"):
+        if node.name.startswith("__getitem__"):
             self.statements.append(f"{output} = {values}[{_number(node)}]")
-        elif node.desc.startswith("Concat"):
+        elif node.name.startswith("Concat"):
             self.statements.append(f"{output} = torch.cat([{values}], {_number(node)})")
         else:
             self.statements.append(f"{output} = {layer}({values})")
 
-    def _declaration(self, node: LayerNode) -> str:
+    def _declaration(self, node: Node) -> str:
         for name, (pattern, module) in _SPECIAL.items():
-            if node.desc.startswith(name):
-                found = re.search(pattern, node.desc)
+            if node.name.startswith(name):
+                found = re.search(pattern, node.name)
                 if found is None:
                     raise Error(f"{node}: its description is an unknown form of {name}")
                 self.imports.add(f"from {module} import {name}")
                 return f"{name}({', '.join(found.groups())})"
-        return f"torch.nn.{re.sub('inplace(?!=)', 'inplace=True', node.desc)}"
+        return f"torch.nn.{re.sub('inplace(?!=)', 'inplace=True', node.name)}"
 
-    def _add(self, node: LayerNode, sources: list[str]) -> str:
+    def _add(self, node: Node, sources: list[str]) -> str:
         if len(sources) != 2:
             raise Error(f"{node}: it has {len(sources)} operands, not 2")
         first, second = sources
@@ -194,8 +194,8 @@ class _Writer:
         return self.names[id]
 
 
-def _number(node: LayerNode) -> int:
-    found = re.search(r"\((-?\d+)\)", node.desc)
+def _number(node: Node) -> int:
+    found = re.search(r"\((-?\d+)\)", node.name)
     if found is None:
         raise Error(f"{node}: it has no number")
     return int(found.group(1))

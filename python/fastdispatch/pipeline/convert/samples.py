@@ -97,6 +97,6 @@ def _behind(plan: PackagePlan, id: str) -> Iterator[Description]:
             seen.add(target)
             waiting.append(target)
             try:
-                yield describe(plan.graph.nodes[target].desc)
+                yield describe(plan.graph.nodes[target].name)
             except Error:
                 continue

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 
 from fastdispatch._core import Error
 from fastdispatch.pipeline.convert.imports import Import
-from fastdispatch.pipeline.convert.layer_graph import LayerGraph, LayerNode, Names, in_order
+from fastdispatch.pipeline.convert.layer_graph import LayerGraph, Names, in_order
 from fastdispatch.pipeline.convert.node_operators import Operator, operator
+from fastdispatch.pipeline.graph import Node
 
 
 @dataclass
@@ -23,7 +24,7 @@ class StagePlan:
     """Nodes in the order of execution, and what crosses the borders of the stage, by node."""
 
     index: int
-    nodes: list[LayerNode]
+    nodes: list[Node]
     reads: list[str]
     gives: list[str]
     #: (node, input): in-place operators that get a copy, for the tensor has other readers.
@@ -78,8 +79,8 @@ def plan(graph: LayerGraph, imports: Mapping[str, Import], *, whole: bool = Fals
     return made
 
 
-def _is_input(node: LayerNode, graph: LayerGraph) -> bool:
-    return node.desc.startswith("Input") and not graph.sources_of[node.id]
+def _is_input(node: Node, graph: LayerGraph) -> bool:
+    return node.name.startswith("Input") and not graph.sources_of[node.id]
 
 
 def _placed(graph: LayerGraph) -> LayerGraph:
@@ -97,7 +98,7 @@ def _placed(graph: LayerGraph) -> LayerGraph:
 def _move_items(graph: LayerGraph, operators: Mapping[str, Operator]) -> None:
     """Move items to the stage of their tuple, along chains of items, and None to the first stage."""
     for node in graph.ordered():
-        if node.desc.startswith("__getitem__") and "call" not in node.about:
+        if node.name.startswith("__getitem__") and "call" not in node.about:
             (source,) = graph.sources_of[node.id]
             graph.nodes[node.id] = replace(node, stage=graph.nodes[source].stage)
         if node.id in operators and operators[node.id].kind == "none":
@@ -122,7 +123,7 @@ def _homes(made: PackagePlan) -> dict[str, set[int]]:
     return homes
 
 
-def _stage(made: PackagePlan, index: int, nodes: list[LayerNode], homes: Mapping[str, set[int]]) -> StagePlan:
+def _stage(made: PackagePlan, index: int, nodes: list[Node], homes: Mapping[str, set[int]]) -> StagePlan:
     graph, nothing = made.graph, made.nothing
     own = {node.id for node in nodes}
     reads = {source for id in own for source in graph.sources_of[id] if source not in own} - nothing
@@ -159,7 +160,7 @@ def stage_of(stages: Sequence[StagePlan], id: str) -> int:
 def shared_writes(
     graph: LayerGraph,
     operators: Mapping[str, Operator],
-    nodes: Iterable[LayerNode],
+    nodes: Iterable[Node],
     reads: Iterable[str],
     gives: Iterable[str],
 ) -> tuple[set[tuple[str, int]], list[str]]:

@@ -1,8 +1,9 @@
-"""The texts of generated files: Jinja templates in ``programs/``."""
+"""The texts of generated files: Jinja templates in ``programs/``; and tables of names in ``tables/``."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import jinja2
@@ -26,6 +27,11 @@ class ModuleText:
 def render(file: str, /, **fields: Any) -> str:
     """Return a generated file."""
     return _environment().get_template(f"{file}.j2").render(fields)
+
+
+def table(name: str) -> str:
+    """Return the text of a table of names."""
+    return files("fastdispatch.pipeline.convert").joinpath("tables", f"{name}.txt").read_text()
 
 
 @cache

@@ -7,7 +7,8 @@ They are facts of a node: ``"module": "decoder.embed"``, equal in two nodes, and
 from collections.abc import Iterable, Mapping
 
 from fastdispatch._core import Error
-from fastdispatch.pipeline.convert.layer_graph import LayerNode, Names
+from fastdispatch.pipeline.convert.layer_graph import Names
+from fastdispatch.pipeline.graph import Node
 
 #: (stage, name of the parameter or layer in the stage)
 Weight = tuple[int, str]
@@ -16,7 +17,7 @@ Weight = tuple[int, str]
 class Ties:
     """Which layers and parameters are one."""
 
-    def __init__(self, places: Iterable[tuple[int, LayerNode]], names: Names):
+    def __init__(self, places: Iterable[tuple[int, Node]], names: Names):
         """``places``: the declared nodes of every stage."""
         self._layers: dict[tuple[int, str], str] = {}
         self._modules: dict[str, list[Weight]] = {}
@@ -32,7 +33,7 @@ class Ties:
                 self._modules.setdefault(module, []).append((stage, layer))
             self._tied(stage, node, layer)
 
-    def _tied(self, stage: int, node: LayerNode, layer: str) -> None:
+    def _tied(self, stage: int, node: Node, layer: str) -> None:
         tied = node.about.get("tied", {})
         if not isinstance(tied, Mapping) or not all(
             isinstance(each, str) and _is_path(name) for name, each in tied.items()

@@ -7,7 +7,7 @@ one tensor are added from the last stage to the first, as the engine adds them i
 import importlib.util
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,44 +74,10 @@ def verify(
     given = dict(zip(names.inputs.values(), samples(inputs, whole_plan), strict=True))
     verdict = Verification()
     try:
-        _check(verdict, _model(folder, str(folder)), written, whole, names, given, train=train)
+        _Comparison(_model(folder, str(folder)), written, whole, names, given, verdict).run(train=train)
     except FailedCheck as error:
         verdict.faults.append(str(error))
     return verdict
-
-
-def _check(
-    verdict: Verification,
-    rows: list[Any],
-    written: Written,
-    whole: Any,
-    names: Written,
-    given: Mapping[str, Any],
-    *,
-    train: bool,
-) -> None:
-    """Run both."""
-    import torch
-
-    stages = [row[0] for row in rows]
-    _share(stages, written)
-    _copy_state(stages, written, whole, names, verdict)
-    for module in (whole, *stages):
-        module.train(train)
-    nodes = list(names.outputs.values())
-    results, gradients = _run_whole(whole, list(given.values()), len(nodes))
-    expected = dict(zip(nodes, results, strict=True))
-    order = dict(zip(nodes, gradients, strict=True))
-    split = _BatchSplit(rows, {name: given[id] for name, id in written.inputs.items()})
-    split.forward()
-    for name, id in written.outputs.items():
-        found = split.values.get(name)
-        if not isinstance(found, torch.Tensor):
-            verdict.faults.append(f"output {name}: is a {type(found).__name__}")
-        else:
-            verdict.check("output", f"output {name}", found, expected[id])
-    split.backward({name: order[id] for name, id in written.outputs.items()})
-    _compare(verdict, split, stages, written, whole, names, given)
 
 
 def _model(folder: Path, what: str) -> list[Any]:
@@ -154,42 +120,6 @@ def _guarded(what: str, call: Any) -> Any:
     except Exception as error:
         words = " ".join(str(error).split())
         raise (Error if what == _WHOLE else FailedCheck)(f"{what}: {type(error).__name__}: {words}") from None
-
-
-def _entries(stages: Sequence[Any], written: Written) -> Iterator[tuple[str, int, str, str]]:
-    """(node, stage, layer, name of a parameter or buffer in it)."""
-    for id, places in written.layers.items():
-        for stage, layer in places:
-            for name in stages[stage].state_dict():
-                if name == layer or name.startswith(f"{layer}."):
-                    yield id, stage, layer, name[len(layer) :]
-
-
-def _share(stages: Sequence[Any], written: Written) -> None:
-    """Equal values at all places of one parameter."""
-    for (home, first), *others in written.shared:
-        source = stages[home].state_dict()
-        for stage, other in others:
-            state = stages[stage].state_dict()
-            for name, value in source.items():
-                if name == first or name.startswith(f"{first}."):
-                    state[other + name[len(first) :]].copy_(value)
-
-
-def _copy_state(stages: Sequence[Any], written: Written, whole: Any, names: Written, verdict: Verification) -> None:
-    """The weights of the stages into the whole."""
-    state = whole.state_dict()
-    missing = set(state)
-    for node, stage, layer, rest in _entries(stages, written):
-        own = names.layers[node][0][1] + rest
-        value = stages[stage].state_dict()[layer + rest]
-        if own not in state or state[own].shape != value.shape:
-            verdict.faults.append(f"stage {stage}: {layer}{rest} is {_form(value)}, which {node} does not have")
-        else:
-            state[own].copy_(value)
-            missing.discard(own)
-    if missing:
-        verdict.faults.append(f"no stage has the weights of {', '.join(sorted(missing)[:5])}")
 
 
 def _run_whole(whole: Any, given: list[Any], count: int) -> tuple[list[Any], list[Any]]:
@@ -267,36 +197,94 @@ def _leaf(value: Any) -> Any:
     return value.detach().requires_grad_(value.is_floating_point() or value.is_complex())
 
 
-def _compare(
-    verdict: Verification,
-    split: _BatchSplit,
-    stages: Sequence[Any],
-    written: Written,
-    whole: Any,
-    names: Written,
-    given: Mapping[str, Any],
-) -> None:
-    """Gradients and buffers."""
-    for name, node in written.inputs.items():
-        if given[node].requires_grad:
-            verdict.check("input gradient", f"gradient of {name}", split.gradients.get(name), given[node].grad)
-    expected = dict(whole.named_parameters(remove_duplicate=False))
-    buffers = dict(whole.named_buffers(remove_duplicate=False))
-    found: dict[str, Any] = {}
-    what: dict[str, str] = {}
-    for node, stage, layer, rest in _entries(stages, written):
-        own = names.layers[node][0][1] + rest
-        parameter = dict(stages[stage].named_parameters(remove_duplicate=False)).get(layer + rest)
-        if parameter is not None and own in expected:
-            key = str(id(expected[own]))
-            what.setdefault(key, own)
-            found.setdefault(key, {})[id(parameter)] = parameter.grad
-        elif own in buffers:
-            value = dict(stages[stage].named_buffers(remove_duplicate=False))[layer + rest]
-            verdict.check("buffer", f"stage {stage}: {layer}{rest} ({node})", value, buffers[own])
-    for key, parts in found.items():
-        total = None
-        for each in reversed([part for part in parts.values() if part is not None]):
-            total = each if total is None else total + each
-        own = what[key]
-        verdict.check("parameter gradient", f"gradient of {own}", total, expected[own].grad)
+@dataclass
+class _Comparison:
+    """The stages of a package, the rows of its ``model()``, and the whole model with the names of its package."""
+
+    rows: list[Any]
+    written: Written
+    whole: Any
+    names: Written
+    given: Mapping[str, Any]  #: inputs by node
+    verdict: Verification
+
+    def __post_init__(self) -> None:
+        self.stages = [row[0] for row in self.rows]
+
+    def run(self, *, train: bool) -> None:
+        """Run both."""
+        import torch
+
+        written, verdict = self.written, self.verdict
+        self._share()
+        self._copy_state()
+        for module in (self.whole, *self.stages):
+            module.train(train)
+        nodes = list(self.names.outputs.values())
+        results, gradients = _run_whole(self.whole, list(self.given.values()), len(nodes))
+        expected = dict(zip(nodes, results, strict=True))
+        order = dict(zip(nodes, gradients, strict=True))
+        split = _BatchSplit(self.rows, {name: self.given[id] for name, id in written.inputs.items()})
+        split.forward()
+        for name, id in written.outputs.items():
+            found = split.values.get(name)
+            if not isinstance(found, torch.Tensor):
+                verdict.faults.append(f"output {name}: is a {type(found).__name__}")
+            else:
+                verdict.check("output", f"output {name}", found, expected[id])
+        split.backward({name: order[id] for name, id in written.outputs.items()})
+        self._compare(split)
+
+    def _entries(self) -> Iterator[tuple[str, int, str, str]]:
+        """(node, stage, name of a parameter or buffer in it, its name in the whole)."""
+        for id, places in self.written.layers.items():
+            for stage, layer in places:
+                for name in self.stages[stage].state_dict():
+                    if name == layer or name.startswith(f"{layer}."):
+                        yield id, stage, name, self.names.layers[id][0][1] + name[len(layer) :]
+
+    def _share(self) -> None:
+        """Equal values at all places of one parameter."""
+        for (home, first), *others in self.written.shared:
+            source = self.stages[home].state_dict()
+            for stage, other in others:
+                state = self.stages[stage].state_dict()
+                for name, value in source.items():
+                    if name == first or name.startswith(f"{first}."):
+                        state[other + name[len(first) :]].copy_(value)
+
+    def _copy_state(self) -> None:
+        """The weights of the stages into the whole."""
+        state = self.whole.state_dict()
+        missing = set(state)
+        for node, stage, name, own in self._entries():
+            value = self.stages[stage].state_dict()[name]
+            if own not in state or state[own].shape != value.shape:
+                self.verdict.faults.append(f"stage {stage}: {name} is {_form(value)}, which {node} does not have")
+            else:
+                state[own].copy_(value)
+                missing.discard(own)
+        if missing:
+            self.verdict.faults.append(f"no stage has the weights of {', '.join(sorted(missing)[:5])}")
+
+    def _compare(self, split: _BatchSplit) -> None:
+        """Gradients and buffers."""
+        check = self.verdict.check
+        for name, node in self.written.inputs.items():
+            if self.given[node].requires_grad:
+                check("input gradient", f"gradient of {name}", split.gradients.get(name), self.given[node].grad)
+        expected = dict(self.whole.named_parameters(remove_duplicate=False))
+        buffers = dict(self.whole.named_buffers(remove_duplicate=False))
+        parts: dict[int, tuple[str, dict[int, Any]]] = {}  # by parameter of the whole: its name, gradients of stages
+        for node, stage, name, own in self._entries():
+            parameter = dict(self.stages[stage].named_parameters(remove_duplicate=False)).get(name)
+            if parameter is not None and own in expected:
+                parts.setdefault(id(expected[own]), (own, {}))[1][id(parameter)] = parameter.grad
+            elif own in buffers:
+                value = dict(self.stages[stage].named_buffers(remove_duplicate=False))[name]
+                check("buffer", f"stage {stage}: {name} ({node})", value, buffers[own])
+        for own, gradients in parts.values():
+            total = None
+            for each in reversed([gradient for gradient in gradients.values() if gradient is not None]):
+                total = each if total is None else total + each
+            check("parameter gradient", f"gradient of {own}", total, expected[own].grad)
