@@ -286,7 +286,7 @@ def topological(
     inputs: Mapping[str, Sequence[str]], outputs: Mapping[str, Sequence[str]], key: Callable[[str], Any]
 ) -> list[str]:
     """Return ids after those of their inputs; of several ids, the one with the lowest key is next. Ids of a cycle, and
-    ids behind one, are left out."""
+    ids behind one, are skipped."""
     waits = {id: len(before) for id, before in inputs.items()}
     ready = [(key(id), id) for id, count in waits.items() if not count]
     heapify(ready)
