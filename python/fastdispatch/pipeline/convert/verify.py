@@ -74,7 +74,7 @@ def verify(
     given = dict(zip(names.inputs.values(), samples(inputs, whole_plan), strict=True))
     verdict = Verification()
     try:
-        _Comparison(_model(folder, str(folder)), written, whole, names, given, verdict).run(train=train)
+        _SplitComparison(_model(folder, str(folder)), written, whole, names, given, verdict).run(train=train)
     except FailedCheck as error:
         verdict.faults.append(str(error))
     return verdict
@@ -198,7 +198,7 @@ def _leaf(value: Any) -> Any:
 
 
 @dataclass
-class _Comparison:
+class _SplitComparison:
     """The stages of a package, the rows of its ``model()``, and the whole model with the names of its package."""
 
     rows: list[Any]
