@@ -71,12 +71,10 @@ class Core:
         self._facts = json.dumps(empty) if facts is None else facts
         self.settled: tuple[list[int], dict[str, str]] = [], {}
 
-    def ranks(self) -> list[dict[str, Any]]:
-        return [{"meta": {"torch": '"2.13"', "pipeline": self._facts}}]
-
-    def columns(self, table: str, rank: int) -> dict[str, list[Any]]:
+    def columns(self, table: str, rank: int = 0) -> dict[str, list[Any]]:
         assert rank == 0
-        return {"jobs": self._jobs, "iterations": self._iterations}[table]
+        facts = {"key": ["torch", "pipeline"], "value": ['"2.13"', self._facts]}
+        return {"rank": {"rank": [0]}, "facts": facts, "jobs": self._jobs, "iterations": self._iterations}[table]
 
     def replace(self, changes: list[Any]) -> None:
         tables = {table: columns for table, _, columns in changes}
