@@ -14,11 +14,12 @@ add_call(fd_slices *s, uint32_t event, uint32_t *latest)
     const fd_trace_event *call = &s->events[event];
     uint32_t child = FD_NO_SLICE;
     uint32_t left = *latest;
-    while (left != FD_NO_SLICE && s->start[left] >= call->start) {
+    while (left != FD_NO_SLICE && s->links[left].start >= call->start) {
         /* links the list while the call has no parent */
-        uint32_t before = s->parent[left];
-        s->next[left] = child;
-        s->parent[left] = event;
+        fd_slice_links *links = &s->links[left];
+        uint32_t before = links->parent;
+        links->next = child;
+        links->parent = event;
         child = left;
         left = before;
     }
@@ -26,62 +27,52 @@ add_call(fd_slices *s, uint32_t event, uint32_t *latest)
     if (left != FD_NO_SLICE && end_of(&s->events[left]) > start) {
         start = end_of(&s->events[left]);
     }
-    s->start[event] = start < end_of(call) ? start : end_of(call);
-    s->child[event] = child;
-    s->parent[event] = left;
+    start = start < end_of(call) ? start : end_of(call);
+    s->links[event] = (fd_slice_links){start, left, child, FD_NO_SLICE};
     *latest = event;
 }
 
-static void
+/* Link the outermost calls, and return the first. */
+static uint32_t
 link_roots(fd_slices *s, uint32_t latest)
 {
     uint32_t next = FD_NO_SLICE;
     while (latest != FD_NO_SLICE) {
-        uint32_t before = s->parent[latest];
-        s->next[latest] = next;
-        s->parent[latest] = FD_NO_SLICE;
+        fd_slice_links *links = &s->links[latest];
+        uint32_t before = links->parent;
+        links->next = next;
+        links->parent = FD_NO_SLICE;
         next = latest;
         latest = before;
     }
-    s->root = next;
+    return next;
 }
 
 fd_status
 fd_slices_make(fd_slices *slices, const fd_trace_event *events, uint32_t count)
 {
+    uint32_t latest = FD_NO_SLICE;
     *slices = (fd_slices){
-        .root = FD_NO_SLICE,
         .events = events,
-        .start = fd_malloc((count + 1) * sizeof *slices->start),
-        .parent = fd_malloc((count + 1) * sizeof *slices->parent),
-        .child = fd_malloc((count + 1) * sizeof *slices->child),
-        .next = fd_malloc((count + 1) * sizeof *slices->next),
-    };
-    if (slices->start == NULL || slices->parent == NULL
-        || slices->child == NULL || slices->next == NULL) {
-        fd_slices_clear(slices);
+        .links = fd_malloc(((size_t)count + 1) * sizeof *slices->links),
+        .down = true};
+    if (slices->links == NULL) {
         return FD_ENOMEM;
     }
-    uint32_t latest = FD_NO_SLICE;
     for (uint32_t i = 0; i < count; i++) {
         if (fd_event_is_call(&events[i])) {
             add_call(slices, i, &latest);
         }
     }
-    link_roots(slices, latest);
-    slices->at = slices->root;
-    slices->down = true;
+    slices->at = link_roots(slices, latest);
     return FD_OK;
 }
 
 void
 fd_slices_clear(fd_slices *slices)
 {
-    fd_free(slices->start);
-    fd_free(slices->parent);
-    fd_free(slices->child);
-    fd_free(slices->next);
-    *slices = (fd_slices){.events = NULL};
+    fd_free(slices->links);
+    slices->links = NULL;
 }
 
 bool
@@ -93,16 +84,16 @@ fd_slices_next(fd_slices *s, fd_slice_edge *edge)
     }
     edge->event = at;
     edge->begins = s->down;
-    uint64_t time = s->down ? s->start[at] : end_of(&s->events[at]);
+    uint64_t time = s->down ? s->links[at].start : end_of(&s->events[at]);
     s->last = time > s->last ? time : s->last;
     edge->time = s->last;
     if (s->down) {
-        s->down = s->child[at] != FD_NO_SLICE;
-        s->at = s->down ? s->child[at] : at;
+        s->down = s->links[at].child != FD_NO_SLICE;
+        s->at = s->down ? s->links[at].child : at;
     }
     else {
-        s->down = s->next[at] != FD_NO_SLICE;
-        s->at = s->down ? s->next[at] : s->parent[at];
+        s->down = s->links[at].next != FD_NO_SLICE;
+        s->at = s->down ? s->links[at].next : s->links[at].parent;
     }
     return true;
 }

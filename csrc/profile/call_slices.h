@@ -13,16 +13,19 @@
 
 #include "trace/trace.h"
 
+typedef struct fd_slice_links {
+    uint64_t start; /* ns */
+    uint32_t parent;
+    uint32_t child; /* the first */
+    uint32_t next;  /* sibling */
+} fd_slice_links;
+
 typedef struct fd_slices {
     const fd_trace_event *events; /* borrowed */
-    uint64_t *start;              /* owned, like the next three; ns */
-    uint32_t *parent;
-    uint32_t *child; /* first child */
-    uint32_t *next;  /* next sibling */
-    uint32_t root;   /* first outermost call */
-    uint32_t at;     /* current position of the walk */
-    uint64_t last;   /* time of the last edge */
-    bool down;       /* the call at `at` begins next */
+    fd_slice_links *links;        /* owned; by event */
+    uint32_t at;                  /* current position of the walk */
+    uint64_t last;                /* time of the last edge */
+    bool down;                    /* the call at `at` begins next */
 } fd_slices;
 
 /* An index that means "no event". */

@@ -5,9 +5,10 @@ enum { LONGEST = 10 }; /* maximum bytes of a number */
 void
 fd_proto_number(fd_buffer *to, uint32_t field, uint64_t value)
 {
-    uint8_t bytes[2 * LONGEST];
-    uint8_t *end = fd_proto_put_field(bytes, field, value);
-    fd_buffer_bytes(to, bytes, (size_t)(end - bytes));
+    uint8_t *at = (uint8_t *)fd_buffer_grow(to, 2 * LONGEST);
+    if (at != NULL) {
+        to->size += (size_t)(fd_proto_put_field(at, field, value) - at);
+    }
 }
 
 void

@@ -19,7 +19,7 @@ BUDGET: dict[str, int] = {
     "csrc/clocks": 900,
     "csrc/columns": 1200,
     "csrc/et": 7200,
-    "csrc/events": 9650,
+    "csrc/events": 9500,
     "csrc/gpu": 4650,
     "csrc/json": 1500,
     "csrc/module": 5500,

@@ -1,41 +1,25 @@
 #include "events/recorded/call_flows.h"
 
-#include "base/alloc.h"
-#include "base/vector.h"
-
-fd_status
-fd_flows_make(fd_flows *flows, const fd_trace_rank *rank)
+fd_flows
+fd_flows_make(const fd_trace_rank *rank, fd_arena *arena)
 {
-    *flows = (fd_flows){.first = NULL};
     uint32_t count = rank->events.count;
     if (rank->flows.count == 0) {
-        return FD_OK;
+        return (fd_flows){.first = NULL};
     }
-    flows->first = fd_calloc((size_t)count + 2, sizeof *flows->first);
-    flows->ends = fd_calloc(count, sizeof *flows->ends);
-    if (flows->first == NULL || flows->ends == NULL) {
-        fd_flows_clear(flows);
-        return FD_ENOMEM;
-    }
+    fd_flows flows = {fd_arena_new(arena, (size_t)count + 2, sizeof(uint32_t)),
+                      fd_arena_new(arena, count, sizeof(uint32_t))};
     for (uint32_t i = 0; i < rank->flows.count; i++) {
-        flows->first[rank->flows.list[i].from + 2]++;
+        flows.first[rank->flows.list[i].from + 2]++;
     }
     for (uint32_t i = 0; i < count; i++) {
-        flows->first[i + 2] += flows->first[i + 1];
+        flows.first[i + 2] += flows.first[i + 1];
     }
     for (uint32_t i = 0; i < rank->flows.count; i++) {
         const fd_trace_flow *flow = &rank->flows.list[i];
-        flows->ends[flow->to] = ++flows->first[flow->from + 1];
+        flows.ends[flow->to] = ++flows.first[flow->from + 1];
     }
-    return FD_OK;
-}
-
-void
-fd_flows_clear(fd_flows *flows)
-{
-    fd_free(flows->first);
-    fd_free(flows->ends);
-    *flows = (fd_flows){.first = NULL};
+    return flows;
 }
 
 fd_arrow_end

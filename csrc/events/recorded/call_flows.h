@@ -7,16 +7,17 @@
 #ifndef FD_CALL_FLOWS_H
 #define FD_CALL_FLOWS_H
 
+#include "base/arena.h"
 #include "trace/trace.h"
 
 /* Category of the slice where a flow of a pipeline ends. */
 #define FD_TRANSFER_CATEGORY "transfer"
 
 typedef struct fd_flows {
-    uint32_t *first; /* owned; NULL: the rank has no flows, or they are not
-                      * drawn */
-    uint32_t *ends;  /* owned; number + 1 of the flow that ends at an event; 0:
-                      * no flow */
+    uint32_t *first; /* of the arena; NULL: the rank has no flows, or they are
+                      * not drawn */
+    uint32_t *ends;  /* number + 1 of the flow that ends at an event; 0: no
+                      * flow */
 } fd_flows;
 
 /* One end of a flow at a slice. Id 0: no flow. */
@@ -59,8 +60,7 @@ fd_transfer_arrival(const fd_trace_event *event)
 
 /* Build the index. Flows are numbered from 0, sorted by the event where they
  * begin. */
-fd_status fd_flows_make(fd_flows *flows, const fd_trace_rank *rank);
-void fd_flows_clear(fd_flows *flows);
+fd_flows fd_flows_make(const fd_trace_rank *rank, fd_arena *arena);
 
 /* Return the end of the range of flows that begin at an event; `*first` is the
  * start of the range. */

@@ -42,14 +42,16 @@ fd_export_chrome(const fd_trace *trace, const fd_export_options *options,
 {
     fd_status status = fd_timeline_check(trace, options->rank, error);
     fd_trace_events *events =
-        status == FD_OK ? fd_trace_events_open(trace, options, false, &status)
-                        : NULL;
-    if (status == FD_OK) {
+        status == FD_OK ? fd_trace_events_open(trace, options, false) : NULL;
+    if (events != NULL) {
         fd_chrome_head(trace, options, to);
         fd_buffer_text(to, ",\n\"traceEvents\":[");
         status = export_events(events, to);
         fd_buffer_text(to, "\n]}\n");
+        fd_trace_events_close(events);
     }
-    fd_trace_events_close(events);
+    else {
+        fd_then(status, FD_ENOMEM);
+    }
     return fd_then(status, to->status);
 }

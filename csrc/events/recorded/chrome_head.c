@@ -121,17 +121,12 @@ fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
     fd_json_end_array(&w);
 }
 
-fd_status
+void
 fd_chrome_members(const fd_trace *trace, const fd_export_options *options,
                   fd_event_batch *batch)
 {
-    fd_buffer head = {.bytes = NULL};
-    fd_chrome_head(trace, options, &head);
-    fd_buffer_text(&head, "}");
-    fd_status status = head.status;
-    if (status == FD_OK) {
-        fd_batch_members(batch, fd_span_of(&head));
-    }
-    fd_buffer_clear(&head);
-    return status;
+    fd_buffer *head = fd_batch_compose(batch);
+    fd_chrome_head(trace, options, head);
+    fd_buffer_text(head, "}");
+    fd_batch_members(batch, fd_batch_composed(batch));
 }

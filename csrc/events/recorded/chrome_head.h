@@ -13,8 +13,7 @@ void fd_chrome_head(const fd_trace *trace, const fd_export_options *options,
                     fd_buffer *to);
 
 /* Add the members to a batch. */
-fd_status fd_chrome_members(const fd_trace *trace,
-                            const fd_export_options *options,
-                            fd_event_batch *batch);
+void fd_chrome_members(const fd_trace *trace, const fd_export_options *options,
+                       fd_event_batch *batch);
 
 #endif

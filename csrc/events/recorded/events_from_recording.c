@@ -41,7 +41,8 @@ load_trace(recording *r, bool timeline, fd_error *error)
     r->whole = timeline;
     fd_status status = fd_reader_read(&r->trace, r->path, timeline, error);
     if (status == FD_OK) {
-        r->events = fd_trace_events_open(r->trace, &options, false, &status);
+        r->events = fd_trace_events_open(r->trace, &options, false);
+        status = r->events != NULL ? FD_OK : FD_ENOMEM;
     }
     return status;
 }

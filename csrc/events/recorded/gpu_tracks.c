@@ -3,9 +3,6 @@
 #include "profile/call_slices.h"
 #include "recording/gpu_format.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static uint64_t
 end_of(const fd_trace_gpu_event *event)
 {
@@ -29,6 +26,14 @@ context_of(const fd_trace_rank *rank, const fd_trace_event *event)
              : event->context;
 }
 
+static bool
+ends_before(const fd_trace_event *call, const fd_trace_gpu_event *event)
+{
+    return call->thread < event->thread
+        || (call->thread == event->thread
+            && call->start + call->duration < event->host);
+}
+
 /* Return the call that was open on the thread when the interval was launched:
  * the first call of its context that ends after the launch. FD_NO_SLICE: the
  * timeline does not have it. */
@@ -37,18 +42,7 @@ call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
 {
     uint32_t low = 0;
     uint32_t high = rank->events.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const fd_trace_event *at = &rank->events.list[middle];
-        if (at->thread < event->thread
-            || (at->thread == event->thread
-                && at->start + at->duration < event->host)) {
-            low = middle + 1;
-        }
-        else {
-            high = middle;
-        }
-    }
+    FD_BISECT(low, high, ends_before(&rank->events.list[middle], event))
     for (; low < rank->events.count; low++) {
         const fd_trace_event *at = &rank->events.list[low];
         if (at->thread != event->thread) {
@@ -61,23 +55,20 @@ call_of(const fd_trace_rank *rank, const fd_trace_gpu_event *event)
     return FD_NO_SLICE;
 }
 
-static fd_status
-add_interval(fd_streams *streams, const fd_trace_rank *rank,
-             const fd_trace_gpu_event *event, uint32_t index)
+static void
+add_interval(fd_streams *streams, const fd_trace_rank *rank, uint32_t index,
+             fd_arena *arena)
 {
-    fd_stream_track *last =
-        streams->tracks.count > 0
-            ? &streams->tracks.list[streams->tracks.count - 1]
-            : NULL;
-    if (last == NULL || last->device != event->device
-        || last->stream != event->stream) {
-        fd_stream_track track = {event->device, event->stream, index, 0};
-        if (fd_vector_push(&streams->tracks, track) != FD_OK) {
-            return FD_ENOMEM;
-        }
-        last = &streams->tracks.list[streams->tracks.count - 1];
+    const fd_trace_gpu_event *event = streams->works[index];
+    uint32_t track = streams->tracks.count;
+    if (index == 0 || event->device != streams->works[index - 1]->device
+        || event->stream != streams->works[index - 1]->stream) {
+        fd_arena_push(
+            arena, &streams->tracks,
+            (fd_stream_track){event->device, event->stream, index, 0});
+        track++;
     }
-    last->count++;
+    streams->tracks.list[track - 1].count++;
     streams->events[index] = (fd_trace_event){.start = event->start,
                                               .duration = event->duration,
                                               .context = event->context,
@@ -91,82 +82,51 @@ add_interval(fd_streams *streams, const fd_trace_rank *rank,
         streams->flows[index] = ++streams->flow_count;
         streams->of_calls[call] = streams->flow_count;
     }
-    return FD_OK;
 }
 
 /* Add one kernel of each call of CUDA. */
-static fd_status
-add_launches(fd_streams *streams, uint32_t count)
+static void
+add_launches(fd_streams *streams, uint32_t count, fd_arena *arena)
 {
-    const fd_trace_gpu_event **order = fd_malloc(count * sizeof *order);
-    uint32_t known = 0;
-    if (order == NULL) {
-        return FD_ENOMEM;
-    }
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (streams->works[i]->function != 0) {
-            order[known++] = streams->works[i];
+            fd_arena_push(arena, &streams->launches, streams->works[i]);
         }
     }
-    qsort(order, known, sizeof *order, by_launch);
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < known && status == FD_OK; i++) {
-        if (i == 0 || order[i]->correlation != order[i - 1]->correlation
-            || order[i]->thread != order[i - 1]->thread) {
-            status = fd_vector_push(&streams->launches, order[i]);
+    fd_vector_sort(&streams->launches, by_launch);
+    const fd_trace_gpu_event **list = streams->launches.list;
+    for (uint32_t i = 0; i < streams->launches.count; i++) {
+        if (kept == 0 || list[i]->correlation != list[kept - 1]->correlation
+            || list[i]->thread != list[kept - 1]->thread) {
+            list[kept++] = list[i];
         }
     }
-    fd_free(order);
-    return status;
+    streams->launches.count = kept;
 }
 
-fd_status
-fd_streams_make(fd_streams *streams, const fd_trace_rank *rank)
+void
+fd_streams_make(fd_streams *streams, const fd_trace_rank *rank,
+                fd_arena *arena)
 {
     uint32_t count = rank->gpu_events.count;
-    *streams = (fd_streams){.events = NULL};
+    *streams = (fd_streams){.flow_count = 0};
     if (count == 0) {
-        return FD_OK;
+        return;
     }
-    streams->works = fd_malloc(count * sizeof *streams->works);
-    streams->events = fd_malloc(count * sizeof *streams->events);
-    streams->flows = fd_calloc(count, sizeof *streams->flows);
-    streams->of_calls =
-        fd_calloc(rank->events.count + 1, sizeof *streams->of_calls);
-    fd_status status = streams->works != NULL && streams->events != NULL
-                            && streams->flows != NULL
-                            && streams->of_calls != NULL
-                         ? FD_OK
-                         : FD_ENOMEM;
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
+    streams->works = fd_arena_new(arena, count, sizeof *streams->works);
+    streams->events = fd_arena_new(arena, count, sizeof *streams->events);
+    streams->flows = fd_arena_new(arena, count, sizeof *streams->flows);
+    streams->of_calls = fd_arena_new(arena, (size_t)rank->events.count + 1,
+                                     sizeof *streams->of_calls);
+    for (uint32_t i = 0; i < count; i++) {
         streams->works[i] = &rank->gpu_events.list[i];
     }
-    if (status == FD_OK) {
-        qsort(streams->works, count, sizeof *streams->works, by_track);
+    fd_sort(streams->works, count, sizeof *streams->works, by_track);
+    for (uint32_t i = 0; i < count; i++) {
+        add_interval(streams, rank, i, arena);
     }
-    for (uint32_t i = 0; i < count && status == FD_OK; i++) {
-        status = add_interval(streams, rank, streams->works[i], i);
-    }
-    return status == FD_OK ? add_launches(streams, count) : status;
-}
-
-void
-fd_streams_clear(fd_streams *streams)
-{
-    fd_vector_clear(&streams->tracks);
-    fd_vector_clear(&streams->launches);
-    fd_free(streams->works);
-    fd_free(streams->events);
-    fd_free(streams->flows);
-    fd_free(streams->of_calls);
-    *streams = (fd_streams){.events = NULL};
-}
-
-void
-fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME])
-{
-    snprintf(name, FD_STREAM_NAME, "GPU %u stream %u", track->device,
-             track->stream);
+    add_launches(streams, count, arena);
 }
 
 fd_span

@@ -7,6 +7,7 @@
 #ifndef FD_GPU_TRACKS_H
 #define FD_GPU_TRACKS_H
 
+#include "base/arena.h"
 #include "events/event_batch.h"
 #include "trace/trace.h"
 
@@ -17,27 +18,24 @@ typedef struct fd_stream_track {
     uint32_t count;
 } fd_stream_track;
 
+/* Lists are of the arena. */
 typedef struct fd_streams {
     FD_VECTOR(fd_stream_track) tracks;
     /* One kernel of each call of CUDA; by thread, then by time. */
     FD_VECTOR(const fd_trace_gpu_event *) launches;
-    const fd_trace_gpu_event **works; /* owned; in the order of `events` */
-    fd_trace_event *events; /* owned; sorted by track, then by end; as if they
-                             * were calls or jobs */
-    uint32_t *flows;    /* owned; flow number of each interval, from 1; 0: no
-                      * flow, because its call is not in the timeline */
-    uint32_t *of_calls; /* owned; the same flow numbers, indexed by events of
-                         * the rank */
+    const fd_trace_gpu_event **works; /* in the order of `events` */
+    fd_trace_event *events; /* sorted by track, then by end; as if they were
+                             * calls or jobs */
+    uint32_t *flows;    /* flow number of each interval, from 1; 0: no flow,
+                             * because its call is not in the timeline */
+    uint32_t *of_calls; /* the same flow numbers, indexed by events of the
+                             * rank */
     uint32_t flow_count;
 } fd_streams;
 
 /* Build the tracks. A rank without intervals has none. */
-fd_status fd_streams_make(fd_streams *streams, const fd_trace_rank *rank);
-void fd_streams_clear(fd_streams *streams);
-
-/* "GPU 0 stream 7" */
-enum { FD_STREAM_NAME = 48 };
-void fd_stream_name(const fd_stream_track *track, char name[FD_STREAM_NAME]);
+void fd_streams_make(fd_streams *streams, const fd_trace_rank *rank,
+                     fd_arena *arena);
 
 /* Return the arguments of a slice, as PyTorch writes them:
  * {"device":0,"stream":7,"correlation":1033,"bytes":512,...}. */

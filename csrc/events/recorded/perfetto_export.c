@@ -129,11 +129,11 @@ fd_export_perfetto(const fd_trace *trace, const fd_export_options *options,
     plain.durations = FD_DURATIONS_ARGS;
     fd_status status = fd_timeline_check(trace, options->rank, error);
     fd_trace_events *events =
-        status == FD_OK ? fd_trace_events_open(trace, &plain, true, &status)
-                        : NULL;
+        status == FD_OK ? fd_trace_events_open(trace, &plain, true) : NULL;
     if (status == FD_OK) {
         e.writer = fd_perfetto_writer_new(to, NULL, "/tmp/", &spare);
-        status = e.writer != NULL ? write_events(&e, events) : FD_ENOMEM;
+        status = e.writer != NULL && events != NULL ? write_events(&e, events)
+                                                    : FD_ENOMEM;
     }
     fd_trace_events_close(events);
     fd_perfetto_writer_free(e.writer);

@@ -1,6 +1,5 @@
 #include "events/recorded/slice_names.h"
 
-#include "base/map.h"
 #include "recording/node_table.h"
 #include "trace/trace_columns.h"
 
@@ -11,7 +10,6 @@ write_name(const fd_trace *trace, const fd_trace_context *context,
            fd_buffer *to)
 {
     const fd_trace_node *node = &trace->nodes.list[context->node];
-    to->size = 0;
     if (context->module != 0 && node->kind != FD_NODE_KERNEL) {
         fd_trace_module_name(trace, context->module, to);
         fd_buffer_text(to, to->size > 0 ? " " : "");
@@ -38,90 +36,66 @@ category_of(const fd_trace *trace, const fd_trace_node *node)
              : fd_kind_names[node->kind];
 }
 
-static fd_status
+/* Find or add the JSON string of a text. */
+static uint32_t
+json_string(fd_text_pool *pool, const char *text, size_t size, fd_arena *arena)
+{
+    uint32_t id;
+    fd_buffer json = {.bytes = NULL};
+    fd_buffer_json(&json, text, size);
+    fd_arena_check(arena, fd_text_pool_take(pool, &json, &id));
+    return id;
+}
+
+static fd_slice_name
 name_context(fd_slice_names *names, const fd_trace *trace,
              const fd_trace_context *context, fd_buffer *scratch,
-             fd_slice_name *name)
+             fd_arena *arena)
 {
     const fd_trace_node *node = &trace->nodes.list[context->node];
     const char *category = category_of(trace, node);
+    scratch->size = 0;
     write_name(trace, context, scratch);
-    fd_status status = scratch->status;
-    fd_then(status, fd_text_pool_add(&names->names, scratch->bytes,
-                                     scratch->size, &name->name));
-    return fd_then(status,
-                   fd_text_pool_add(&names->categories, category,
-                                    strlen(category), &name->category));
+    fd_arena_check(arena, scratch->status);
+    return (fd_slice_name){
+        json_string(&names->names, scratch->bytes, scratch->size, arena),
+        json_string(&names->categories, category, strlen(category), arena)};
 }
 
-/* Make the JSON string of each text, once per text instead of once per
- * slice. */
-static fd_status
-texts_json(const fd_text_pool *texts, fd_buffer **json)
-{
-    *json = fd_calloc(texts->texts.count + 1, sizeof **json);
-    fd_status status = *json != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 0; i < texts->texts.count && status == FD_OK; i++) {
-        const char *text = fd_text_pool_get(texts, i);
-        fd_buffer_json(&(*json)[i], text, strlen(text));
-        status = (*json)[i].status;
-    }
-    return status;
-}
-
-static void
-free_texts(const fd_text_pool *texts, fd_buffer *json)
-{
-    for (uint32_t i = 0; json != NULL && i < texts->texts.count; i++) {
-        fd_buffer_clear(&json[i]);
-    }
-    fd_free(json);
-}
-
-/* Make the names. Contexts with the same node and module share a name. */
-fd_status
-fd_slice_names_make(fd_slice_names *names, const fd_trace *trace)
+void
+fd_slice_names_make(fd_slice_names *names, const fd_trace *trace,
+                    fd_arena *arena)
 {
     uint32_t count = trace->contexts.count;
-    /* node and module -> index of a context */
-    fd_map known = {.entries = NULL};
-    fd_buffer scratch = {.bytes = NULL};
-    *names = (fd_slice_names){
-        .of_context = fd_calloc(count + 1, sizeof *names->of_context)};
-    fd_status status = names->of_context != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 1; i < count && status == FD_OK; i++) {
+    fd_arena *part = fd_arena_part(arena);
+    fd_map *known = fd_arena_map(part); /* node and module -> a context */
+    fd_buffer *scratch = fd_arena_buffer(part);
+    names->of_context =
+        fd_arena_new(arena, (size_t)count + 1, sizeof *names->of_context);
+    names->of_context[0] =
+        (fd_slice_name){json_string(&names->names, "", 0, arena),
+                        json_string(&names->categories, "", 0, arena)};
+    for (uint32_t i = 1; i < count; i++) {
         const fd_trace_context *context = &trace->contexts.list[i];
         uint64_t key = (uint64_t)context->node << 32 | context->module;
-        uint32_t same = fd_map_get(&known, key);
-        if (same != 0) {
-            names->of_context[i] = names->of_context[same];
-            continue;
+        uint32_t same = fd_map_get(known, key);
+        if (same == 0) {
+            names->of_context[i] =
+                name_context(names, trace, context, scratch, arena);
+            fd_arena_put(part, known, key, i);
         }
-        status = name_context(names, trace, context, &scratch,
-                              &names->of_context[i]);
-        fd_then(status, fd_map_put(&known, key, i));
+        else {
+            names->of_context[i] = names->of_context[same];
+        }
     }
-    fd_buffer_clear(&scratch);
-    fd_map_clear(&known);
-    fd_then(status, texts_json(&names->names, &names->json));
-    fd_then(status, texts_json(&names->categories, &names->json_categories));
-    if (status != FD_OK) {
-        fd_slice_names_clear(names);
-    }
-    return status;
+    fd_arena_drop(part);
 }
 
 void
 fd_slice_names_clear(fd_slice_names *names)
 {
-    free_texts(&names->names, names->json);
-    free_texts(&names->categories, names->json_categories);
-    names->json = NULL;
-    names->json_categories = NULL;
     fd_text_pool_clear(&names->names);
     fd_text_pool_clear(&names->categories);
-    fd_free(names->of_context);
-    names->of_context = NULL;
 }
 
 fd_status

@@ -6,7 +6,7 @@
 #ifndef FD_SLICE_NAMES_H
 #define FD_SLICE_NAMES_H
 
-#include "base/buffer.h"
+#include "base/arena.h"
 #include "events/event_batch.h"
 #include "profile/totals.h"
 #include "trace/trace.h"
@@ -18,15 +18,16 @@ typedef struct fd_slice_name {
 } fd_slice_name;
 
 typedef struct fd_slice_names {
-    fd_text_pool names;
-    fd_text_pool categories;   /* a separate pool, so that category numbers are
-                                * short */
-    fd_slice_name *of_context; /* owned */
-    fd_buffer *json;           /* owned; each name as a JSON string */
-    fd_buffer *json_categories; /* owned; the same of categories */
+    fd_text_pool names;        /* JSON strings */
+    fd_text_pool categories;   /* likewise; a separate pool, so that category
+                                * numbers are short */
+    fd_slice_name *of_context; /* of the arena */
 } fd_slice_names;
 
-fd_status fd_slice_names_make(fd_slice_names *names, const fd_trace *trace);
+/* Make the names of empty `names`; contexts with the same node and module share
+ * a name. */
+void fd_slice_names_make(fd_slice_names *names, const fd_trace *trace,
+                         fd_arena *arena);
 void fd_slice_names_clear(fd_slice_names *names);
 
 /* Return FD_EINVAL with a one-line message if no requested rank has a

@@ -10,10 +10,10 @@ typedef struct fd_trace_events fd_trace_events;
 /* Open a trace (borrowed). Its timeline may be loaded later: the first batch
  * has only the members before the events. `own_times`: times since the start of
  * the rank, by its own clock; otherwise those of the common clock. Return NULL
- * with `*status` after a failed allocation. */
+ * after a failed allocation. */
 fd_trace_events *fd_trace_events_open(const fd_trace *trace,
                                       const fd_export_options *options,
-                                      bool own_times, fd_status *status);
+                                      bool own_times);
 void fd_trace_events_close(fd_trace_events *events); /* `events` may be NULL */
 
 /* Add the next events, of one rank; an empty batch is the end. */

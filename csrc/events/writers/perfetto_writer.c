@@ -145,13 +145,13 @@ static void
 record_begin(fd_perfetto_writer *w, fd_perfetto_what what, uint32_t number,
              uint64_t duration)
 {
-    uint8_t head[24];
-    uint8_t *end = head;
-    *end++ = (uint8_t)what;
-    end = fd_proto_put(end, number);
-    end = fd_proto_put(end, duration);
     w->record.size = 0;
-    fd_buffer_bytes(&w->record, head, (size_t)(end - head));
+    uint8_t *at = (uint8_t *)fd_buffer_grow(&w->record, 24);
+    if (at != NULL) {
+        *at = (uint8_t)what;
+        uint8_t *end = fd_proto_put(fd_proto_put(at + 1, number), duration);
+        w->record.size = (size_t)(end - at);
+    }
 }
 
 static void
@@ -368,22 +368,25 @@ take_joined(fd_perfetto_writer *w)
 static void
 take_event(fd_perfetto_writer *w)
 {
-    static const struct {
-        const char *phases;
-        void (*take)(fd_perfetto_writer *w);
-    } kinds[] = {{"XBE", take_slice},
-                 {"benstfSTpF", take_joined},
-                 {"M", take_row},
-                 {"iIR", take_instant},
-                 {"C", take_counters}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (w->event->phase != '\0'
-            && strchr(kinds[i].phases, w->event->phase) != NULL) {
-            kinds[i].take(w);
-            return;
-        }
+    char phase = w->event->phase;
+    if (phase == 'X' || phase == 'B' || phase == 'E') {
+        take_slice(w);
     }
-    w->in.skipped++;
+    else if (phase == 'M') {
+        take_row(w);
+    }
+    else if (phase == 'C') {
+        take_counters(w);
+    }
+    else if (phase == 'i' || phase == 'I' || phase == 'R') {
+        take_instant(w);
+    }
+    else if (phase != '\0' && strchr("benstfSTpF", phase) != NULL) {
+        take_joined(w);
+    }
+    else {
+        w->in.skipped++;
+    }
 }
 
 fd_status

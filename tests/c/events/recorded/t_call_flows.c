@@ -8,10 +8,11 @@
 TEST(by_the_slices_at_their_ends)
 {
     NEW_TRACE(trace);
-    CLEAN(fd_flows_clear) fd_flows flows = {.first = NULL};
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL};
     fd_trace_rank *rank = fd_trace_add_rank(trace);
     OK(rank != NULL ? FD_OK : FD_ENOMEM);
-    OK(fd_flows_make(&flows, rank));
+    ENTER(&arena);
+    fd_flows flows = fd_flows_make(rank, &arena);
     CHECK(flows.first == NULL);
     EQUAL(fd_flows_to(&flows, 0), 0);
     for (int i = 0; i < 4; i++) {
@@ -20,7 +21,7 @@ TEST(by_the_slices_at_their_ends)
     OK(fd_vector_push(&rank->flows, (fd_trace_flow){3, 2}));
     OK(fd_vector_push(&rank->flows, (fd_trace_flow){1, 3}));
     OK(fd_vector_push(&rank->flows, (fd_trace_flow){1, 0}));
-    OK(fd_flows_make(&flows, rank));
+    flows = fd_flows_make(rank, &arena);
     static const uint32_t count[] = {0, 2, 0, 1};
     uint32_t next = 0;
     for (uint32_t i = 0; i < 4; i++) {

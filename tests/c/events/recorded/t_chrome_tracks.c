@@ -8,16 +8,17 @@ static fd_status
 print_tracks(fd_trace *trace, fd_buffer *to)
 {
     CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};
-    CLEAN(fd_chrome_counters_clear)
-    fd_chrome_counters counters = {.next = 0};
-    fd_clock_map clock = {.offset_ns = 1000};
-    fd_chrome_tracks tracks = {trace, &trace->ranks.list[0], &clock, 77, 5};
-    fd_chrome_phases(&tracks, &batch);
-    fd_status status = fd_chrome_counters_make(&counters, tracks.rank);
-    while (status == FD_OK
-           && fd_chrome_counters_next(&counters, &tracks, &batch)) {
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL};
+    fd_chrome_tracks tracks = {
+        trace, &trace->ranks.list[0], {.offset_ns = 1000}, &batch, 77, 5};
+    fd_chrome_phases(&tracks);
+    if (fd_arena_caught(&arena, NULL)) {
+        return arena.status;
     }
-    fd_then(status, batch.status);
+    fd_chrome_counters counters = fd_chrome_counters_make(tracks.rank, &arena);
+    while (fd_chrome_counters_next(&counters, &tracks)) {
+    }
+    fd_status status = batch.status;
     fixture_print(&batch, to);
     return fd_then(status, to->status);
 }

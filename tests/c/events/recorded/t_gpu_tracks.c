@@ -25,6 +25,12 @@ interval(fd_trace_rank *rank, uint32_t context, uint64_t host, uint64_t start,
                                                 .stream = stream}));
 }
 
+#define STREAMS(streams, rank) \
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL}; \
+    fd_streams streams; \
+    ENTER(&arena); \
+    fd_streams_make(&streams, rank, &arena)
+
 /* A track a stream, and arrows from the calls that were open at the launch. */
 TEST(tracks_and_arrows)
 {
@@ -37,16 +43,12 @@ TEST(tracks_and_arrows)
     OK(interval(&rank, 4, 10, 100, 1));
     OK(interval(&rank, 9, 32, 300, 0)); /* its call is not in the timeline */
     OK(interval(&rank, 4, 25, 400, 0)); /* nor was one open then */
-    CLEAN(fd_streams_clear) fd_streams streams;
-    OK(fd_streams_make(&streams, &rank));
+    STREAMS(streams, &rank);
     FIELDS(&streams, (tracks.count, 2), (tracks.list[0].count, 3),
            (tracks.list[1].first, 3), (flow_count, 3), (events[0].start, 150),
            (flows[0], fd_streams_flow_of_call(&streams, 0)), (flows[1], 0),
            (flows[2], 0), (flows[3], fd_streams_flow_of_call(&streams, 1)),
            (flows[4], fd_streams_flow_of_call(&streams, 2)));
-    char name[FD_STREAM_NAME];
-    fd_stream_name(&streams.tracks.list[1], name);
-    SAME(name, "GPU 0 stream 1");
 }
 
 /* An event of a job has the job's number where others have their context. */
@@ -61,8 +63,7 @@ TEST(arrows_from_jobs)
     rank.events.list[1].kind = FD_EVENT_JOB;
     OK(interval(&rank, 4, 12, 100, 0));
     OK(interval(&rank, 1, 12, 200, 0));
-    CLEAN(fd_streams_clear) fd_streams streams;
-    OK(fd_streams_make(&streams, &rank));
+    STREAMS(streams, &rank);
     FIELDS(&streams, (flow_count, 1),
            (flows[0], fd_streams_flow_of_call(&streams, 1)), (flows[1], 0));
 }
@@ -93,8 +94,7 @@ TEST(calls_of_cuda)
     OK(kernel(&rank, 9, 15, 120, 0));
     OK(kernel(&rank, 8, 11, 100, 64));
     OK(kernel(&rank, 9, 15, 110, 0));
-    CLEAN(fd_streams_clear) fd_streams streams;
-    OK(fd_streams_make(&streams, &rank));
+    STREAMS(streams, &rank);
     FIELDS(&streams, (flow_count, 0), (launches.count, 2),
            (launches.list[0]->correlation, 8), (launches.list[1]->start, 110));
     CLEAN(fd_batch_clear) fd_event_batch batch = {.next = 0};

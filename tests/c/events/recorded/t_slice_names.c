@@ -9,12 +9,14 @@ TEST(modules_are_part_of_the_name)
 {
     TRAINED_TRACE(trace, 0, NULL);
     CLEAN(fd_slice_names_clear) fd_slice_names names = {.of_context = NULL};
-    OK(fd_slice_names_make(&names, trace));
+    CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL};
+    ENTER(&arena);
+    fd_slice_names_make(&names, trace, &arena);
     bool found = false;
     for (uint32_t i = 1; i < trace->contexts.count; i++) {
         const char *name =
             fd_text_pool_get(&names.names, names.of_context[i].name);
-        found = found || strstr(name, "blocks.1 [Block]:forward") == name;
+        found = found || strstr(name, "\"blocks.1 [Block]:forward") == name;
     }
     CHECK(found);
 }

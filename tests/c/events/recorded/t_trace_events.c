@@ -36,17 +36,16 @@ ABSORBS(batch_by_batch)
     fd_status status;
     uint32_t batches = 0;
     uint32_t count = 0;
-    fd_trace_events *events =
-        fd_trace_events_open(trace, &options, false, &status);
-    status =
-        status == FD_OK ? fill_all(events, &batches, &count, &whole) : status;
+    fd_trace_events *events = fd_trace_events_open(trace, &options, false);
+    status = events != NULL ? fill_all(events, &batches, &count, &whole)
+                            : FD_ENOMEM;
     fd_trace_events_close(events);
     OK(status);
     CHECK(batches > 5 && count > 30);
     trace->ranks.list[0].events.count = 0;
     CLEAN(fd_batch_clear) fd_event_batch head = {.next = 0};
-    events = fd_trace_events_open(trace, &options, false, &status);
-    status = status == FD_OK ? fd_trace_events_fill(events, &head) : status;
+    events = fd_trace_events_open(trace, &options, false);
+    status = events != NULL ? fd_trace_events_fill(events, &head) : FD_ENOMEM;
     if (status == FD_OK) {
         fixture_print(&head, &part);
         status = part.status;
