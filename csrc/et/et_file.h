@@ -26,8 +26,8 @@ fd_status fd_et_from_recording(fd_et *et, const char *path, bool layers,
 /* In addition to the values of at::RecordScope. */
 enum { FD_ET_SCOPE_MODULE = 100 };
 
-/* Complete a trace whose nodes were read: types, communication, edges of these
- * kinds, in the order of fd_et_arrange. */
+/* Complete a trace whose nodes were read and whose communication is known:
+ * times and edges of these kinds, in the order of fd_et_arrange. */
 fd_status fd_et_complete(fd_et *et, uint32_t kinds);
 
 /* Write a complete trace to a .et file of Chakra

@@ -17,7 +17,8 @@ fd_et_clear(fd_et *et)
 fd_et_node *
 fd_et_add(fd_et *et)
 {
-    fd_et_node empty = {.seq = -1, .attrs = et->attrs.count};
+    fd_et_node empty = {
+        .seq = -1, .attrs = et->attrs.count, .type = FD_ET_COMP};
     fd_arena_push(&et->arena, &et->nodes, empty);
     return &et->nodes.list[et->nodes.count - 1];
 }
@@ -163,25 +164,6 @@ fd_et_make_comm(fd_et *et, uint32_t index)
         node->comm = et->comms.count;
     }
     return &et->comms.list[node->comm - 1];
-}
-
-const fd_et_attr *
-fd_et_attr_of(const fd_et *et, const fd_et_node *node, const char *name)
-{
-    for (uint32_t i = 0; i < node->attr_count; i++) {
-        const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
-        if (strcmp(fd_et_text(et, attr->name), name) == 0) {
-            return attr;
-        }
-    }
-    return NULL;
-}
-
-const char *
-fd_et_attr_text(const fd_et *et, const fd_et_node *node, const char *name)
-{
-    const fd_et_attr *attr = fd_et_attr_of(et, node, name);
-    return attr != NULL ? fd_et_text(et, attr->text) : "";
 }
 
 /* The id of a node and its index before sorting. */

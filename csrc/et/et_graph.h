@@ -111,8 +111,8 @@ typedef struct fd_et_node {
 typedef struct fd_et_comm {
     uint32_t group; /* text: the name of the process group; 0: unknown */
     uint32_t dtype; /* text */
-    int32_t type;   /* Chakra's number (et/et_names.h); -1: none, or unknown */
-    int32_t src;    /* ranks of a message, root of a collective; -1: unknown */
+    int32_t type; /* Chakra's number of the collective; -1: none, or unknown */
+    int32_t src;  /* ranks of a message, root of a collective; -1: unknown */
     int32_t dst;
     int32_t tag;   /* -1: none */
     int64_t bytes; /* -1: unknown */
@@ -277,13 +277,5 @@ fd_et_queue(uint8_t device, int32_t stream)
 {
     return (int64_t)device << 32 | (uint32_t)stream;
 }
-
-/* Return the attribute of this name, or NULL. */
-const fd_et_attr *fd_et_attr_of(const fd_et *et, const fd_et_node *node,
-                                const char *name);
-
-/* Return the text of an attribute, or "" if it is missing. */
-const char *fd_et_attr_text(const fd_et *et, const fd_et_node *node,
-                            const char *name);
 
 #endif

@@ -1,7 +1,5 @@
 #include "et/et_names.h"
 
-#include "base/collective_names.h"
-
 #include <string.h>
 
 uint8_t
@@ -18,66 +16,6 @@ fd_et_root(const char *name)
         }
     }
     return 0;
-}
-
-static bool
-begins_with(const char *name, const char *head)
-{
-    return strncmp(name, head, strlen(head)) == 0;
-}
-
-fd_et_comm_level
-fd_et_comm_level_of(const char *name, bool gpu)
-{
-    static const char *const work[] = {
-        "gloo:", "nccl:", "ucc:", "mpi:", "xccl:", "hccl:"};
-    if (gpu) {
-        return strstr(name, "ncclKernel") != NULL
-                    || strstr(name, "ncclDevKernel") != NULL
-                    || strstr(name, "ncclSymk") != NULL
-                    || begins_with(name, "nccl")
-                    || strstr(name, "rccl") != NULL
-                 ? FD_ET_COMM_KERNEL
-                 : FD_ET_NO_COMM;
-    }
-    for (size_t i = 0; i < sizeof work / sizeof *work; i++) {
-        if (begins_with(name, work[i])) {
-            return FD_ET_COMM_WORK;
-        }
-    }
-    if (strcmp(name, "record_param_comms") == 0) {
-        return FD_ET_COMM_PARAMS;
-    }
-    return begins_with(name, "c10d::")
-                || begins_with(name, "_c10d_functional::")
-             ? FD_ET_COMM_CALL
-             : FD_ET_NO_COMM;
-}
-
-fd_et_type
-fd_et_comm_type(const char *name, int32_t *coll)
-{
-    static const int8_t colls[FD_OPERATIONS] = {
-        [FD_OPERATION_NONE] = -1,
-        [FD_ALL_REDUCE] = FD_ET_ALL_REDUCE,
-        [FD_ALL_GATHER] = FD_ET_ALL_GATHER,
-        [FD_REDUCE_SCATTER] = FD_ET_REDUCE_SCATTER,
-        [FD_ALL_TO_ALL] = FD_ET_ALL_TO_ALL,
-        [FD_BROADCAST] = FD_ET_BROADCAST,
-        [FD_REDUCE] = FD_ET_REDUCE,
-        [FD_GATHER] = FD_ET_GATHER,
-        [FD_SCATTER] = FD_ET_SCATTER,
-        [FD_SEND] = -1,
-        [FD_RECEIVE] = -1,
-        [FD_REDUCE_SCATTER_BLOCK] = FD_ET_REDUCE_SCATTER_BLOCK,
-        [FD_BARRIER] = FD_ET_BARRIER,
-        [FD_SEND_RECEIVE] = -1};
-    fd_operation found = fd_operation_of(name, strlen(name));
-    *coll = colls[found];
-    return found == FD_OPERATION_NONE ? FD_ET_COMP
-         : found == FD_SEND           ? FD_ET_SEND
-         : found == FD_RECEIVE        ? FD_ET_RECV
-                                      : FD_ET_COLL;
 }
 
 static const char *
@@ -142,22 +80,4 @@ fd_et_next_tensor(fd_span *values, fd_et_tensor *tensor)
         }
     }
     return false;
-}
-
-bool
-fd_et_tensor_bytes(fd_span values, uint64_t *bytes)
-{
-    fd_et_tensor tensor;
-    bool any = false;
-    *bytes = 0;
-    while (fd_et_next_tensor(&values, &tensor)) {
-        uint64_t size;
-        any = true;
-        if (__builtin_mul_overflow(tensor.elements, tensor.item, &size)
-            || __builtin_add_overflow(*bytes, size, bytes)) {
-            *bytes = 0;
-            return false;
-        }
-    }
-    return any;
 }

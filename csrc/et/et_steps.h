@@ -14,11 +14,6 @@
 
 #include "et/et_graph.h"
 
-/* Set the types of nodes and their communication, described by its innermost
- * node, with its group, size and peers. Nodes with both in their file
- * (FD_ET_WRITTEN) are not changed. */
-void fd_et_find_comms(fd_et *et);
-
 /* Count the nodes with operands, results or messages of an unknown dtype. */
 void fd_et_check_dtypes(fd_et *et);
 

@@ -219,9 +219,17 @@ class ExecutionTrace:
     def read_kineto(self, path: _Path, /) -> None:
         """Read the Kineto trace of the same rank."""
 
-    def complete(self, edges: int, rank: int, /) -> None:
-        """Link the Kineto trace, if one was read; find communication, times, and the edges of these kinds. ``rank`` is
-        used if the files state none."""
+    def link(self) -> None:
+        """Link the Kineto trace, if one was read."""
+
+    def complete(
+        self, edges: int, rank: int, described: list[tuple[int, int, int, str, str, int, int, int, int, int]], /
+    ) -> None:
+        """Set the communication that ``read/et_collectives.py`` found; find times, and the edges of these kinds.
+        ``rank`` is used if the files state none."""
+
+    def item_size(self, dtype: str, /) -> int:
+        """The bytes per element of a dtype in any spelling; 0 for unknown ones."""
 
     def save(self, path: _Path, /) -> None:
         """Write the trace to a .et file."""

@@ -206,6 +206,7 @@ read_node(fd_et *et, const char *bytes, size_t size)
     uint32_t deps = et->given.count;
     fd_et_node *node = fd_et_add(et);
     node->flags = FD_ET_GPU | FD_ET_WRITTEN;
+    node->type = 0;
     while (fd_proto_next(&r, &f)) {
         node->id = f.number == FD_CHAKRA_ID ? f.value : node->id;
     }

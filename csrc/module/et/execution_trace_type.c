@@ -1,4 +1,6 @@
 /* fastdispatch._core.ExecutionTrace: an execution trace as tables. */
+#define PY_SSIZE_T_CLEAN
+#include "base/scalar_types.h"
 #include "et/et_file.h"
 #include "et/tools/et_link.h"
 #include "module/errors.h"
@@ -71,8 +73,8 @@ static const fd_column node_columns[] = {
 static const fd_column attr_columns[] = {ATTR(U32, name), ATTR(U32, field),
                                          ATTR(U32, text), ATTR(U64, number)};
 static const fd_column comm_columns[] = {
-    COMM(U32, group), COMM(I32, type),  COMM(I32, src),
-    COMM(I32, dst),   COMM(I64, bytes),
+    COMM(U32, group), COMM(U32, dtype), COMM(I32, type),  COMM(I32, src),
+    COMM(I32, dst),   COMM(I32, tag),   COMM(I64, bytes),
 };
 static const fd_column edge_columns[] = {COLUMN(fd_et_edge, U32, from),
                                          COLUMN(fd_et_edge, U32, to),
@@ -210,17 +212,24 @@ read_kineto(et_object *self, const step *options, fd_error *error)
 }
 
 static fd_status
+link_kineto(et_object *self, const step *options, fd_error *error)
+{
+    (void)options;
+    (void)error;
+    fd_status status =
+        self->unlinked
+            ? fd_et_link_kineto(&self->et, &self->kineto, &self->link)
+            : FD_OK;
+    self->unlinked = false;
+    return checked_step(self, status);
+}
+
+static fd_status
 complete_trace(et_object *self, const step *options, fd_error *error)
 {
     (void)error;
-    fd_status status = FD_OK;
-    if (self->unlinked) {
-        status = fd_et_link_kineto(&self->et, &self->kineto, &self->link);
-        self->unlinked = false;
-    }
-    fd_then(status, fd_et_complete(&self->et, options->edges));
     self->et.rank = self->et.rank < 0 ? options->rank : self->et.rank;
-    return checked_step(self, status);
+    return checked_step(self, fd_et_complete(&self->et, options->edges));
 }
 
 static fd_status
@@ -305,12 +314,92 @@ et_save(PyObject *self, PyObject *path)
 }
 
 static PyObject *
-et_complete(PyObject *self, PyObject *args)
+et_link(PyObject *self, PyObject *none)
 {
+    (void)none;
+    return run_step(self, link_kineto, NULL, (step){.path = NULL});
+}
+
+/* Set what read/et_collectives.py found about a node. Return false with an
+ * exception for any other object. */
+static bool
+describe_node(fd_et *et, PyObject *row)
+{
+    unsigned index;
+    unsigned call;
+    int type;
+    const char *texts[2];
+    Py_ssize_t sizes[2];
+    long long bytes;
+    fd_et_comm comm;
+    if (!PyArg_ParseTuple(row, "IIis#s#iiiiL", &index, &call, &type, &texts[0],
+                          &sizes[0], &texts[1], &sizes[1], &comm.type,
+                          &comm.src, &comm.dst, &comm.tag, &bytes)) {
+        return false;
+    }
+    if (index >= et->nodes.count || call > et->nodes.count || type < 0
+        || type >= FD_ET_TYPES) {
+        PyErr_SetString(PyExc_IndexError, "no such node");
+        return false;
+    }
+    et->nodes.list[index].type = (uint8_t)type;
+    if (call != 0) {
+        fd_et_add_edge(et, call - 1, index, FD_ET_LAUNCH);
+    }
+    et->faults.collectives_unknown += type == FD_ET_COLL && comm.type < 0;
+    if (type >= FD_ET_SEND) {
+        comm.group =
+            fd_et_add_text(et, (fd_span){texts[0], texts[0] + sizes[0]});
+        comm.dtype =
+            fd_et_add_text(et, (fd_span){texts[1], texts[1] + sizes[1]});
+        comm.bytes = bytes;
+        *fd_et_make_comm(et, index) = comm;
+    }
+    return true;
+}
+
+static fd_status
+describe_nodes(fd_et *et, PyObject *rows)
+{
+    if (fd_arena_caught(&et->arena, NULL)) {
+        return et->arena.status;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rows); i++) {
+        if (!describe_node(et, PyList_GET_ITEM(rows, i))) {
+            fd_arena_fail(&et->arena, FD_EINVAL);
+        }
+    }
+    return fd_arena_left(&et->arena);
+}
+
+static PyObject *
+et_complete(PyObject *object, PyObject *args)
+{
+    et_object *self = idle_trace(object);
     step options = {.path = NULL};
-    return PyArg_ParseTuple(args, "IL:complete", &options.edges, &options.rank)
-             ? run_step(self, complete_trace, NULL, options)
-             : NULL;
+    PyObject *rows;
+    if (self == NULL
+        || !PyArg_ParseTuple(args, "ILO!:complete", &options.edges,
+                             &options.rank, &PyList_Type, &rows)) {
+        return NULL;
+    }
+    fd_error error = {""};
+    fd_status status = checked_step(self, describe_nodes(&self->et, rows));
+    return PyErr_Occurred() != NULL ? NULL
+         : status != FD_OK
+             ? fd_none_or_raise(fd_module_of(object), status, &error)
+             : run_step(object, complete_trace, NULL, options);
+}
+
+static PyObject *
+et_item_size(PyObject *self, PyObject *dtype)
+{
+    (void)self;
+    Py_ssize_t size;
+    const char *name = PyUnicode_AsUTF8AndSize(dtype, &size);
+    return name == NULL
+             ? NULL
+             : PyLong_FromUnsignedLong(fd_dtype_size(name, (size_t)size));
 }
 
 static PyMethodDef methods[] = {
@@ -321,9 +410,14 @@ static PyMethodDef methods[] = {
     {"read_kineto", et_read_kineto, METH_O,
      PyDoc_STR("read_kineto($self, path, /)\n--\n\n"
                "Read the Kineto trace of the same rank.")},
+    {"link", et_link, METH_NOARGS,
+     PyDoc_STR("link($self, /)\n--\n\nLink the Kineto trace.")},
     {"complete", et_complete, METH_VARARGS,
-     PyDoc_STR("complete($self, edges, rank, /)\n--\n\n"
-               "Link the Kineto trace; find communication and edges.")},
+     PyDoc_STR("complete($self, edges, rank, described, /)\n--\n\n"
+               "Find times and edges.")},
+    {"item_size", et_item_size, METH_O,
+     PyDoc_STR("item_size($self, dtype, /)\n--\n\n"
+               "The bytes per element of a dtype.")},
     {"save", et_save, METH_O,
      PyDoc_STR("save($self, path, /)\n--\n\n"
                "Write the trace to a .et file.")},

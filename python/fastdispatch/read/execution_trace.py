@@ -17,6 +17,7 @@ from typing import Any
 
 from fastdispatch._core import Error, ExecutionTrace
 from fastdispatch.files.output import write
+from fastdispatch.read.et_collectives import described
 from fastdispatch.read.et_json import pytorch_json
 
 #: Types of nodes by Chakra's numbers, kinds of dependencies by their bits, collectives by Chakra's numbers.
@@ -68,11 +69,17 @@ def opened(path: _TracePath) -> ExecutionTrace:
     return trace
 
 
+def complete(trace: ExecutionTrace, edges: int = ALL, rank: int = -1) -> None:
+    """Link the Kineto trace, if one was read; find communication, times, and the edges of these kinds."""
+    trace.link()
+    trace.complete(edges, rank, described(trace))
+
+
 def et_info(path: _TracePath, *, edges: int = ALL, rank: int = -1) -> dict[str, Any]:
     """Return the contents of an execution trace (``docs/reference/schemas/et-info.schema.json``). ``edges`` is a mask
     of :data:`KINDS`; ``rank`` is used if the file has none. Raises :class:`Error`."""
     trace = opened(path)
-    trace.complete(edges, rank)
+    complete(trace, edges, rank)
     return summary(trace)
 
 
@@ -80,7 +87,7 @@ def et_tables(path: _TracePath, *, edges: int = ALL, rank: int = -1) -> dict[str
     """Return the same as :func:`et_info`, and ``tables``: the columns of nodes, comms and edges (``_core.pyi``), and
     texts: names by their numbers."""
     trace = opened(path)
-    trace.complete(edges, rank)
+    complete(trace, edges, rank)
     tables: dict[str, Any] = {name: trace.columns(name) for name in ("nodes", "comms", "edges")}
     texts = texts_of(trace, [*tables["nodes"]["name"], *tables["comms"]["group"]])
     return {**summary(trace), "tables": {**tables, "texts": texts}}
@@ -101,7 +108,7 @@ def et_convert(path: _TracePath, output: _TracePath, *, edges: int = ALL, rank: 
     """Convert an execution trace to the format of the suffix of ``output``: .et, .json, each also with .gz. Returns
     the same as :func:`et_info`. Raises :class:`Error` for other files and suffixes."""
     trace = opened(path)
-    trace.complete(edges, rank)
+    complete(trace, edges, rank)
     save(trace, output)
     return summary(trace)
 
@@ -110,7 +117,7 @@ def et_export(path: _TracePath, pytorch: _TracePath, chakra: _TracePath, *, edge
     """Write the operators of a recording of ``CallGraph(et=True)`` in both formats. Returns the same as
     :func:`et_info`. Raises :class:`Error`."""
     trace = ExecutionTrace(path, recording=True)
-    trace.complete(edges, -1)
+    complete(trace, edges)
     save(trace, pytorch)
     save(trace, chakra)
     return summary(trace)
@@ -131,7 +138,7 @@ def et_link(
     other = _identity_of_kineto(trace)
     if not force and (difference := _difference(own, other)):
         raise Error(f"{os.fspath(kineto)}: a Kineto trace of {difference}")
-    trace.complete(edges, rank)
+    complete(trace, edges, rank)
     save(trace, output)
     compared = bool(own.pid and other.pid) or None not in (own.rank, other.rank)
     return {**summary(trace), "link": {**row(trace, "link"), **row(trace, "kineto"), "compared": compared}}

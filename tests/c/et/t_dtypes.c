@@ -1,5 +1,7 @@
 #include "traces.h"
 
+#include "et/et_steps.h"
+
 static void
 add(fd_buffer *text, unsigned id, const char *types, const char *attrs)
 {
@@ -28,24 +30,14 @@ TEST(unknown_types)
     SAME(et.faults.dtype, "c10::Posit16");
 }
 
-/* Of communication the size is not known then. */
-TEST(moved)
+/* Also of communication. */
+TEST(messages)
 {
-    TRACE_BEGUN(text, et);
-    traces_more(&text, 2, 1, "[pytorch|profiler|execution_trace|thread]", "");
-    fd_buffer_text(&text, ",{\"id\":3,\"name\":\"record_param_comms\","
-                          "\"ctrl_deps\":2,\"inputs\":{\"values\":[]},"
-                          "\"outputs\":{\"values\":[]},\"attrs\":["
-                          "{\"name\":\"collective_name\",\"type\":\"string\","
-                          "\"value\":\"allreduce\"},{\"name\":\"dtype\","
-                          "\"type\":\"string\",\"value\":\"Posit16\"},"
-                          "{\"name\":\"in_msg_nelems\",\"type\":\"uint64\","
-                          "\"value\":6}]}");
-    traces_end(&text);
-    OK(traces_load(&et, "b.json", &text, FD_ET_ALL_KINDS, NULL));
-    const fd_et_node *node = traces_find(&et, 3);
-    EQUAL(node->type, FD_ET_COLL);
-    EQUAL(fd_et_comm_of(&et, node)->bytes, -1);
+    EMPTY_TRACE(et);
+    fd_et_add(&et);
+    fd_et_make_comm(&et, 0)->dtype = fd_et_add_word(&et, "Posit16");
+    EQUAL(fd_et_item_size(&et, fd_et_add_word(&et, "Float")), 4);
+    fd_et_check_dtypes(&et);
     EQUAL(et.faults.dtypes_unknown, 1);
     SAME(et.faults.dtype, "Posit16");
 }

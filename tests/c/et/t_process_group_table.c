@@ -58,6 +58,7 @@ TEST(given)
         fd_et_node *node = fd_et_add(&et);
         node->name = fd_et_add_word(&et, calls[i].name);
         give(&et, node, words);
-        SAME(fd_et_attr_text(&et, node, "pg_name"), calls[i].group);
+        SAME(fd_et_text(&et, traces_attr(&et, node, "pg_name")->text),
+             calls[i].group);
     }
 }

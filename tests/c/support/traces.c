@@ -96,10 +96,40 @@ traces_small(fd_buffer *to)
     traces_end(to);
 }
 
+/* Describe the communication of traces_small and of kernels, as Python does. */
+static fd_status
+describe(fd_et *et)
+{
+    if (fd_arena_caught(&et->arena, NULL)) {
+        return et->arena.status;
+    }
+    for (uint32_t i = 0; i < et->nodes.count; i++) {
+        fd_et_node *node = &et->nodes.list[i];
+        const char *name = fd_et_text(et, node->name);
+        bool work = strcmp(name, "gloo:all_reduce") == 0;
+        bool send = strcmp(name, "c10d::send") == 0;
+        if ((node->flags & FD_ET_WRITTEN) != 0
+            || (!work && !send && strstr(name, "AllReduce") == NULL)) {
+            continue;
+        }
+        node->type = send ? FD_ET_SEND : FD_ET_COLL;
+        fd_et_comm *comm = fd_et_make_comm(et, i);
+        comm->type = send ? -1 : 0;
+        comm->dst = send ? 1 : -1;
+        if (work && node->parent != 0) {
+            comm->bytes = 24;
+            comm->group = fd_et_add_word(et, "0");
+            fd_et_add_edge(et, node->parent - 1, i, FD_ET_LAUNCH);
+        }
+    }
+    return fd_arena_left(&et->arena);
+}
+
 fd_status
 traces_read(fd_et *et, const char *path, uint32_t kinds, fd_error *error)
 {
     fd_status status = fd_et_open(et, path, error);
+    fd_then(status, describe(et));
     return fd_then(status, fd_et_complete(et, kinds));
 }
 
@@ -112,6 +142,7 @@ traces_link(fd_et *et, const char *path, const char *kineto, fd_et_link *link,
     fd_then(status, et->format == FD_ET_PYTORCH ? FD_OK : FD_EINVAL);
     fd_then(status, fd_kineto_read(&read, et, kineto, error));
     fd_then(status, fd_et_link_kineto(et, &read, link));
+    fd_then(status, describe(et));
     return fd_then(status, fd_et_complete(et, FD_ET_ALL_KINDS));
 }
 
@@ -144,6 +175,19 @@ traces_find(const fd_et *et, uint64_t id)
         abort();
     }
     return &et->nodes.list[index - 1];
+}
+
+const fd_et_attr *
+traces_attr(const fd_et *et, const fd_et_node *node, const char *name)
+{
+    static const fd_et_attr none = {.name = 0};
+    for (uint32_t i = 0; i < node->attr_count; i++) {
+        const fd_et_attr *attr = &et->attrs.list[node->attrs + i];
+        if (strcmp(fd_et_text(et, attr->name), name) == 0) {
+            return attr;
+        }
+    }
+    return &none;
 }
 
 const fd_et_node *

@@ -71,6 +71,10 @@ fd_status traces_loaded(fd_et *et);
 /* The node of an id; aborts the test if it is missing. */
 const fd_et_node *traces_find(const fd_et *et, uint64_t id);
 
+/* The attribute of a node, empty if it is missing. */
+const fd_et_attr *traces_attr(const fd_et *et, const fd_et_node *node,
+                              const char *name);
+
 /* The first node of a name; aborts the test if it is missing. */
 const fd_et_node *traces_named(const fd_et *et, const char *name);
 

@@ -152,12 +152,13 @@ ABSORBS(kernels_of_a_recording)
         EQUAL(node->parent_id, kernels[i].parent);
         EQUAL(node->start_ns - call->start_ns, kernels[i].after);
         FIELDS(node, (dur_ns, kernels[i].dur), (device, 1), (stream, 3));
-        SAME(fd_et_attr_text(&et, node, "fd_timing"), "cuda_event");
+        SAME(fd_et_text(&et, traces_attr(&et, node, "fd_timing")->text),
+             "cuda_event");
     }
     const fd_et_node *second = traces_find(&et, 9);
     SAME(fd_et_text(&et, second->name), "fastdispatch interval: aten::linear");
     EQUAL(second->in.values, call->in.values);
-    EQUAL((int64_t)fd_et_attr_of(&et, second, "fd_launch_ns")->number
+    EQUAL((int64_t)traces_attr(&et, second, "fd_launch_ns")->number
               - call->start_ns,
           (int64_t)(mm->start + mm->ticks) - begun);
     EQUAL(traces_edge(&et, 5, 6), 1 << FD_ET_LAUNCH);

@@ -45,7 +45,7 @@ TEST(of_today)
     SAME(fd_et_text(&et, node->name), "a\"b");
     SAME(fd_et_text(&et, node->in.values), "[1,null]");
     SAME(fd_et_text(&et, node->schema), "x()");
-    SAME(fd_et_attr_text(&et, node, "kernel_file"), "k");
+    SAME(fd_et_text(&et, traces_attr(&et, node, "kernel_file")->text), "k");
     EQUAL(et.attrs.list[1].number, 12);
     EQUAL(et.attrs.list[1].field, FD_CHAKRA_INT64);
     FIELDS(node, (rf_id, 31), (seq, -1), (start_ns, 10500), (dur_ns, 3000),
