@@ -20,8 +20,14 @@ run attach report findings html svg diff top stacks resume merge anonymize sql e
 """
 COMMANDS = tuple(_NAMES.split())
 
-#: Commands with actions; each is a folder.
-GROUPS = ("timeline", "et", "pipeline")
+#: Commands with actions, each a folder with one module per action: the actions, and the help.
+GROUPS = {
+    "timeline": ("merge stats check", "merge, check and summarize timelines"),
+    "et": ("export link convert info check", "convert and analyze execution traces"),
+    "pipeline": ("convert optimize partition plan profile report", "plan, profile and analyze pipeline parallelism"),
+}
+#: The end of their descriptions.
+_ENDS = {"timeline": " of ranks", "et": " of PyTorch and Chakra"}
 
 BAD_INPUT = 2
 
@@ -63,8 +69,19 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"fastdispatch {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in (command,) if command in COMMANDS else COMMANDS:
-        import_module(f"fastdispatch.cli.{name if name in GROUPS else f'{name}_command'}").add(commands)
+        if name in GROUPS:
+            _add_group(commands, name)
+        else:
+            import_module(f"fastdispatch.cli.{name}_command").add(commands)
     return top
+
+
+def _add_group(commands: Any, name: str) -> None:
+    names, words = GROUPS[name]
+    parser = commands.add_parser(name, help=words, description=f"{words.capitalize()}{_ENDS.get(name, '')}.")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action in names.split():
+        import_module(f"fastdispatch.cli.{name}.{name}_{action}").add(actions)
 
 
 #: Commands whose first line of text says that a recording is incomplete.

@@ -86,11 +86,17 @@ def _steps(text: str) -> Steps:
         return "settled"
     if text == "all":
         return None
+    begin, end = step_range(text, "is not a range of steps: write e.g. 10:20, or all", "is empty")
+    return begin, end - 1
+
+
+def step_range(text: str, wrong: str, empty: str) -> tuple[int, int]:
+    """Return the first step and one past the last of ``A:B``, where either may be missing, or of one step ``N``."""
     match = re.fullmatch(r"(\d{0,18}):(\d{0,18})|(\d{1,18})", text, re.ASCII)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 10:20, or all")
+        raise argparse.ArgumentTypeError(f"{text!r} {wrong}")
     begin = int(match[1] or match[3] or 0)
     end = begin + 1 if match[3] else int(match[2] or _NO_END)
     if begin >= end:
-        raise argparse.ArgumentTypeError(f"{text!r} is empty")
-    return begin, end - 1
+        raise argparse.ArgumentTypeError(f"{text!r} {empty}")
+    return begin, end

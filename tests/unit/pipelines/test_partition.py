@@ -16,46 +16,22 @@ import pytest
 import fastdispatch
 from fastdispatch import Error
 from fastdispatch.pipeline import megatron_layout, partition, split_points
-from tests import commands, schemas
+from tests import commands, golden, schemas
 
 ALEXNET = [23296, 0, 0, 307392, 0, 0, 663936, 0, 884992, 0, 590080, 0, 0, 0, 0, 0, 37752832, 0, 0, 16781312, 0, 40970]
-GPT = [0, 38597376, 0] + 12 * [7087872] + [0, 1536, 38597376]
-BERT = [52559872] + 24 * [12596224] + [0, 52559872]
-TYPES = 3 * [0] + 12 * [1] + 3 * [0]
 
-# Executed with DeepSpeed.
-EXAMPLES: list[tuple[Sequence[float], int, list[int]]] = [
-    (ALEXNET, 2, [0, 19, 22]),
-    (ALEXNET, 3, [0, 16, 19, 22]),
-    (ALEXNET, 4, [0, 8, 16, 19, 22]),
-    (ALEXNET, 5, [0, 8, 10, 16, 19, 22]),
-    (ALEXNET, 8, [0, 3, 6, 8, 10, 16, 19, 21, 22]),
-    (ALEXNET, 23, [*range(23), 22]),
-    (8 * [1], 3, [0, 3, 6, 8]),
-    (8 * [1], 5, [0, 2, 4, 6, 7, 8]),
-    (8 * [1], 7, [0, 2, 3, 4, 5, 6, 7, 8]),
-    (10 * [1], 3, [0, 4, 7, 10]),
-    (10 * [1], 6, [0, 2, 4, 6, 8, 9, 10]),
-    (6 * [0], 3, [0, 4, 5, 6]),
-    (range(1, 10), 4, [0, 4, 6, 8, 9]),
-    (range(9, 0, -1), 4, [0, 1, 3, 5, 9]),
-    ([1, 1, 1, 1, 100, 1, 1, 1], 2, [0, 4, 8]),
-    ([1, 1, 1, 1, 100, 1, 1, 1], 3, [0, 4, 5, 8]),
-    ([1, 1, 1, 1, 100, 1, 1, 1], 4, [0, 2, 4, 5, 8]),
-    ([1, 0, 0, 0, 0, 0, 0], 3, [0, 5, 6, 7]),
-    (TYPES, 2, [0, 9, 18]),
-    (TYPES, 4, [0, 6, 9, 12, 18]),
-    (TYPES, 5, [0, 6, 9, 11, 13, 18]),
-    (GPT, 2, [0, 9, 18]),
-    (GPT, 3, [0, 5, 13, 18]),
-    (GPT, 4, [0, 3, 9, 16, 18]),
-    ([0, 1, 2, 3, 3, 3], 4, [0, 3, 4, 5, 6]),
-    ([0, 1.1, 30, 3], 3, [0, 2, 3, 4]),
-    ([1, 1, 1, 1, 0, 1], 4, [0, 2, 3, 5, 6]),
-    (BERT, 8, [0, 1, 5, 9, 13, 17, 21, 26, 27]),
-    ([14, 11, 20, 7], 3, [0, 1, 2, 4]),
-    (2000 * [1], 16, [*range(0, 2001, 125)]),
-]
+
+def numbers(text: str) -> list[float]:
+    """``3*1 2.5`` as [1, 1, 1, 2.5]."""
+    found: list[float] = []
+    for part in text.split():
+        count, _, number = part.rpartition("*")
+        found += int(count or 1) * [float(number) if "." in number else int(number)]
+    return found
+
+
+#: Weights, stages and cuts: executed with DeepSpeed.
+EXAMPLES = [line.split("  ") for line in golden.text("partitions").splitlines()]
 
 UNIFORM = [
     (22, 2, [0, 11, 22]),
@@ -72,8 +48,8 @@ def stage_weights(weights: Sequence[float], parts: Sequence[int]) -> list[float]
 
 
 @pytest.mark.parametrize(("weights", "stages", "parts"), EXAMPLES)
-def test_worked_examples(weights: Sequence[float], stages: int, parts: list[int]) -> None:
-    assert partition(weights, stages) == parts
+def test_worked_examples(weights: str, stages: str, parts: str) -> None:
+    assert partition(numbers(weights), int(stages)) == numbers(parts)
 
 
 @pytest.mark.parametrize(("layers", "stages", "parts"), UNIFORM)

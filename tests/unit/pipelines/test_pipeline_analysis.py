@@ -16,18 +16,8 @@ from fastdispatch.pipeline.sentences import move_text
 UNIT = 1_000_000
 _FORMATS = {"kind": "B", "flags": "B", "start": "q", "end": "q"}
 _COLUMNS = (
-    "at",
-    "row",
-    "iteration",
-    "kind",
-    "flags",
-    "stage",
-    "peer",
-    "micro_batch",
-    "buffer",
-    "bytes",
-    "start",
-    "end",
+    *("at", "row", "iteration", "kind", "flags", "stage", "peer"),
+    *("micro_batch", "buffer", "bytes", "start", "end"),
 )
 
 Row = dict[str, Any]

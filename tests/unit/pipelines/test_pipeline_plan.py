@@ -100,18 +100,9 @@ def test_closed_forms() -> None:
 
 def test_deepspeed_agrees() -> None:
     theirs = schedules_of_deepspeed()
-    kinds = {
-        "LoadMicroBatch": "LM",
-        "ForwardPass": "F",
-        "BackwardPass": "B",
-        "SendActivation": "SA",
-        "RecvActivation": "RA",
-        "SendGrad": "SG",
-        "RecvGrad": "RG",
-        "ReduceTiedGrads": "RT",
-        "ReduceGrads": "RD",
-        "OptimizerStep": "OPT",
-    }
+    names = "LoadMicroBatch ForwardPass BackwardPass SendActivation RecvActivation SendGrad RecvGrad ReduceTiedGrads"
+    kinds = dict(zip(names.split(), ["LM", "F", "B", "SA", "RA", "SG", "RG", "RT"], strict=True))
+    kinds |= {"ReduceGrads": "RD", "OptimizerStep": "OPT"}
     classes = {"train": "TrainSchedule", "inference": "InferenceSchedule", "dp": "DataParallelSchedule"}
     for name, title in classes.items():
         for stages, micro_batches in GRID:

@@ -16,6 +16,7 @@ from typing import Any
 from fastdispatch import load
 from fastdispatch._core import Error
 from fastdispatch.cli.messages import message
+from fastdispatch.cli.numbers import step_range
 from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, Output
 from fastdispatch.cli.progress_bar import progress_bar
@@ -32,9 +33,6 @@ ALIGNMENTS = ("auto", "none", "wall", "pingpong", "collective", "p2p", "start")
 
 #: Greater numbers in names of traces are times or process ids.
 MOST_RANKS = 1 << 21
-
-#: No timeline has so many steps.
-MOST_STEPS = 1 << 63
 
 UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
@@ -208,14 +206,8 @@ def parse_steps(text: str) -> tuple[int, int] | int:
     match = re.fullmatch(r"last:([1-9]\d{0,8})", text, re.ASCII)
     if match is not None:
         return int(match[1])
-    match = re.fullmatch(r"(\d{1,18})|(\d{0,18}):(\d{0,18})", text, re.ASCII)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: write e.g. 5:8 or last:10")
-    first = int(match[1] or match[2] or 0)
-    end = first + 1 if match[1] else int(match[3] or MOST_STEPS)
-    if first >= end:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of steps: it is empty")
-    return first, end
+    wrong = "is not a range of steps"
+    return step_range(text, f"{wrong}: write e.g. 5:8 or last:10", f"{wrong}: it is empty")
 
 
 def parse_times(text: str) -> tuple[int | None, int | None]:
