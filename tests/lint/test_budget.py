@@ -70,7 +70,7 @@ BUDGET: dict[str, int] = {
     "tests/gpu": 1250,
     "tests/integration": 17150,
     "tests/isolated": 4600,
-    "tests/lint": 1100,
+    "tests/lint": 900,
     "tests/matrix": 500,
     "tests/oracle": 750,
     "tests/programs": 1550,
