@@ -146,11 +146,10 @@ def load_tables(tables: Iterable[tuple[str, int, int, dict[str, Any]]], /) -> Tr
     other values, lengths, tables and columns."""
 
 def timeline_survey(path: _Path, *, first: bool = False, moments: bool = False) -> dict[str, Any]:
-    """Return facts about a timeline: is_trace, program and format ("": unknown), node and coordinates (bytes, as inside
-    a JSON string), merged (number of files of a merge), has_rank, world (0: unknown), unread (a member with an unknown
-    value, or None), size in bytes, trouble (why it is not a trace), and ``clock``, as of :meth:`Trace.clock_facts`,
-    with the earliest event if ``first``, and with collectives and messages if ``moments``. Raises :class:`Error` if the
-    file cannot be read."""
+    """Return facts about a timeline: is_trace, format, size in bytes, trouble (why it is not a trace), first (with
+    ``first`` the earliest event, else any, ns; None: none), ``members``, names and values beside the events, each ended
+    by a NUL (``read/timeline_members.py``), and with ``moments``, parts and messages, as of :meth:`Trace.clock_facts`.
+    Raises :class:`Error` if the file cannot be read."""
 
 def timeline_merge(
     inputs: list[dict[str, Any]],

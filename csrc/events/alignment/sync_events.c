@@ -347,34 +347,9 @@ fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name, int64_t begin,
                      : FD_OK;
 }
 
-static void
-take_text(fd_span text, char *to, size_t capacity)
-{
-    size_t size = text.from == NULL ? 0 : fd_span_size(text);
-    size = size < capacity ? size : 0; /* a truncated name would be a different
-                                    * name */
-    memcpy(to, size > 0 ? text.from : "", size);
-    to[size] = '\0';
-}
-
-fd_status
-fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key, fd_span value)
-{
-    if (fd_span_is(key, "host_name")) {
-        take_text(fd_span_inside(value), sync->host, sizeof sync->host);
-    }
-    if (fd_span_is(key, "clock") && *value.from == '{'
-        && fd_span_size(value) <= FD_TIMELINE_CLOCK_BYTES) {
-        sync->clock.size = 0;
-        fd_buffer_bytes(&sync->clock, value.from, fd_span_size(value));
-    }
-    return sync->clock.status;
-}
-
 void
 fd_timeline_sync_clear(fd_timeline_sync *sync)
 {
     fd_vector_clear(&sync->parts);
     fd_vector_clear(&sync->messages);
-    fd_buffer_clear(&sync->clock);
 }

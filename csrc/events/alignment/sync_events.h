@@ -1,17 +1,15 @@
 /* Data in a trace for the alignment of clocks: begin and end of collectives,
- * times of messages, pings. Python reads, numbers and samples them
+ * times of messages. Python numbers and samples them
  * (read/clock_samples.py). */
 #ifndef FD_SYNC_EVENTS_H
 #define FD_SYNC_EVENTS_H
 
-#include "base/buffer.h"
 #include "base/vector.h"
 #include "events/merged_ids.h"
 
 enum {
     FD_TIMELINE_MOST_PARTS = 1 << 18, /* per trace */
-    FD_TIMELINE_CLOCK_BYTES = 1 << 20,
-    FD_TIMELINE_SYNC_OPEN = 16 /* open at the same time */
+    FD_TIMELINE_SYNC_OPEN = 16        /* open at the same time */
 };
 
 #define FD_TIMELINE_NO_PEER UINT32_MAX /* unknown */
@@ -56,12 +54,6 @@ typedef struct fd_timeline_begun {
 typedef struct fd_timeline_sync {
     FD_VECTOR(fd_timeline_part) parts;
     FD_VECTOR(fd_timeline_message) messages;
-    fd_buffer clock; /* the member of this name, an object of JSON; "": none */
-    bool has_boot;   /* the next two are known without it */
-    char boot_id[33];
-    int64_t boottime_ns; /* boot time of the machine at time 0 of the trace */
-    char host[64];       /* host name, or "" */
-
     /* The following members are used while reading. */
     uint32_t begun_count;
     fd_timeline_begun begun[FD_TIMELINE_SYNC_OPEN];
@@ -77,10 +69,6 @@ fd_status fd_timeline_sync_event(fd_timeline_sync *sync,
 /* Add a slice of which only the name and the times are known. */
 fd_status fd_timeline_sync_slice(fd_timeline_sync *sync, fd_span name,
                                  int64_t begin, int64_t end);
-
-/* Examine a member of the top-level object other than the events. */
-fd_status fd_timeline_sync_member(fd_timeline_sync *sync, fd_span key,
-                                  fd_span value);
 
 void fd_timeline_sync_clear(fd_timeline_sync *sync);
 

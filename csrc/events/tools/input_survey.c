@@ -4,92 +4,50 @@
 #include "json/decimal.h"
 
 #include <stdio.h>
+#include <string.h>
 
+/* Return whether a member has the real time of time 0. */
 static bool
-find_number(fd_span object, const char *name, uint64_t most, uint64_t *number)
+has_base(fd_span key, fd_span value)
 {
-    fd_span value;
-    return fd_scan_find(object, name, &value)
-        && fd_decimal_whole(value, number) && *number <= most;
+    uint64_t ns;
+    fd_span base = value;
+    bool there = fd_span_is(key, "baseTimeNanoseconds")
+              || (fd_span_is(key, "viztracer_metadata")
+                  && fd_scan_find(value, "baseTimeNanoseconds", &base));
+    return there && fd_decimal_whole(base, &ns) && ns <= INT64_MAX;
 }
 
+/* Keep a member that says something about the file. */
 static void
-take_base(fd_timeline_survey *survey, uint64_t base)
+take_member(fd_timeline_survey *survey, const fd_timeline_reader *reader)
 {
-    survey->has_base = base <= INT64_MAX;
-    survey->unread = survey->has_base ? survey->unread : "baseTimeNanoseconds";
-    survey->base_ns = survey->has_base ? (int64_t)base : 0;
-}
-
-/* Set the rank. One that is not a whole number is not used. */
-static void
-take_rank(fd_timeline_survey *survey, fd_span value)
-{
-    uint64_t rank;
-    survey->has_rank =
-        fd_decimal_whole(value, &rank) && rank < FD_TIMELINE_RANKS;
-    survey->rank = survey->has_rank ? (uint32_t)rank : 0;
-    survey->unread = survey->has_rank ? survey->unread : "rank";
-}
-
-/* Set the program by members that no other program writes. */
-static void
-take_program(fd_timeline_survey *survey, fd_span key)
-{
-    static const char *const members[][2] = {
-        {"recordings", FD_TIMELINE_OURS},
-        {"paddle", "Paddle"},
-        {"deviceProperties", "torch.profiler"},
-        {"trace_id", "torch.profiler"},
-        {"traceName", "torch.profiler"},
-        {"viztracer_metadata", "VizTracer"},
-    };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (fd_span_is(key, members[i][0])) {
-            survey->program = members[i][1];
+    static const char *const names[] = {"baseTimeNanoseconds",
+                                        "clock",
+                                        "coordinates",
+                                        "deviceProperties",
+                                        "distributedInfo",
+                                        "host_name",
+                                        "hostname",
+                                        "mergedFiles",
+                                        "paddle",
+                                        "rank",
+                                        "recordings",
+                                        "trace_id",
+                                        "traceName",
+                                        "viztracer_metadata"};
+    fd_buffer *to = &survey->members;
+    fd_span value = reader->value;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (fd_span_is(reader->key, names[i])) {
+            fd_buffer_bytes(to, names[i], strlen(names[i]) + 1);
+            if (fd_span_size(value) <= FD_TIMELINE_MEMBER_BYTES) {
+                fd_scan_copy(&reader->scan, value, to);
+            }
+            fd_buffer_bytes(to, "", 1);
         }
     }
-}
-
-static void
-take_member(fd_timeline_survey *survey, fd_span key, fd_span value)
-{
-    uint64_t number;
-    take_program(survey, key);
-    if (fd_span_is(key, "mergedFiles") && fd_span_u64(value, &number)
-        && number <= UINT32_MAX) {
-        survey->merged = (uint32_t)number;
-    }
-    else if (fd_span_is(key, "baseTimeNanoseconds")) {
-        bool known = fd_decimal_whole(value, &number);
-        take_base(survey, known ? number : UINT64_MAX);
-    }
-    else if (fd_span_is(key, "viztracer_metadata") && !survey->has_base
-             && find_number(value, "baseTimeNanoseconds", INT64_MAX,
-                            &number)) {
-        take_base(survey, number);
-    }
-    else if (fd_span_is(key, "host_name") || fd_span_is(key, "hostname")) {
-        fd_span_words(value, survey->host, FD_TIMELINE_NAME);
-    }
-    else if (fd_span_is(key, "coordinates")) {
-        fd_span_words(value, survey->coordinates, FD_TIMELINE_NAME);
-    }
-    else if (fd_span_is(key, "rank") && !survey->has_rank) {
-        take_rank(survey, value);
-    }
-    else if (fd_span_is(key, "distributedInfo")) {
-        fd_span words;
-        if (fd_scan_find(value, "rank", &words)) {
-            take_rank(survey, words);
-        }
-        bool known =
-            find_number(value, "world_size", FD_TIMELINE_RANKS, &number);
-        survey->world = known ? (uint32_t)number : 0;
-        if (fd_scan_find(value, "coordinates", &words)) {
-            fd_span_words(words, survey->coordinates, FD_TIMELINE_NAME);
-        }
-    }
+    survey->has_base = survey->has_base || has_base(reader->key, value);
 }
 
 static void
@@ -131,9 +89,8 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
     while (status == FD_OK
            && (item = fd_timeline_reader_next(reader)) != FD_TIMELINE_END) {
         if (item == FD_TIMELINE_MEMBER) {
-            take_member(survey, reader->key, reader->value);
-            status = fd_timeline_sync_member(&survey->sync, reader->key,
-                                             reader->value);
+            take_member(survey, reader);
+            status = survey->members.status;
             continue;
         }
         take_event(survey, &reader->event);
@@ -165,7 +122,7 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
     if (status == FD_OK && more
         && fd_bytes_in_find(&reader->in, later, LATER)) {
         fd_timeline_reader_close(reader);
-        fd_timeline_sync_clear(&survey->sync);
+        fd_timeline_survey_clear(survey);
         status = fd_timeline_reader_open(reader, path, error);
         fd_then(status, read_items(survey, reader, options, true, &more));
     }
@@ -177,7 +134,7 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
                         fd_timeline_survey_options options, fd_error *error)
 {
     fd_timeline_reader reader;
-    *survey = (fd_timeline_survey){.program = "", .format = ""};
+    *survey = (fd_timeline_survey){.format = ""};
     fd_status status = read_twice(survey, &reader, path, options, error);
     survey->is_trace = reader.is_trace;
     survey->size = reader.in.size;
@@ -196,4 +153,5 @@ void
 fd_timeline_survey_clear(fd_timeline_survey *survey)
 {
     fd_timeline_sync_clear(&survey->sync);
+    fd_buffer_clear(&survey->members);
 }

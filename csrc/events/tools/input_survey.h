@@ -1,34 +1,20 @@
-/* Facts about each input that a merge needs before it copies the first one:
- * program, rank, times, data for the alignment of clocks. */
+/* Facts about each input that a merge needs before it copies the first one: its
+ * members, which Python reads (read/timeline_members.py), its times, data for
+ * the alignment of clocks. */
 #ifndef FD_INPUT_SURVEY_H
 #define FD_INPUT_SURVEY_H
 
 #include "events/alignment/sync_events.h"
 #include "events/readers/event_reader.h"
 
-/* Longer names are ignored. */
-enum { FD_TIMELINE_NAME = 96 };
-
-/* The program name of recordings. A recording may have the same rank as a
- * trace of another program. */
-#define FD_TIMELINE_OURS "fastdispatch"
+/* Longer values are omitted. */
+enum { FD_TIMELINE_MEMBER_BYTES = 1 << 20 };
 
 typedef struct fd_timeline_survey {
     bool is_trace;
-    const char *program;                /* the program that wrote the file; "":
-                                   * unknown */
-    const char *format;                 /* the format of the file */
-    char host[FD_TIMELINE_NAME];        /* "": unknown; so for `coordinates` */
-    char coordinates[FD_TIMELINE_NAME]; /* "pipe 1, data 0" */
-    uint32_t merged; /* number of files of a merge; 0: not a merge */
-    bool has_rank;   /* the file states its rank in
-                                   * distributedInfo */
-    uint32_t rank;
-    uint32_t world;     /* 0: unknown */
-    const char *unread; /* a member with an unknown value; NULL: none */
-    bool has_base; /* `base_ns` is known: baseTimeNanoseconds of PyTorch, or
-                   * from VizTracer */
-    int64_t base_ns;
+    const char *format; /* the format of the file */
+    fd_buffer members;  /* owned; names and values, each ended by a NUL */
+    bool has_base;      /* the real time of time 0 is among them */
     bool has_first;
     int64_t first_ns;      /* the earliest time among the events read */
     fd_timeline_sync sync; /* owned; filled if requested */

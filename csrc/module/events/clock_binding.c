@@ -21,24 +21,9 @@ static const fd_column message_columns[] = {
 static const fd_table messages_table =
     FD_TABLE("messages", message_columns, fd_timeline_message, false);
 
-static PyObject *
-known_time(bool is_known, int64_t ns)
-{
-    return is_known ? PyLong_FromLongLong(ns) : Py_NewRef(Py_None);
-}
-
 PyObject *
-fd_clock_facts(uint32_t rank, const fd_timeline_survey *survey)
+fd_moments_with(PyObject *made, const fd_timeline_sync *sync)
 {
-    const fd_timeline_sync *sync = &survey->sync;
-    PyObject *made = Py_BuildValue(
-        "{s:I,s:N,s:N,s:y,s:L,s:y,s:N}", "rank", (unsigned)rank, "base",
-        known_time(survey->has_base, survey->base_ns), "first",
-        known_time(survey->has_first, survey->first_ns), "boot",
-        sync->has_boot ? sync->boot_id : NULL, "boottime",
-        (long long)sync->boottime_ns, "host", sync->host, "clock",
-        PyBytes_FromStringAndSize(sync->clock.bytes,
-                                  (Py_ssize_t)sync->clock.size));
     made = fd_columns_with(
         made, "parts",
         fd_arrays(&parts_table, sync->parts.list, sync->parts.count));

@@ -6,10 +6,10 @@
 #include <Python.h>
 
 #include "clocks/clock_map.h"
-#include "events/tools/input_survey.h"
+#include "events/alignment/sync_events.h"
 
-/* Return the facts about the clock of an input as a dict. */
-PyObject *fd_clock_facts(uint32_t rank, const fd_timeline_survey *survey);
+/* Add the collectives and the messages of an input to a dict and return it. */
+PyObject *fd_moments_with(PyObject *made, const fd_timeline_sync *sync);
 
 /* Convert (method, at_ns, offset_ns, drift_ppt, uncertainty_ns, residual_ns,
  * violations). Return false with an exception on failure. */

@@ -2,6 +2,7 @@
 #include "module/events/timeline_binding.h"
 
 #include "base/alloc.h"
+#include "events/tools/input_survey.h"
 #include "events/tools/timeline_merge.h"
 #include "module/errors.h"
 #include "module/events/clock_binding.h"
@@ -11,16 +12,16 @@
 static PyObject *
 survey_result(const fd_timeline_survey *survey)
 {
+    PyObject *first = survey->has_first ? PyLong_FromLongLong(survey->first_ns)
+                                        : Py_NewRef(Py_None);
     PyObject *made = Py_BuildValue(
-        "{s:O,s:s,s:s,s:y,s:y,s:I,s:O,s:I,s:z,s:K,s:s}", "is_trace",
-        survey->is_trace ? Py_True : Py_False, "program", survey->program,
-        "format", survey->format, "node", survey->host, "coordinates",
-        survey->coordinates, "merged", (unsigned)survey->merged, "has_rank",
-        survey->has_rank ? Py_True : Py_False, "world",
-        (unsigned)survey->world, "unread", survey->unread, "size",
-        (unsigned long long)survey->size, "trouble", survey->trouble);
-    return fd_columns_with(made, "clock",
-                           fd_clock_facts(survey->rank, survey));
+        "{s:O,s:s,s:K,s:s,s:N,s:N}", "is_trace",
+        survey->is_trace ? Py_True : Py_False, "format", survey->format,
+        "size", (unsigned long long)survey->size, "trouble", survey->trouble,
+        "first", first, "members",
+        PyBytes_FromStringAndSize(survey->members.bytes,
+                                  (Py_ssize_t)survey->members.size));
+    return fd_moments_with(made, &survey->sync);
 }
 
 PyObject *

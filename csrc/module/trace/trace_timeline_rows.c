@@ -9,6 +9,8 @@
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
 
+#include <string.h>
+
 static const fd_column call_columns[] = {
     FD_COLUMN(fd_timeline_call, "thread", U32, thread),
     FD_COLUMN(fd_timeline_call, "depth", U32, depth),
@@ -69,6 +71,21 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
     return made;
 }
 
+static PyObject *
+clock_facts(const fd_trace *trace, const fd_trace_rank *rank,
+            const fd_timeline_sync *sync)
+{
+    static const char none[33] = "00000000000000000000000000000000";
+    const char *clock = fd_rank_fact(trace, rank, "clock");
+    PyObject *made = Py_BuildValue(
+        "{s:I,s:L,s:i,s:y,s:L,s:y,s:y}", "rank", (unsigned)rank->rank, "base",
+        (long long)rank->start.realtime_ns, "first", 0, "boot",
+        strcmp(rank->boot_id, none) != 0 ? rank->boot_id : NULL, "boottime",
+        (long long)rank->start.boottime_ns, "host", "", "clock",
+        clock != NULL ? clock : "");
+    return fd_moments_with(made, sync);
+}
+
 PyObject *
 fd_trace_clock_facts(PyObject *self, PyObject *moments)
 {
@@ -77,15 +94,16 @@ fd_trace_clock_facts(PyObject *self, PyObject *moments)
     PyObject *list = wants < 0 ? NULL : PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < trace->ranks.count; i++) {
         const fd_trace_rank *rank = &trace->ranks.list[i];
-        fd_timeline_survey survey;
-        fd_status status;
+        fd_timeline_sync sync = {.begun_count = 0};
+        fd_status status = FD_OK;
         Py_BEGIN_ALLOW_THREADS
-            status = fd_timeline_survey_rank(&survey, trace, rank, wants > 0);
+            status =
+                wants > 0 ? fd_timeline_sync_rank(&sync, trace, rank) : FD_OK;
         Py_END_ALLOW_THREADS
         list = fd_list_with(list, status == FD_OK
-                                      ? fd_clock_facts(rank->rank, &survey)
+                                      ? clock_facts(trace, rank, &sync)
                                       : PyErr_NoMemory());
-        fd_timeline_survey_clear(&survey);
+        fd_timeline_sync_clear(&sync);
     }
     return list;
 }

@@ -10,6 +10,7 @@ from fastdispatch.read.clock_alignment import Aligner, RankClock
 from fastdispatch.read.clock_samples import sample, share_of
 from fastdispatch.read.paddle_log import TimelineInput
 from fastdispatch.read.pipeline_flows import ShownTimes, flows_between
+from fastdispatch.read.timeline_members import member_facts
 
 #: Returns begin and end of steps in a file without ProfilerStep, in ns on its clock, from their first and last number.
 StepFinder = Callable[[str, int, int], tuple[int, int] | None]
@@ -24,7 +25,7 @@ _RESULTS = (
 
 @dataclass
 class TimelineFile:
-    """A file, with facts about it (``_core.timeline_survey``). ``results`` is empty before it was read."""
+    """A file, with facts about it, of its survey and its members. ``results`` is empty before it was read."""
 
     path: str
     rank: int
@@ -151,9 +152,12 @@ class Timelines:
 
 def _surveyed(file: TimelineInput, ranks: Sequence[int] | None, first: bool, share: int) -> TimelineFile:
     path, rank, content, damaged, damage = file if len(file) > 2 else (*file, os.fsencode(file[0]), 0, None)
-    facts = timeline_survey(content, first=first, moments=share > 0)
-    own, pair = facts["clock"]["rank"], facts["has_rank"] and facts["world"] == 2
-    clock = sample(facts["clock"], share, 1 - own if pair and own < 2 else None)
+    found = timeline_survey(content, first=first, moments=share > 0)
+    members, clock = member_facts(found.pop("members"))
+    own, pair = clock["rank"], members["has_rank"] and members["world"] == 2
+    clock |= {name: found.pop(name) for name in ("first", "parts", "messages")}
+    clock = sample(clock, share, 1 - own if pair and own < 2 else None)
+    facts = found | members | {"clock": clock}
     made = TimelineFile(path, clock["rank"] if facts["has_rank"] else rank, facts, content, damaged, damage)
     made.used = facts["is_trace"] and (ranks is None or made.rank in ranks)
     made.left_out = facts["is_trace"] and not made.used

@@ -4,6 +4,8 @@
 #include "events/tools/timeline_merge.h"
 #include "timelines.h"
 
+#include <string.h>
+
 /* Survey a file as Python does; return whether it is a trace. */
 static bool
 is_trace(fd_timeline_input *input, bool moments, bool first)
@@ -16,7 +18,10 @@ is_trace(fd_timeline_input *input, bool moments, bool first)
     if (first && survey.has_first && survey.first_ns > INT64_MIN) {
         input->clock.map.offset_ns = -survey.first_ns;
     }
-    input->merged = survey.merged;
+    const fd_buffer *members = &survey.members;
+    input->merged =
+        members->size > 0
+        && memmem(members->bytes, members->size, "mergedFiles", 11) != NULL;
     fd_timeline_survey_clear(&survey);
     return known;
 }

@@ -1,5 +1,4 @@
 #include "check.h"
-#include "spans.h"
 #include "timelines.h"
 
 #include "events/alignment/sync_events.h"
@@ -11,7 +10,7 @@
 
 #define FOUND(sync, texts) \
     CLEAN(fd_timeline_sync_clear) \
-    fd_timeline_sync sync = {.has_boot = false}; \
+    fd_timeline_sync sync = {.begun_count = 0}; \
     OK(fixture_sync(&sync, texts, sizeof(texts) / sizeof *(texts)))
 
 TEST(collectives)
@@ -153,14 +152,4 @@ TEST(messages_of_kernels)
         EQUAL(message->peer, message->received ? 2 : 3);
         EQUAL(message->time, message->received ? 11000 : 5000);
     }
-}
-
-TEST(members)
-{
-    CLEAN(fd_timeline_sync_clear) fd_timeline_sync sync = {.has_boot = false};
-    OK(fd_timeline_sync_member(&sync, span("host_name"), span("\"a\"")));
-    OK(fd_timeline_sync_member(&sync, span("clock"), span("{\"a\":1}")));
-    OK(fd_timeline_sync_member(&sync, span("clock"), span("7")));
-    SAME(sync.host, "a");
-    WRITTEN(&sync.clock, "{\"a\":1}");
 }

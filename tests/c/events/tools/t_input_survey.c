@@ -3,8 +3,6 @@
 
 #include "events/tools/input_survey.h"
 
-#include <stdio.h>
-
 static fd_status
 survey(const char *text, bool find_first, fd_timeline_survey *found)
 {
@@ -19,50 +17,41 @@ survey(const char *text, bool find_first, fd_timeline_survey *found)
     "\"traceEvents\":[{\"ph\":\"M\",\"ts\":0},{\"ph\":\"X\",\"ts\":2.5}," \
     "{\"ph\":\"X\",\"ts\":1.5}]"
 
-TEST(contents_of_a_survey)
+/* Members before the events are enough if the base is one of them. */
+TEST(members_of_a_survey)
 {
-    static const struct {
-        const char *text;
-        const char *found; /* rank of world; base */
-    } cases[] = {
-        {"{" EVENTS "}", "-1 of 0; -1"},
-        {"{\"distributedInfo\":{\"rank\":3,\"world_size\":8},"
-         "\"baseTimeNanoseconds\":1790857026000000001," EVENTS "}",
-         "3 of 8; 1790857026000000001"},
-        {"{" EVENTS ",\"baseTimeNanoseconds\":7,\"distributedInfo\":"
-         "{\"rank\":3}}",
-         "3 of 0; 7"},
-        {"{" EVENTS ",\"viztracer_metadata\":{\"baseTimeNanoseconds\":9}}",
-         "-1 of 0; 9"},
-        /* members before the events are enough with a base */
-        {"{\"baseTimeNanoseconds\":7," EVENTS
-         ",\"distributedInfo\":{\"rank\":3}}",
-         "-1 of 0; 7"},
-        {"{\"baseTimeNanoseconds\":-7,\"distributedInfo\":{\"rank\":-1,"
-         "\"world_size\":\"8\"}," EVENTS "}",
-         "-1 of 8; -1"},
-        {"{\"baseTimeNanoseconds\":1.5e+3,\"distributedInfo\":{\"rank\":"
-         "\"3\",\"world_size\":8.0}," EVENTS "}",
-         "3 of 8; 1500"},
-        {"[{\"ph\":\"X\"}]", "-1 of 0; -1"},
+    static const char *const cases[][2] = {
+        {"{\"x\":1,\"rank\":3," EVENTS "}", "rank|3|"},
+        {"{" EVENTS ",\"baseTimeNanoseconds\":7,\"distributedInfo\":{}}",
+         "baseTimeNanoseconds|7|distributedInfo|{}|"},
+        {"{\"baseTimeNanoseconds\":1.5e3," EVENTS ",\"rank\":3}",
+         "baseTimeNanoseconds|1.5e3|"},
+        {"{\"viztracer_metadata\":{\"baseTimeNanoseconds\":9}," EVENTS
+         ",\"rank\":3}",
+         "viztracer_metadata|{\"baseTimeNanoseconds\":9}|"},
+        {"{\"baseTimeNanoseconds\":-7," EVENTS ",\"rank\":3}",
+         "baseTimeNanoseconds|-7|rank|3|"},
+        {"[{\"ph\":\"X\"}]", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fd_timeline_survey found;
-        char text[128];
-        OK(survey(cases[i].text, false, &found));
+        CLEAN(fd_timeline_survey_clear) fd_timeline_survey found;
+        OK(survey(cases[i][0], false, &found));
         CHECK(found.is_trace);
-        snprintf(text, sizeof text, "%d of %u; %lld",
-                 found.has_rank ? (int)found.rank : -1, found.world,
-                 found.has_base ? (long long)found.base_ns : -1);
-        SAME(text, cases[i].found);
+        for (size_t at = 0; at < found.members.size; at++) {
+            char *byte = &found.members.bytes[at];
+            *byte = *byte == '\0' ? '|' : *byte;
+        }
+        fd_buffer_bytes(&found.members, "", 1);
+        OK(found.members.status);
+        SAME(found.members.bytes, cases[i][1]);
     }
 }
 
 TEST(first_event)
 {
     fd_timeline_survey found;
-    OK(survey("{\"baseTimeNanoseconds\":7," EVENTS "}", true, &found));
-    CHECK(found.has_first && found.has_base);
+    OK(survey("{" EVENTS "}", true, &found));
+    CHECK(found.has_first && !found.has_base);
     EQUAL(found.first_ns, 1500);
     OK(survey("[]", true, &found));
     CHECK(!found.has_first);
