@@ -79,7 +79,8 @@ class Views:
         80 % of the time), ``callers`` and ``callees`` (of the function whose key contains this) are other views. Needs
         the extra ``view`` to print. Raises :class:`fastdispatch.Error` for a missing rank or function.
         """
-        from fastdispatch.report.report_model import ReportOptions, report
+        from fastdispatch.report.report_model import report
+        from fastdispatch.report.report_rows import ReportOptions
 
         neighbours = callers is not None or callees is not None
         options = ReportOptions(

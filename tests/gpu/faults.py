@@ -238,7 +238,8 @@ def recorded(name: str, step: Step, steps: int) -> tuple[fastdispatch.Trace, lis
             graph.step()
     trace = fastdispatch.load(out)
     with suppress(ModuleNotFoundError):  # without the extra view
-        from fastdispatch.report.report_model import ReportOptions, report
+        from fastdispatch.report.report_model import report
+        from fastdispatch.report.report_rows import ReportOptions
 
         document = report(trace, ReportOptions(top=20)).as_json()
         (FOLDER / f"{name}.report.json").write_text(json.dumps(document, indent=1))

@@ -106,18 +106,8 @@ def ranks_of_one(arguments: argparse.Namespace) -> int:
     else:
         verdict, trace = judged(arguments.before, arguments.steps)
     pairs = given or [(verdict.typical, rank) for rank in verdict.slow[:COMPARED]]
-    diffs = [
-        Diff(
-            trace,
-            trace,
-            names=(arguments.before, arguments.before),
-            ranks=pair,
-            by=arguments.by,
-            threshold=arguments.threshold / 100,
-            same_speed=True,
-        )
-        for pair in pairs
-    ]
+    names, options = (arguments.before, arguments.before), (arguments.by, arguments.threshold / 100)
+    diffs = [Diff(trace, trace, names, pair, *options, same_speed=True) for pair in pairs]
     for diff in diffs:
         save_page(diff, arguments)
     if arguments.json:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _TOP, _LEAST = 20, 1.0
 
+#: Columns of tables of measures in a narrower terminal.
+_NARROWEST = 60
+
 _DESCRIPTION = """Print a recording as a table of functions, operators, modules, packages, kernels or phases, as the
 tree of call paths, or as the callers and callees of one function. Shares are fractions of the time of the main threads
 in the steps that the first lines of the report name."""
@@ -62,7 +65,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
-    from fastdispatch.report.report_model import ReportOptions, report
+    from fastdispatch.report.report_model import report
+    from fastdispatch.report.report_rows import ReportOptions
     from fastdispatch.report.run_summary import run_summary
 
     if arguments.peak is not None and not (arguments.flops or arguments.summary):
@@ -92,7 +96,13 @@ def run(arguments: argparse.Namespace) -> None:
         min_share=(arguments.min_percent if arguments.min_percent is not None else 0.0 if arguments.json else _LEAST)
         / 100,
     )
-    _print(report(trace, options), arguments, "report", times=arguments.time)
+    made = report(trace, options)
+    if arguments.json:
+        print(json.dumps(made.as_json()))
+        return
+    from fastdispatch.report.report_text import print_report
+
+    print_report(made, sys.stdout, times=arguments.time)
 
 
 def print_summary(summary: Summary, as_json: bool) -> None:
@@ -171,9 +181,11 @@ def _print_memory(arguments: argparse.Namespace) -> None:
 
 
 def _print(made: Any, arguments: argparse.Namespace, name: str, **options: Any) -> None:
-    """Print a report as JSON, or with the printer of this name."""
+    """Print figures of a measure as JSON, or as the text of this name."""
     if arguments.json:
         print(json.dumps(made.as_json()))
-    else:
-        printer = import_module(f"fastdispatch.report.{name}_text")
-        getattr(printer, f"print_{name}")(made, sys.stdout, **options)
+        return
+    from fastdispatch.report.terminal import print_parts
+
+    parts = import_module(f"fastdispatch.report.{name}_text").parts(made, **options)
+    print_parts(parts, sys.stdout, least=_NARROWEST)

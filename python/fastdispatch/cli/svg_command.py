@@ -54,7 +54,8 @@ def check_globs(trace: Trace, arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from fastdispatch.dataset.run_loading import load_run
-    from fastdispatch.graphs.call_exports import PictureOptions, call_picture
+    from fastdispatch.graphs.call_exports import call_picture
+    from fastdispatch.graphs.call_tree import PictureOptions
     from fastdispatch.page.graphviz import fitted
 
     trace = load_run(arguments.path, steps=arguments.steps, rank=arguments.rank)

@@ -12,7 +12,7 @@ from fastdispatch.compare.diff_measured import MeasuredDiff, Pair, measured_diff
 from fastdispatch.compare.diff_verdict import CHANGES, FIGURES, DiffVerdict, verdict
 from fastdispatch.dataset.run_loading import load_run
 from fastdispatch.read.steps import number_of_ranks, step_time
-from fastdispatch.read.summary import whole_time
+from fastdispatch.read.summary import entries_of, whole_time
 from fastdispatch.read.trace import PathLike, Steps, Trace, load
 from fastdispatch.read.waiting import busy_time, mean_work, work_of_ranks
 
@@ -75,12 +75,8 @@ class DiffCall:
 
     def as_json(self) -> dict[str, Any]:
         changes = sorted(self.changes, key=CHANGES.index)
-        return {
-            "caller": self.caller.key if self.caller else None,
-            "callee": self.callee.key,
-            "changes": changes,
-            "calls": [self.calls.before, self.calls.after],
-        }
+        ends = {"caller": self.caller.key if self.caller else None, "callee": self.callee.key}
+        return ends | {"changes": changes, "calls": [self.calls.before, self.calls.after]}
 
 
 @dataclass(frozen=True)
@@ -95,6 +91,9 @@ class Side:
     whole: float
     mean: float
     window: str  # the steps that the figures cover; "": the whole recording
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("name", "rank", "steps", "whole", "window")}
 
 
 def diff(
@@ -116,8 +115,7 @@ def diff(
     sides = [_read(side, steps, rank) for side in (before, after)]
     if (sides[0].window is None) != (sides[1].window is None):
         sides = [_read(side, None, rank) for side in (before, after)]
-    names = (sides[0].name, sides[1].name)
-    return Diff(sides[0], sides[1], names=names, ranks=(rank, rank), by=by, threshold=threshold)
+    return Diff(sides[0], sides[1], (sides[0].name, sides[1].name), (rank, rank), by, threshold)
 
 
 def _read(side: Trace | PathLike | Sequence[PathLike], steps: Steps, rank: int | None) -> Trace:
@@ -139,42 +137,35 @@ class Diff:
         self,
         before: Trace,
         after: Trace,
-        *,
         names: tuple[str, str] = ("before", "after"),
         ranks: tuple[int | None, int | None] = (None, None),
         by: str = "node",
         threshold: float = 0.1,
+        *,
         same_speed: bool = False,
     ) -> None:
         from fastdispatch.compare.diff_rows import DiffRequest, compared_rows  # numpy: after the traces are read
 
-        self.by = by
-        self.threshold = threshold
+        self.by, self.threshold, self.same_speed = by, threshold, same_speed
         before, self.scripts = same_script(before, after)
         self.traces = (before, after)
-        #: Time per step on a CPU or in the queue for one, ns; 0: unknown.
-        self.busy = (_busy(before, ranks[0]), _busy(after, ranks[1]))
-        indexes = before.index(ranks[0]), after.index(ranks[1])
-        #: Time per step on a CPU, ns; 0: unknown.
-        self.cpu = (_busy(before, ranks[0], queue=False), _busy(after, ranks[1], queue=False))
-        work = (mean_work(self.rank_work[0], ranks[0])[0], mean_work(self.rank_work[1], ranks[1])[0])
+        pairs = list(zip(self.traces, ranks, strict=True))
+        works = [mean_work(work, rank)[0] for work, rank in zip(self.rank_work, ranks, strict=True)]
+        #: Time per step on a CPU or in the queue for one, and on a CPU, ns; 0: unknown.
+        busy, self.cpu = ([_busy(*pair, queue) for pair in pairs] for queue in (True, False))
         #: Time per step of work in which main threads could run but had no CPU, ns; 0 also if it is unknown. That after
         #: a wait for other ranks is part of the wait.
-        self.queue = (self._queue(0, work[0]), self._queue(1, work[1]))
+        self.queue = [_queue(*times) for times in zip(busy, self.cpu, works, strict=True)]
         #: Time per step in which main threads sleep, wait for a device, a file or a lock, ns; 0: unknown.
-        idle = [max(time - busy, 0.0) if all(self.busy) else 0.0 for time, busy in zip(work, self.busy, strict=True)]
-        request = DiffRequest(
-            self.traces, indexes, by, threshold, same_speed, self.busy, (idle[0], idle[1]), self.queue, work
+        idle = [max(work - time, 0.0) if all(busy) else 0.0 for work, time in zip(works, busy, strict=True)]
+        indexes = [trace.index(rank) for trace, rank in pairs]
+        self.found = compared_rows(
+            DiffRequest(self.traces, indexes, by, threshold, same_speed, busy, idle, self.queue, works)
         )
-        self.found = compared_rows(request)
         #: Speed of the machine: after / before of unchanged rows. Rows are judged without it; their figures include it.
         self.speed = self.found.speed
-        self.same_speed = same_speed
         self._of_ranks: dict[int, Diff] = {}
-        self.sides = tuple(
-            _side(name, trace, rank, steps)
-            for name, rank, trace, steps in zip(names, ranks, (before, after), self.found.steps, strict=True)
-        )
+        self.sides = [_side(*side) for side in zip(names, self.traces, ranks, self.found.steps, strict=True)]
 
     def __str__(self) -> str:
         from fastdispatch.compare.diff_text import lines
@@ -254,22 +245,12 @@ class Diff:
         """The speed of the machine while it runs a thread: of the fastest steps, if the time without a CPU is known."""
         return self.found.least_speed if any(self.queue) else self.speed
 
-    def _queue(self, side: int, work: float) -> float:
-        cpu = self.cpu[side]
-        return min(self.busy[side] - cpu, max(work - cpu, 0.0)) if cpu else 0.0
-
     def of_rank(self, rank: int) -> Diff:
         """Return the comparison of this rank alone."""
         if rank not in self._of_ranks:
-            names = (self.sides[0].name, self.sides[1].name)
-            self._of_ranks[rank] = Diff(
-                *self.traces,
-                names=names,
-                ranks=(rank, rank),
-                by=self.by,
-                threshold=self.threshold,
-                same_speed=self.same_speed,
-            )
+            names, options = (self.sides[0].name, self.sides[1].name), (self.by, self.threshold)
+            made = Diff(*self.traces, names, (rank, rank), *options, same_speed=self.same_speed)
+            self._of_ranks[rank] = made
         return self._of_ranks[rank]
 
     @cached_property
@@ -291,11 +272,9 @@ class Diff:
             pair = Pair(changed.total.before * self.speed, changed.total.after) if whole else self.time(changed)
             return abs(pair.change)
         callee, number = changed.callee, changed.calls.change
-        total, calls = (
-            (callee.total.after, callee.calls.after)
-            if number > 0
-            else (callee.total.before * self.speed, callee.calls.before)
-        )
+        total, calls = callee.total.after, callee.calls.after
+        if number <= 0:
+            total, calls = callee.total.before * self.speed, callee.calls.before
         return abs(number) * total / calls if calls else 0.0
 
     def changed(self) -> list[DiffRow]:
@@ -328,10 +307,7 @@ class Diff:
             "threshold": self.threshold,
             "speed": self.speed,
             "verdict": self.verdict.as_json(),
-            **{
-                end: {name: getattr(side, name) for name in ("name", "rank", "steps", "whole", "window")}
-                for end, side in zip(("before", "after"), self.sides, strict=True)
-            },
+            **{end: side.as_json() for end, side in zip(("before", "after"), self.sides, strict=True)},
             "rows": [row.as_json() for row in (self.rows if everything else self.changed())],
             "calls": [call.as_json() for call in (self.calls if everything else self.changed_calls())],
             "collections": [row.as_json() for row in self.collections],
@@ -340,7 +316,7 @@ class Diff:
 
 
 def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
-    ranks = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
+    ranks = entries_of(trace, rank)
     time = whole_time(trace, ranks)
     mean = time / steps if steps else time
     whole = (step_time(ranks) or mean) if steps else time
@@ -348,8 +324,12 @@ def _side(name: str, trace: Trace, rank: int | None, steps: int) -> Side:
     return Side(name, rank, number_of_ranks(ranks), steps, whole, mean, window)
 
 
-def _busy(trace: Trace, one: int | None, *, queue: bool = True) -> float:
-    return busy_time(trace, [rank for rank in trace.ranks if one in (None, rank["rank"])], queue=queue)
+def _busy(trace: Trace, rank: int | None, queue: bool) -> float:
+    return busy_time(trace, entries_of(trace, rank), queue=queue)
+
+
+def _queue(busy: float, cpu: float, work: float) -> float:
+    return min(busy - cpu, max(work - cpu, 0.0)) if cpu else 0.0
 
 
 def _changes(bits: int) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.measured import Measured, measured
 from fastdispatch.read.gpu_time import gpu_steps
 from fastdispatch.read.steps import number_of_ranks
+from fastdispatch.read.summary import entries_of, path_of
 from fastdispatch.read.trace import Trace
 
 #: Changes of FLOPs and communicated bytes above this share are real: they are counts. Peaks depend on the moment at
@@ -85,18 +86,21 @@ class MeasuredDiff:
 
 def measured_diff(traces: tuple[Trace, Trace], ranks: tuple[int | None, int | None], by_step: bool) -> MeasuredDiff:
     """Compare the figures. ``by_step``: GPU times are those of a step, else those of whole runs."""
-    sides = [_Side(trace, rank, by_step) for trace, rank in zip(traces, ranks, strict=True)]
-    before, after = (side.figures() for side in sides)
+    found = [measured(trace, rank) for trace, rank in zip(traces, ranks, strict=True)]
+    before, after = (
+        _figures(trace, each, _gpu_times(trace, rank, by_step))
+        for trace, rank, each in zip(traces, ranks, found, strict=True)
+    )
     figures, missing = [], []
     for figure, name in dict.fromkeys([*before, *after]):
-        found = before.get((figure, name)), after.get((figure, name))
-        if None in found:
+        was, now = before.get((figure, name)), after.get((figure, name))
+        if was is None or now is None:
             are, them = ("is", "it") if figure == "gpu" else ("are", "them")
             missing.append(f"{name} {are} not compared: only one side has {them}")
-        elif figure not in ("peak", "gpu") and sides[0].found.by_step != sides[1].found.by_step:
+        elif figure not in ("peak", "gpu") and found[0].by_step != found[1].by_step:
             missing.append(f"{name} are not compared: only one side has steps")
         else:
-            figures.append(_change(figure, name, *(found[0] or {}, found[1] or {})))
+            figures.append(_change(figure, name, was, now))
     return MeasuredDiff(figures, missing)
 
 
@@ -109,55 +113,32 @@ def _change(figure: str, name: str, before: dict[str, float], after: dict[str, f
 
 def _gpu_times(trace: Trace, rank: int | None, by_step: bool) -> dict[int, float]:
     """Return the time of kernels by call site, as of FLOPs; empty if no kernels were recorded."""
-    entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
+    entries = entries_of(trace, rank)
     contexts, kinds = trace.core.contexts(trace.index(rank)), trace.nodes["kind"]
     rows = zip(contexts["node"], contexts["gpu_self"], strict=True)
     times = {row: time for row, (node, time) in enumerate(rows) if time and kinds[node] == "kernel"}
     if not times:
         return {}
     sites, steps = CallSites(trace), (gpu_steps(entries)[0] if by_step else 0) or number_of_ranks(entries)
-    made: dict[int, float] = {}
+    made: dict[int, float] = defaultdict(float)
     for row, time in times.items():
-        site = sites.site(row)
-        made[site] = made.get(site, 0.0) + time / steps
+        made[sites.site(row)] += time / steps
     return made
 
 
-class _Side:
-    def __init__(self, trace: Trace, rank: int | None, by_step: bool) -> None:
-        self._gpu = _gpu_times(trace, rank, by_step)
-        self.found: Measured = measured(trace, rank)
-        nodes = trace.nodes
-        self._keys: list[str] = [key.partition("@")[0] for key in nodes["key"]]
-        self._users = [
-            kind == "python" and source == "project" for kind, source in zip(nodes["kind"], nodes["from"], strict=True)
-        ]
-        self._nodes: list[int] = trace.contexts["node"]
-        self._parents: list[int] = trace.contexts["parent"]
-
-    def figures(self) -> dict[tuple[str, str], dict[str, float]]:
-        """Return the figures by kind and name, then by key."""
-        return dict(self._figures())
-
-    def _figures(self) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-        if self._gpu:
-            yield ("gpu", "GPU time"), self._by_key(self._gpu)
-        for figure, name in _NAMES.items():
-            if figure in self.found.figures:
-                yield (figure, name), self._by_key(self.found.figures[figure])
-        for device, sites in self.found.peaks.items():
-            yield ("peak", f"bytes at the peak of {device}"), self._by_key(sites)
-
-    def _by_key(self, sites: dict[int, float]) -> dict[str, float]:
-        made: dict[str, float] = {}
+def _figures(trace: Trace, found: Measured, gpu: dict[int, float]) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the figures by kind and name, then by the key of the innermost function of the program at or above a site,
+    or of the site itself."""
+    figures = {("gpu", "GPU time"): gpu} if gpu else {}
+    figures |= {(figure, name): found.figures[figure] for figure, name in _NAMES.items() if figure in found.figures}
+    figures |= {("peak", f"bytes at the peak of {device}"): sites for device, sites in found.peaks.items()}
+    nodes, node_of = trace.nodes, trace.contexts["node"]
+    of_user = [kind == "python" and of == "project" for kind, of in zip(nodes["kind"], nodes["from"], strict=True)]
+    made: dict[tuple[str, str], dict[str, float]] = {name: {} for name in figures}
+    for name, sites in figures.items():
         for site, value in sites.items():
-            key = self._key(site)
-            made[key] = made.get(key, 0) + value
-        return made
-
-    def _key(self, site: int) -> str:
-        """Return the innermost function of the program at or above a site, or the site itself."""
-        at = site
-        while at >= 0 and not self._users[self._nodes[at]]:
-            at = self._parents[at]
-        return self._keys[self._nodes[at if at >= 0 else site]]
+            above = (node_of[row] for row in path_of(trace.contexts, site))
+            node = next((node for node in above if of_user[node]), node_of[site])
+            key = nodes["key"][node].partition("@")[0]
+            made[name][key] = made[name].get(key, 0) + value
+    return made

@@ -10,6 +10,7 @@ replaced by the mean of its other steps. If either side has no steps, figures ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -66,15 +67,15 @@ class DiffRequest:
     minimum relative change of a time.
     """
 
-    traces: tuple[Trace, Trace]
-    ranks: tuple[int, int]
+    traces: Sequence[Trace]
+    ranks: Sequence[int]
     by: str
     threshold: float
     same_speed: bool
-    busy: tuple[float, float]
-    idle: tuple[float, float]
-    queue: tuple[float, float] = (0.0, 0.0)
-    work: tuple[float, float] = (0.0, 0.0)
+    busy: Sequence[float]
+    idle: Sequence[float]
+    queue: Sequence[float] = (0.0, 0.0)
+    work: Sequence[float] = (0.0, 0.0)
 
 
 @dataclass
@@ -107,14 +108,14 @@ class SideSums:
     def __init__(self, trace: Trace, rank: int, by: str) -> None:
         core, nodes, contexts = trace.core, trace.nodes, trace.contexts
         self.by, self.nodes = by, nodes
-        self.steps: int = sum(one["steps"] for at, one in enumerate(trace.ranks) if rank in (-1, at))
-        indexes = [at for at in range(len(trace.ranks)) if rank in (-1, at)]
-        self.ranks = len(indexes)
+        chosen = {at: one for at, one in enumerate(trace.ranks) if rank in (-1, at)}
+        self.steps: int = sum(one["steps"] for one in chosen.values())
+        self.ranks = len(chosen)
         #: Ranks, each with its steps: differences between ranks are not a spread of steps. Many are one.
-        self._of_ranks = [(at, trace.ranks[at]["steps"]) for at in indexes] if self.ranks <= _MOST_RANKS else []
+        self._of_ranks = [(at, one["steps"]) for at, one in chosen.items()] if self.ranks <= _MOST_RANKS else []
         self._of_ranks = self._of_ranks or [(rank, self.steps)]
         self._core = core
-        self.gpu_steps, _ = gpu_steps([one for at, one in enumerate(trace.ranks) if rank in (-1, at)])
+        self.gpu_steps, _ = gpu_steps([*chosen.values()])
         self.selected = trace.window is not None
         self.totals = {name: np.asarray(view) for name, view in core.totals(rank, True).items()}
         self.groups: Ints = np.array(core.groups(by), np.int64)
@@ -278,22 +279,20 @@ class _Comparison:
         grouped = np.flatnonzero(side.groups >= 0)
         row = self.row_of[index][side.groups[grouped]]
         spread = side.spread()
-        if side.by == "module":
-            np.add.at(figures["spread"][index], self.row_of[index], side.whole(spread))
-        else:
-            np.add.at(figures["spread"][index], row, spread[grouped])
         np.maximum.at(figures["steps"][index], row, side.totals["steps"][grouped].astype(np.float64))
         self.waits[row[side.waits[grouped] != WORKS]] = True
-        if side.by == "node":
-            own = side.totals["self"][grouped]
-            self.helps[
-                row[~side.works[grouped] & (side.waits[grouped] == MAY_WAIT) & (2 * own > np.bincount(row, own)[row])]
-            ] = True
-            self.communicates[row[side.waits[grouped] == FOR_RANKS]] = True
         if side.by == "module":
+            np.add.at(figures["spread"][index], self.row_of[index], side.whole(spread))
             collects = side.collects[side.node[grouped]]
             taken = side.totals["calls"][grouped][collects].astype(np.float64) / self.per[index]
             np.subtract.at(figures["calls"][index], row[collects], taken)
+            return
+        np.add.at(figures["spread"][index], row, spread[grouped])
+        if side.by == "node":
+            own = side.totals["self"][grouped]
+            mostly = 2 * own > np.bincount(row, own)[row]
+            self.helps[row[~side.works[grouped] & (side.waits[grouped] == MAY_WAIT) & mostly]] = True
+            self.communicates[row[side.waits[grouped] == FOR_RANKS]] = True
 
     def _join_calls(self) -> None:
         places: dict[tuple[int, int], int] = {}
@@ -303,7 +302,7 @@ class _Comparison:
             callers, callees, calls, steps = side.calls()
             pairs = zip(row_of[callers].tolist(), row_of[callees].tolist(), strict=True)
             found.append(([places.setdefault(pair, len(places)) for pair in pairs], calls / self.per[index], steps))
-        self.rows.calls, self.call_steps = np.zeros((2, len(places))), np.zeros((2, len(places)))
+        self.rows.calls, self.call_steps = np.zeros((2, 2, len(places)))
         for index, (place, calls, steps) in enumerate(found):
             np.add.at(self.rows.calls[index], place, calls)
             self.call_steps[index][place] = steps
@@ -487,7 +486,7 @@ class _Comparison:
             for path in np.argsort(side.depth, kind="stable").tolist():
                 found[path] = places.setdefault((found[parents[path]], keys[path]), len(places))
             ids.append(np.array(found[:-1], np.int64))
-        calls, steps = np.zeros((2, len(places))), np.zeros((2, len(places)))
+        calls, steps = np.zeros((2, 2, len(places)))
         for index, side in enumerate(self.sides):
             np.add.at(calls[index], ids[index], (side.totals["calls"] + side.totals["resumes"]).astype(float))
             np.maximum.at(steps[index], ids[index], side.totals["steps"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from fastdispatch.compare.gate import Budget, ExceededLimit, noise, per
-from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size
+from fastdispatch.text.formats import aligned, counted, grouped, in_flop, seconds, size
 
 if TYPE_CHECKING:
     from fastdispatch.compare.diff import Diff, DiffCall, DiffRow
@@ -66,7 +66,7 @@ def head(diff: Diff) -> Iterator[str]:
     unit = "per step" if diff.by_step else "in total"
     growth = f" ({after.whole / before.whole - 1:+.1%})" if before.whole else ""
     for side in diff.sides:
-        rank = f"rank {side.rank}" if side.rank is not None else f"{side.ranks} rank{'s' * (side.ranks != 1)}"
+        rank = f"rank {side.rank}" if side.rank is not None else counted(side.ranks, "rank")
         steps = f"{side.window or f'{side.steps} steps'}, " if diff.by_step else ""
         yield f"{side.name}: {steps}{rank}, {seconds(side.whole)} {unit}" + (growth if side is after else "")
     if str(diff.scripts):
@@ -75,11 +75,10 @@ def head(diff: Diff) -> Iterator[str]:
         yield "one recording has no steps: whole runs are compared, without spread"
     if diff.machine_differs:
         times = f"{diff.speed:.2f} times as long; changes below exclude this"
-        yield (
-            f"equal work, with the time without a core, takes {times}"
-            if any(diff.queue)
-            else f"speed of the machine: all times are {times}"
-        )
+        what = "speed of the machine: all times are"
+        if any(diff.queue):
+            what = "equal work, with the time without a core, takes"
+        yield f"{what} {times}"
 
 
 def sign(change: float) -> str:
@@ -125,48 +124,33 @@ def collection_text(diff: Diff, row: DiffRow) -> str:
 def gate_lines(budget: Budget, broken: list[ExceededLimit]) -> Iterator[str]:
     for one in broken:
         yield f" ! {one.text}   {budget.path}:{one.line}"
-    yield f"gate: {len(broken)} limit{'s' * (len(broken) != 1)} exceeded" if broken else "gate: passed"
+    yield f"gate: {exceeded(broken)}" if broken else "gate: passed"
+
+
+def exceeded(broken: list[ExceededLimit]) -> str:
+    return f"{counted(len(broken), 'limit')} exceeded"
 
 
 def markdown(diff: Diff, budget: Budget | None, broken: list[ExceededLimit], *, top: int | None) -> Iterator[str]:
     """Yield, as Markdown, the result of the gate, exceeded limits, the verdict and the changes by their effect."""
-    yield f"### fastdispatch: {_title(budget, broken)}"
-    yield ""
-    if budget is not None:
-        yield from _limits(budget, broken)
-        yield from _noise(diff, budget)
-    verdict, *changes = lines(diff, top=top)
-    yield verdict
-    yield ""
-    yield from ("```text", *changes, "```")
-
-
-def _code(text: str) -> str:
-    """Return a code span for a cell of a table."""
-    escaped = text.replace("`", "'").replace("|", "\\|")
-    return f"`{escaped}`"
-
-
-def _title(budget: Budget | None, broken: list[ExceededLimit]) -> str:
-    if budget is None:
-        return "comparison"
-    return f"{len(broken)} limit{'s' * (len(broken) != 1)} exceeded" if broken else "gate passed"
-
-
-def _limits(budget: Budget, broken: list[ExceededLimit]) -> Iterator[str]:
-    if broken:
-        yield "| limit | exceeded by |"
-        yield "|---|---|"
-        for one in broken:
-            yield f"| {_code(f'{budget.path}:{one.line}')} | {_code(one.text)} |"
+    title = "comparison" if budget is None else exceeded(broken) if broken else "gate passed"
+    yield from (f"### fastdispatch: {title}", "")
+    if budget is not None and broken:
+        yield from ("| limit | exceeded by |", "|---|---|")
+        yield from (f"| {_code(f'{budget.path}:{one.line}')} | {_code(one.text)} |" for one in broken)
         yield ""
-
-
-def _noise(diff: Diff, budget: Budget) -> Iterator[str]:
-    if budget.has_times:
+    if budget is not None and budget.has_times:
         share = noise(diff)
         if share is None:
             yield "Noise of the step unknown: fewer than 4 measured steps on one side."
         else:
             yield f"Noise of the step: {share:.1%} (standard error of the median). Limits of calls have no noise."
         yield ""
+    verdict, *changes = lines(diff, top=top)
+    yield from (verdict, "", "```text", *changes, "```")
+
+
+def _code(text: str) -> str:
+    """Return a code span for a cell of a table."""
+    escaped = text.replace("`", "'").replace("|", "\\|")
+    return f"`{escaped}`"

@@ -103,29 +103,18 @@ def verdict(diff: Diff) -> DiffVerdict:
     if not diff.changed_calls():
         least = max(least, _LEAST_BUSY * max(of.queue))
     cause = _cause(of, least) if found else None
-    part = cause.part if cause is not None else 0.0
+    part = 0.0 if cause is None else cause.part
     waited = abs(communication) > _WORK_OF_WAITS * abs(now[0] - work)
     changed = found and (diff.by != "node" or cause is not None or _has_changes(of, least, waited))
     largest = max(map(abs, (part, machine, queue, communication))) if changed else 0.0
-    means = (diff.sides[0].mean, diff.sides[1].mean)
+    means = [side.mean for side in diff.sides]
     mean = abs(means[1] - means[0] - (after - before)) > _NAMED * largest > 0
     before, after = means if mean else (before, after)
-    made = DiffVerdict(
-        changed=changed,
-        before=before,
-        after=after,
-        mean=mean,
-        rank=rank if cause is not None else None,
-        below=cause.row.key if cause is not None else None,
-        backward=cause is not None and cause.backward != 0,
-        part=part,
-        because=cause.because if cause is not None else [],
-        machine=machine,
-        without_core=queue,
-        communication=communication,
-        rest=after - before - machine - queue - communication - part,
-        text="",
-    )
+    where: tuple[int | None, str | None, bool, float, list[str]] = (None, None, False, 0.0, [])
+    if cause is not None:
+        where = rank, cause.row.key, cause.backward != 0, part, cause.because
+    rest = after - before - machine - queue - communication - part
+    made = DiffVerdict("", changed, mean, *where, machine, queue, communication, rest, before, after)
     measured = "".join(f"; {each.name} {_growth(diff, each)}" for each in diff.measured.shown)
     return replace(made, text=_text(of, made, cause) + measured)
 
@@ -309,11 +298,7 @@ def _reasons(diff: Diff, row: DiffRow, part: float) -> list[DiffCall]:
         and call.callee is not row
         and any(call.caller is each for each in callers)
     ]
-    passing = {
-        key
-        for trace in diff.traces
-        for key, only in zip(trace.nodes["key"], plumbing(trace.nodes), strict=True)
-        if only
-    }
+    named = [(trace.nodes["key"], plumbing(trace.nodes)) for trace in diff.traces]
+    passing = {key for keys, only in named for key, passes in zip(keys, only, strict=True) if passes}
     found = [call for call in found if call.callee.key not in passing] or found
     return sorted(found, key=lambda call: (-diff.effect(call), call.callee.key))

@@ -72,20 +72,16 @@ def compare_ranks(ranks: list[RankCalls]) -> dict[str, Any]:
     collectives = messages = 0
     mismatches: list[dict[str, Any]] = []
     for group in dict.fromkeys(group for rank in ranks for group in rank.by_group):
-        matching, mismatch = _compare_group(ranks, group)
-        collectives += matching
+        number, mismatch = _compare_group(ranks, group)
+        collectives += number
         mismatches += mismatch
     for start, end in _pairs(ranks):
-        matching, mismatch = _compare_pair(start, end)
-        messages += matching
+        number, mismatch = _compare_pair(start, end)
+        messages += number
         mismatches += mismatch
     unknown = sum(call.peer < 0 for rank in ranks for call in rank.calls if call.type != _COLLECTIVE)
-    return {
-        "collectives": collectives,
-        "messages": messages,
-        "unknown_peers": unknown,
-        "mismatches": mismatches[:MOST],
-    }
+    matching = {"collectives": collectives, "messages": messages, "unknown_peers": unknown}
+    return matching | {"mismatches": mismatches[:MOST]}
 
 
 def _compare_group(ranks: list[RankCalls], group: str) -> tuple[int, list[dict[str, Any]]]:
@@ -140,20 +136,13 @@ def _compare_pair(start: RankCalls, end: RankCalls) -> tuple[int, list[dict[str,
     return len(sent), []
 
 
-def _mismatch(
-    what: str,
-    group: str,
-    at: int,
-    one: tuple[RankCalls, Communication | None],
-    other: tuple[RankCalls, Communication | None],
-) -> dict[str, Any]:
-    ends = {
-        name: {
-            "id": call.id if call else None,
-            "name": call.name if call else None,
-            "bytes": call.bytes if call else None,
-            "rank": rank.rank,
-        }
-        for name, (rank, call) in (("one", one), ("other", other))
-    }
+#: A rank, and its call if it has one.
+_End = tuple[RankCalls, Communication | None]
+
+
+def _mismatch(what: str, group: str, at: int, one: _End, other: _End) -> dict[str, Any]:
+    ends = {}
+    for name, (rank, call) in (("one", one), ("other", other)):
+        about = {key: None if call is None else getattr(call, key) for key in ("id", "name", "bytes")}
+        ends[name] = about | {"rank": rank.rank}
     return {"what": what, "group": group, "number": at + 1, **ends}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +12,16 @@ from fastdispatch._core import Error
 from fastdispatch.files.regular import read_text
 from fastdispatch.measures.measured import measured, required
 from fastdispatch.read.steps import step_times
+from fastdispatch.read.summary import entries_of
 from fastdispatch.text.formats import seconds
 from fastdispatch.text.globs import matches
 
 if TYPE_CHECKING:
-    from fastdispatch.compare.diff import Diff, DiffRow
+    from fastdispatch.compare.diff import Diff
 
-_KEYS = {
-    "forbid": list,
-    "new_operators": bool,
-    "step": (int, float),
-    "flops": (int, float),
-    "communicated": (int, float),
-    "peak": (int, float),
-    "allocated": (int, float),
-    "calls": dict,
-    "time": dict,
-}
+_KEYS: dict[str, type | tuple[type, ...]] = {"forbid": list, "new_operators": bool}
+_KEYS |= dict.fromkeys(("step", "flops", "communicated", "peak", "allocated"), (int, float))
+_KEYS |= {"calls": dict, "time": dict}
 
 #: Limits of measured figures; a peak has the name of its device.
 _WORDS = {
@@ -68,7 +62,7 @@ class Budget:
             kind = _KEYS.get(key)
             if kind is None:
                 raise Error(f"{self.path}:{self._line(key)}: unknown key {key}: expected one of {', '.join(_KEYS)}")
-            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):  # type: ignore[arg-type]
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
                 raise Error(f"{self.path}:{self._line(key)}: {key}: {value!r} has the wrong type (docs/guides/diff.md)")
         for table in ("calls", "time"):
             for key, value in self.content.get(table, {}).items():
@@ -87,36 +81,25 @@ class Budget:
         return 1
 
     def broken(self, diff: Diff) -> list[ExceededLimit]:
-        """Yield exceeded lines in the order step, measured figures, calls, times, operators, forbidden calls."""
-        return [
-            *self._step(diff),
-            *self._measured(diff),
-            *self._calls(diff),
-            *self._times(diff),
-            *self._operators(diff),
-            *self._forbidden(diff),
-        ]
+        """Return exceeded lines in the order step, measured figures, calls, times, operators, forbidden calls."""
+        checks = (self._step, self._measured, self._calls, self._times, self._operators, self._forbidden)
+        return [ExceededLimit(text, self._line(key)) for check in checks for key, text in check(diff)]
 
-    def _step(self, diff: Diff) -> list[ExceededLimit]:
+    def _step(self, diff: Diff) -> Iterator[tuple[str, str]]:
         allowed = self.content.get("step")
         before, after = (side.whole for side in diff.sides)
-        if allowed is None or not before or after <= before * (1 + allowed / 100):
-            return []
-        spread = noise(diff)
-        text = f"; noise of the median {spread:.1%}" if spread is not None else ""
-        return [ExceededLimit(f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}", self._line("step"))]
+        if allowed is not None and before and after > before * (1 + allowed / 100):
+            spread = noise(diff)
+            text = f"; noise of the median {spread:.1%}" if spread is not None else ""
+            yield "step", f"{after / before - 1:+.1%} per step, {allowed} % allowed{text}"
 
-    def _measured(self, diff: Diff) -> list[ExceededLimit]:
-        found = []
-        for key in _WORDS:
-            if key not in self.content:
-                continue
+    def _measured(self, diff: Diff) -> Iterator[tuple[str, str]]:
+        for key in filter(self.content.__contains__, _WORDS):
             allowed = self.content[key]
             for words, before, after in self._figures(diff, key):
                 if after > before * (1 + allowed / 100):
                     growth = f"{after / before - 1:+.1%}" if before else f"{after:g}"
-                    found.append(ExceededLimit(f"{growth} {words}, {allowed:g} % allowed", self._line(key)))
-        return found
+                    yield key, f"{growth} {words}, {allowed:g} % allowed"
 
     def _figures(self, diff: Diff, key: str) -> list[tuple[str, float, float]]:
         """Return what a limit is about, before and after: peaks by device. Raises Error if it was not measured."""
@@ -130,48 +113,37 @@ class Budget:
         before, after = (one.total(name) for one in sides)
         return [(_WORDS[key], before, after)]
 
-    def _calls(self, diff: Diff) -> list[ExceededLimit]:
-        found = []
+    def _calls(self, diff: Diff) -> Iterator[tuple[str, str]]:
         for glob, allowed in self.content.get("calls", {}).items():
             rows = diff.collections if names_collections(glob) else diff.rows
-            calls = sum(row.calls.after for row in matching(rows, glob))
+            calls = sum(row.calls.after for row in rows if matches(glob, row.key))
             if calls != allowed:
-                found.append(
-                    ExceededLimit(f"{calls:g} calls{per(diff)} of {glob}, {allowed:g} expected", self._line(glob))
-                )
-        return found
+                yield glob, f"{calls:g} calls{per(diff)} of {glob}, {allowed:g} expected"
 
-    def _times(self, diff: Diff) -> list[ExceededLimit]:
+    def _times(self, diff: Diff) -> Iterator[tuple[str, str]]:
         """Check only rows that are slower than the spread of steps explains."""
-        found = []
         for glob, allowed in self.content.get("time", {}).items():
-            for row in matching(diff.rows, glob):
+            for row in diff.rows:
                 time = diff.time(row)
-                if "slower" in row.changes and time.after > time.before * (1 + allowed / 100):
+                is_slower = "slower" in row.changes and time.after > time.before * (1 + allowed / 100)
+                if is_slower and matches(glob, row.key):
                     growth = f"{time.after / time.before - 1:+.0%}" if time.before else "all"
                     spread = max(row.spread.before * diff.speed, row.spread.after)
                     text = f"; spread of steps {seconds(spread)}" if spread else ""
-                    found.append(
-                        ExceededLimit(f"{growth} time  {row.key}, {allowed:g} % allowed{text}", self._line(glob))
-                    )
-        return found
+                    yield glob, f"{growth} time  {row.key}, {allowed:g} % allowed{text}"
 
-    def _operators(self, diff: Diff) -> list[ExceededLimit]:
-        if self.content.get("new_operators", True):
-            return []
-        new = [row for row in diff.rows if row.kind in ("op", "autograd") and "new" in row.changes]
-        return [ExceededLimit(f"{row.key} is new", self._line("new_operators")) for row in new]
+    def _operators(self, diff: Diff) -> Iterator[tuple[str, str]]:
+        if not self.content.get("new_operators", True):
+            new = [row for row in diff.rows if row.kind in ("op", "autograd") and "new" in row.changes]
+            yield from (("new_operators", f"{row.key} is new") for row in new)
 
-    def _forbidden(self, diff: Diff) -> list[ExceededLimit]:
-        found = []
+    def _forbidden(self, diff: Diff) -> Iterator[tuple[str, str]]:
         for edge in self.content.get("forbid", []):
             caller, callee = (glob.strip() for glob in edge.split(" -> ", 1))
             for call in diff.collection_calls if names_collections(callee) else diff.calls:
                 above = call.caller.key if call.caller else ""
                 if call.calls.after > 0 and matches(caller, above) and matches(callee, call.callee.key):
-                    text = f"{call.calls.after:g} calls{per(diff)}  {above or '<outside>'} -> {call.callee.key}"
-                    found.append(ExceededLimit(text, self._line(edge)))
-        return found
+                    yield edge, f"{call.calls.after:g} calls{per(diff)}  {above or '<outside>'} -> {call.callee.key}"
 
     @property
     def has_times(self) -> bool:
@@ -191,7 +163,7 @@ def noise(diff: Diff) -> float | None:
     quartiles, as for normally distributed times. None if a side has fewer than 4 measured steps."""
     square = 0.0
     for side, trace in zip(diff.sides, diff.traces, strict=True):
-        found = step_times(rank for rank in trace.ranks if side.rank in (None, rank["rank"]))
+        found = step_times(entries_of(trace, side.rank))
         if found is None or found.steps < 4 or not found.median:
             return None
         deviation = (found.high - found.low) / _QUARTILES
@@ -207,7 +179,3 @@ def names_collections(glob: str) -> bool:
     """Return whether a glob begins like the name of garbage collections, which no other glob matches: their number
     differs between equal runs."""
     return glob.startswith("gc:")
-
-
-def matching(rows: list[DiffRow], glob: str) -> list[DiffRow]:
-    return [row for row in rows if matches(glob, row.key)]

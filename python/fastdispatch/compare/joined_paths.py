@@ -32,10 +32,10 @@ class JoinedPaths:
         self.contexts: Columns = {name: [] for name in ("parent", "node", "module", "flags")}
         self._node_of = list(_join_nodes(self.nodes, self.traces))
         self._module_of = list(_join_modules(self.modules, self.traces))
-        places: dict[tuple[int, ...], int] = {}
-        self._path_of = [self._join_contexts(side, places) for side in range(len(self.traces))]
+        self._places: dict[tuple[int, ...], int] = {}
+        self._path_of = [self._join_contexts(side) for side in range(len(self.traces))]
 
-    def _join_contexts(self, side: int, places: dict[tuple[int, ...], int]) -> list[int]:
+    def _join_contexts(self, side: int) -> list[int]:
         """Add the paths of a side, and return the row of each. The path of an origin is part of the identity."""
         found = self.traces[side].contexts
         parents, origins = found["parent"], found["origin"]
@@ -53,12 +53,11 @@ class JoinedPaths:
                 todo.pop()
                 if rows[at] < 0:
                     node, module = self._node_of[side][found["node"][at]], self._module_of[side][found["module"][at]]
-                    identity = (rows[parents[at]], node, module, rows[origins[at]])
-                    rows[at] = self._place(places, identity, found["flags"][at])
+                    rows[at] = self._place((rows[parents[at]], node, module, rows[origins[at]]), found["flags"][at])
         return rows[:-1]
 
-    def _place(self, places: dict[tuple[int, ...], int], identity: tuple[int, ...], flags: int) -> int:
-        row = places.setdefault(identity, len(places))
+    def _place(self, identity: tuple[int, ...], flags: int) -> int:
+        row = self._places.setdefault(identity, len(self._places))
         if row == len(self.contexts["flags"]):
             for name, value in zip(self.contexts, (*identity[:-1], 0), strict=True):
                 self.contexts[name].append(value)

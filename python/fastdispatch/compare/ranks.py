@@ -39,11 +39,8 @@ def times(trace: Trace) -> list[RankTimes]:
     for rank in trace.ranks:
         table = trace.table("node", rank["rank"])
         steps = rank["steps"] or 1
-        waits = sum(
-            own + asynchronous
-            for where, own, asynchronous in zip(table["where"], table["self"], table["async"], strict=True)
-            if is_communication(where)
-        )
+        columns = zip(table["where"], table["self"], table["async"], strict=True)
+        waits = sum(own + asynchronous for where, own, asynchronous in columns if is_communication(where))
         meta = rank["meta"]
         name = rank_name(rank["rank"], str(meta.get("host") or ""), coordinates_of(meta.get("coordinates")))
         whole = step_time([rank]) or rank["recorded"] / steps

@@ -26,9 +26,9 @@ def files_of(name: str) -> set[str]:
 
 def write_group(folder: Path, name: str, sources: list[Source]) -> WrittenGroup:
     """Write the tables of a group. An input that cannot be read, or does not fit to the others, is refused."""
+    refused: dict[str, str] = {}
     with ExitStack() as copies, reporting_incomplete(None):
         local: dict[str, Source] = {}
-        refused: dict[str, str] = {}
         for source in sources:
             try:
                 local[copies.enter_context(local_copy(source.path))] = source

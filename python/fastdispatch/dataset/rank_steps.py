@@ -39,17 +39,14 @@ def rank_times(path: str | os.PathLike[str], contexts: ArrowTable, context: int)
     """Return the self time of a context on every rank, in the whole recording, 0 without the context. Raises Error for
     a damaged data set."""
     with engine.reading(Path(path)):
-        return _rank_times(scan(path), contexts, context)
-
-
-def _rank_times(run: Run, contexts: ArrowTable, context: int) -> list[RankTime]:
-    run.connection.register("contexts", contexts)
-    places = _places(run)
-    times = dict(run.rows(run.sql(f"SELECT rank, self FROM figures JOIN contexts USING (path) WHERE id = {context}")))
-    found = run.rows(run.sql("SELECT rank, host FROM ranks ORDER BY rank"))
-    return [
-        RankTime(rank, host or "", places.get(rank, coordinates_of(None)), times.get(rank, 0)) for rank, host in found
-    ]
+        run = scan(path)
+        run.connection.register("contexts", contexts)
+        places = _places(run)
+        query = f"SELECT rank, self FROM figures JOIN contexts USING (path) WHERE id = {context}"
+        times = dict(run.rows(run.sql(query)))
+        hosts = run.rows(run.sql("SELECT rank, coalesce(host, '') FROM ranks ORDER BY rank"))
+        here = coordinates_of(None)
+        return [RankTime(rank, host, places.get(rank, here), times.get(rank, 0)) for rank, host in hosts]
 
 
 def _places(run: Run) -> dict[int, Coordinates]:

@@ -2,6 +2,7 @@
 :func:`combined` adds up. Whatever the order, the result is the same."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from fastdispatch import _core
@@ -16,8 +17,7 @@ About = dict[str, Any]
 
 def about_of(trace: Trace) -> About:
     """Return the description of the ranks of a trace."""
-    found = [_about_rank(rank) for rank in trace.ranks]
-    return combined(found)
+    return combined(list(map(_about_rank, trace.ranks)))
 
 
 def _about_rank(rank: Mapping[str, Any]) -> About:
@@ -46,13 +46,12 @@ def _about_rank(rank: Mapping[str, Any]) -> About:
 
 def combined(found: Sequence[About]) -> About:
     """Add up descriptions. Raises Error if a rank is in two of them."""
-    made: About = {}
-    for one in found:
-        made = _both(made, one) if made else one
-    return made
+    return reduce(_both, found, {})
 
 
 def _both(a: About, b: About) -> About:
+    if not a:
+        return b
     states = {name: _listed(a["states"].get(name), b["states"].get(name)) for name in {**a["states"], **b["states"]}}
     return {
         "ranks": _spans([*a["ranks"], *b["ranks"]]),
@@ -95,11 +94,8 @@ def _windows(a: About | None, b: About | None) -> About | None:
 
 
 def _parts(a: list[list[Any]], b: list[list[Any]]) -> list[list[Any]]:
-    if not a or not b:
-        return []
-    return [
-        [one[0], max(one[1], other[1]), one[2] + other[2], one[3] + other[3]] for one, other in zip(a, b, strict=True)
-    ]
+    pairs = zip(a, b, strict=True) if a and b else ()
+    return [[name, max(one[0], other[0]), one[1] + other[1], one[2] + other[2]] for (name, *one), (_, *other) in pairs]
 
 
 def _latest(a: dict[str, list[int]], b: dict[str, list[int]]) -> dict[str, list[int]]:

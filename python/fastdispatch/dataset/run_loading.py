@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from fastdispatch._core import Error
 from fastdispatch.files import inputs, run_directory, run_sources
@@ -16,6 +17,8 @@ MANY = run_directory.FEW
 
 #: Recordings in memory at a time, and ranks of a sample.
 _AT_ONCE, _SAMPLE = 16, 8
+
+_Each = TypeVar("_Each", int, str)
 
 
 def load_run(path: PathLike, *, steps: Steps = None, rank: int | None = None, timeline: bool = False) -> Trace:
@@ -63,12 +66,12 @@ def load_each(path: PathLike, ranks: Sequence[int], *, steps: Steps = None) -> T
     """Read these ranks separately, of a run directory of few ranks all."""
     from fastdispatch.dataset import run_manifest
 
-    if not run_manifest.is_dataset(path):
-        recordings = run_sources.recordings(path)
-        chosen = [each for each in recordings if inputs.rank_in_header(each) in ranks] if len(recordings) > MANY else []
-        return load(chosen or path, steps=steps)
-    with recordings_of(path, sorted(set(ranks))) as found:
-        return load(list(found), steps=steps)
+    if run_manifest.is_dataset(path):
+        with recordings_of(path, sorted(set(ranks))) as found:
+            return load(list(found), steps=steps)
+    recordings = run_sources.recordings(path)
+    chosen = [each for each in recordings if inputs.rank_in_header(each) in ranks] if len(recordings) > MANY else []
+    return load(chosen or path, steps=steps)
 
 
 def load_some(path: PathLike, *, steps: Steps = None) -> Iterator[Trace]:
@@ -77,17 +80,17 @@ def load_some(path: PathLike, *, steps: Steps = None) -> Iterator[Trace]:
     from fastdispatch.dataset import run_manifest
 
     if run_manifest.is_dataset(path):
-        ranks = sorted(run_manifest.load(path).ranks)
-        for first in range(0, len(ranks), _AT_ONCE):
-            with recordings_of(path, ranks[first : first + _AT_ONCE]) as found:
+        for some in _parts_of(sorted(run_manifest.load(path).ranks)):
+            with recordings_of(path, some) as found:
                 yield load(list(found), steps=steps)
         return
     recordings = run_sources.recordings(path)
-    if len(recordings) <= MANY:
-        yield load(path, steps=steps)
-        return
-    for first in range(0, len(recordings), _AT_ONCE):
-        yield load(recordings[first : first + _AT_ONCE], steps=steps)
+    several = _parts_of(recordings) if len(recordings) > MANY else [path]
+    yield from (load(some, steps=steps) for some in several)
+
+
+def _parts_of(every: list[_Each]) -> Iterator[list[_Each]]:
+    return (every[first : first + _AT_ONCE] for first in range(0, len(every), _AT_ONCE))
 
 
 def rank_rows(trace: Trace) -> list[RankRow]:

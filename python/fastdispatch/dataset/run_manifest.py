@@ -73,13 +73,10 @@ class RunManifest:
         return next((group.run for group in self.groups if group.run), "")
 
     @property
-    def _world(self) -> int:
-        return max((group.world for group in self.groups), default=0)
-
-    @property
     def missing(self) -> str:
         """A sentence about ranks of the run that no group has."""
-        return missing_from([(rank, rank) for rank in sorted(self.ranks)], self._world)
+        world = max((group.world for group in self.groups), default=0)
+        return missing_from([(rank, rank) for rank in sorted(self.ranks)], world)
 
     def files(self, folder: Path, table: str) -> list[Path]:
         """Return the file of each group in a table with rows per rank."""

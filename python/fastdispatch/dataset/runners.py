@@ -31,9 +31,8 @@ def processes(step: Step[Task, Result], tasks: Sequence[Task]) -> Iterator[tuple
             for future in as_completed(futures):
                 yield futures[future], future.result()
         except BrokenProcessPool:
-            raise Error(
-                "a worker process was killed, perhaps for lack of memory: finished groups are kept, start again"
-            ) from None
+            reason = "a worker process was killed, perhaps for lack of memory"
+            raise Error(f"{reason}: finished groups are kept, start again") from None
 
 
 def dask(step: Step[Task, Result], tasks: Sequence[Task]) -> Iterator[tuple[Task, Result]]:
@@ -67,13 +66,8 @@ def ray(step: Step[Task, Result], tasks: Sequence[Task]) -> Iterator[tuple[Task,
     if own:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send statistics to its authors
         cores = len(os.sched_getaffinity(0))
-        cluster.init(
-            num_cpus=cores,
-            object_store_memory=_STORE,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="error",
-        )
+        quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+        cluster.init(num_cpus=cores, object_store_memory=_STORE, **quiet)
     try:
         remote = cluster.remote(step)
         left = {remote.remote(task): task for task in tasks}

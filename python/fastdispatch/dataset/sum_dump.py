@@ -175,9 +175,8 @@ def _gpu_facts(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Return the sums of the facts about kernels, with the number of ranks that have them, and the first reasons why
     some are missing."""
     made: dict[str, Any] = {}
-    for key, text in connection.sql(
-        "SELECT key, value FROM facts WHERE key IN ('gpu_steps', 'gpu_kernels', 'gpu_missing') ORDER BY rank"
-    ).fetchall():
+    keys = "('gpu_steps', 'gpu_kernels', 'gpu_missing')"
+    for key, text in connection.sql(f"SELECT key, value FROM facts WHERE key IN {keys} ORDER BY rank").fetchall():
         value = json.loads(text)
         if key == "gpu_steps":
             made[key] = made.get(key, 0) + int(value)
@@ -201,7 +200,7 @@ def _add_kernels(sums: dict[str, Any], rank: dict[str, Any]) -> None:
         if known is None:
             sums["devices"].append(dict(device))
         else:
-            known.update({name: known[name] + time for name, time in device.items() if name != "device"})
+            known |= {name: known[name] + time for name, time in device.items() if name != "device"}
 
 
 def _exact(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
@@ -43,6 +43,9 @@ class _Task:
     folder: Path
     name: str
     sources: tuple[Source, ...]
+
+
+_Result = tuple[_Task, WrittenGroup]
 
 
 def write_dataset(
@@ -87,10 +90,8 @@ def write_part(
     sources = find(paths)
     with _locked(target, LOCK_SH):
         tasks = _plan(target, _manifest_of(target), sources)[part[0] - 1 :: part[1]]
-        for done, (task, written) in enumerate(RUNNERS[runner](_step, tasks), 1):
+        for task, written in _counted(RUNNERS[runner](_step, tasks), len(tasks), progress):
             _keep(target, task.name, task.sources, written)
-            if progress is not None:
-                progress(done, len(tasks))
     return len(tasks)
 
 
@@ -217,24 +218,27 @@ def _step(task: _Task) -> WrittenGroup:
     return write_group(task.folder, task.name, list(task.sources))
 
 
+def _counted(results: Iterable[_Result], number: int, progress: Progress | None) -> Iterator[_Result]:
+    """Yield results, and report the number of those that were used."""
+    for done, result in enumerate(results, 1):
+        yield result
+        if progress is not None:
+            progress(done, number)
+
+
 def _run(folder: Path, manifest: RunManifest, tasks: list[_Task], runner: str, progress: Progress | None) -> None:
-    manifest.refused = {
-        path: reason
-        for path, reason in manifest.refused.items()
-        if not any(path == source.path for task in tasks for source in task.sources)
-    }
-    for done, (task, written) in enumerate(_results(folder, tasks, runner), 1):
+    read_again = {source.path for task in tasks for source in task.sources}
+    manifest.refused = {path: reason for path, reason in manifest.refused.items() if path not in read_again}
+    for task, written in _counted(_results(folder, tasks, runner), len(tasks), progress):
         manifest.refused |= written.refused
         left = _accept(manifest, written, task)
         while left is not None:
             left = _accept(manifest, _step(left), left)
         if written.group is not None:
             manifest.save(folder)
-        if progress is not None:
-            progress(done, len(tasks))
 
 
-def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[tuple[_Task, WrittenGroup]]:
+def _results(folder: Path, tasks: list[_Task], runner: str) -> Iterator[_Result]:
     """Yield each task with its result: those of a job array first."""
     left = []
     for task in tasks:
@@ -256,12 +260,8 @@ def _accept(manifest: RunManifest, written: WrittenGroup, task: _Task) -> _Task 
         reason = f"belongs to run {group.run}, the others to run {manifest.run}: write one run at a time"
         manifest.refused |= {one.path: f"{one.path}: {reason}" for one in group.inputs}
         return None
-    twice = {
-        one.path: f"{one.path}: rank {one.rank} is in {ranks[one.rank]} already: give one of them"
-        for one in group.inputs
-        if one.rank in ranks
-    }
-    manifest.refused |= twice
+    twice = {one.path: f"rank {one.rank} is in {ranks[one.rank]}" for one in group.inputs if one.rank in ranks}
+    manifest.refused |= {path: f"{path}: {where} already: give one of them" for path, where in twice.items()}
     if not twice:
         manifest.groups.append(group)
         return None

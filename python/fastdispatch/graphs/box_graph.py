@@ -87,10 +87,8 @@ class BoxGraph:
     def _edges(self) -> list[BoxEdge]:
         tree, states = self.tree, self.selection.states
         kept = {node for node, state in states.items() if state in (DRAWN, DELETED)}
-        above = tree.nearest(kept)
-        ends = [
-            (above[parent] if parent >= 0 else -1, node) for node, parent in zip(tree.drawn, tree.parents, strict=True)
-        ]
+        above = [*tree.nearest(kept), -1]  # the last one is that of no caller
+        ends = [(above[parent], node) for node, parent in zip(tree.drawn, tree.parents, strict=True)]
         boxes = self.boxes
         sums = tree.sums([each if each[0] in boxes and each[1] in boxes else None for each in ends])
         first = {node: at for at, node in enumerate(dict.fromkeys(tree.contexts["node"]))}

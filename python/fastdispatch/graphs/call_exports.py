@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from fastdispatch.graphs.box_graph import BoxGraph, stacked
-from fastdispatch.graphs.call_tree import PictureOptions as PictureOptions
+from fastdispatch.graphs.call_tree import PictureOptions
 from fastdispatch.graphs.dot_default import default_lines
 from fastdispatch.graphs.dot_parts import box_tooltip, edge_tooltip, ends, label_text, layout_limits, placed
 from fastdispatch.read.trace import Trace

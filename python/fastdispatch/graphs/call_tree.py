@@ -8,6 +8,7 @@ from fastdispatch._core import ArgumentError
 from fastdispatch.read.folded_stacks import default_weight
 from fastdispatch.read.plumbing import FUNCTIONS
 from fastdispatch.read.steps import optimizing_thread
+from fastdispatch.read.summary import contexts_of, entries_of, with_below
 from fastdispatch.read.trace import Columns, Trace
 
 _WORDS = {"style": ("default", "classic"), "weight": ("time", "calls", "gpu", None), "ops": ("none", "top", "all")}
@@ -67,7 +68,7 @@ class CallTree:
 
     def __init__(self, trace: Trace, options: PictureOptions) -> None:
         self.nodes = trace.nodes
-        self.contexts = trace.contexts if options.rank is None else trace.core.contexts(trace.index(options.rank))
+        self.contexts = contexts_of(trace, options.rank)
         self.parents: list[int] = self.contexts["parent"]
         self.drawn: list[int] = list(self.contexts["node"])
         self.kinds: list[str] = [self.nodes["kind"][node] for node in self.drawn]
@@ -84,8 +85,7 @@ class CallTree:
             self._leave_out_nested()
         self.idle = 0  #: number of functions that ran only in idle threads, which are not drawn
         if options.folds:
-            self._leave_out_idle([entry["threads"] for entry in trace.ranks if options.rank in (None, entry["rank"])])
-        self._order, self._sizes = _preorder(self.parents)
+            self._leave_out_idle([entry["threads"] for entry in entries_of(trace, options.rank)])
         #: By node that is drawn, in the order of first contexts.
         self.figures = self.sums([node if node >= 0 else None for node in self.drawn])
 
@@ -160,28 +160,20 @@ class CallTree:
         return made
 
     def _outermost(self, keys: Sequence[Any]) -> list[bool]:
-        """Return whether no context above has the same key."""
-        ends: dict[Any, int] = {}
-        found = [False] * len(keys)
-        for at, row in enumerate(self._order):
-            if at >= ends.get(keys[row], 0):
-                found[row] = True
-                ends[keys[row]] = at + self._sizes[row]
+        """Return whether no context above has the same key; False without a key."""
+        found = []
+        for row, key in enumerate(keys):
+            above = self.parents[row] if key is not None else row
+            while above >= 0 and keys[above] != key:
+                above = self.parents[above]
+            found.append(above < 0)
         return found
 
 
 def _calls_as_times(contexts: Columns) -> Columns:
     """Return numbers of calls as times: their sums, like those of times, do not grow towards the leaves."""
     own = [sum(row) for row in zip(contexts["calls"], contexts["resumes"], strict=True)]
-    return {"self": own, "total": _with_below(contexts["parent"], own)}
-
-
-def _with_below(parents: Sequence[int], values: Sequence[int]) -> list[int]:
-    sums = [*values]
-    for row in range(len(sums) - 1, -1, -1):
-        if parents[row] >= 0:
-            sums[parents[row]] += sums[row]
-    return sums
+    return {"self": own, "total": with_below(contexts["parent"], own)}
 
 
 def _idle_roots(threads: Sequence[Columns]) -> set[int]:
@@ -193,17 +185,3 @@ def _idle_roots(threads: Sequence[Columns]) -> set[int]:
             idle[root] = idle.get(root, 0) + 0.01 * own - cpu
     known = any(any(table["cpu"]) for table in threads)
     return {root for root, time in idle.items() if known and time > 0}
-
-
-def _preorder(parents: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the contexts in depth-first order, and by context the number of contexts at or below it."""
-    sizes = _with_below(parents, [1] * len(parents))
-    order, places, root = [0] * len(parents), [0] * len(parents), 0  # places: of the next child
-    for row, parent in enumerate(parents):
-        at = root if parent < 0 else places[parent]
-        if parent < 0:
-            root += sizes[row]
-        else:
-            places[parent] += sizes[row]
-        order[at], places[row] = row, at + 1
-    return order, sizes

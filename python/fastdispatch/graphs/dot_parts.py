@@ -7,12 +7,12 @@ from fastdispatch.graphs.call_tree import CallFigures
 
 _MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 #: Characters that XML does not allow become U+FFFD. Graphviz decodes entities in all texts.
-_PLAIN = {**dict.fromkeys((*range(32), 127, 0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}"), **_MARKUP}
-_LABEL = _PLAIN | {ord('"'): '\\"', ord("\\"): "\\\\", ord("\n"): "\\n"}
+PLAIN = {**dict.fromkeys((*range(32), 127, 0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}"), **_MARKUP}
+_LABEL = PLAIN | {ord('"'): '\\"', ord("\\"): "\\\\", ord("\n"): "\\n"}
 #: Graphviz decodes ``\N`` in a tooltip and in HTML twice or once, depending on its version.
 _BACKSLASH = {ord("\\"): "\N{FULLWIDTH REVERSE SOLIDUS}"}
 _TOOLTIP = _LABEL | _BACKSLASH
-_HTML = _PLAIN | _BACKSLASH | {ord('"'): "&quot;", ord("\n"): " "}
+_HTML = PLAIN | _BACKSLASH | {ord('"'): "&quot;", ord("\n"): " "}
 
 
 def label_text(text: str, limit: int) -> str:
@@ -36,9 +36,7 @@ def time_text(nanoseconds: int) -> str:
     """Format a time with three digits: ``1.24 s``, ``80.0 ms``, ``3.10 µs``."""
     if nanoseconds < 999.5:
         return f"{nanoseconds} ns"
-    unit, size = next(
-        ((unit, size) for unit, size in (("µs", 1e3), ("ms", 1e6)) if nanoseconds < 999.5 * size), ("s", 1e9)
-    )
+    unit, size = next((each for each in (("µs", 1e3), ("ms", 1e6)) if nanoseconds < 999.5 * each[1]), ("s", 1e9))
     value = nanoseconds / size
     return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
 

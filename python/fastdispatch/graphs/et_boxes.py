@@ -1,5 +1,6 @@
 """An execution trace collapsed to a graph that is small enough to draw."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,16 +88,14 @@ def _graph(tables: dict[str, Any], mode: str, boxes: list[_Box], box_of: list[in
 
 def _lines(tables: dict[str, Any], box_of: list[int]) -> dict[str, list[int]]:
     """Return the lines between boxes: how many nodes of the second are called in the first, and dependencies."""
-    lines: dict[tuple[int, int], list[int]] = {}
+    lines: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0] * (1 + len(KINDS)))
     for node, parent in enumerate(tables["nodes"]["parent"]):
         if parent and box_of[parent - 1] != box_of[node]:
-            lines.setdefault((box_of[parent - 1], box_of[node]), [0] * (1 + len(KINDS)))[0] += 1
+            lines[box_of[parent - 1], box_of[node]][0] += 1
     edges = tables["edges"]
     for start, end, kinds in zip(edges["from"], edges["to"], edges["kinds"], strict=True):
-        if box_of[start] == box_of[end]:
-            continue
-        line = lines.setdefault((box_of[start], box_of[end]), [0] * (1 + len(KINDS)))
-        for at in range(len(KINDS)):
-            line[1 + at] += kinds >> at & 1
+        if box_of[start] != box_of[end]:
+            line = lines[box_of[start], box_of[end]]
+            line[1:] = [count + (kinds >> at & 1) for at, count in enumerate(line[1:])]
     ends = {"from": [start for start, _ in lines], "to": [end for _, end in lines]}
     return ends | {kind: [line[at] for line in lines.values()] for at, kind in enumerate(("calls", *KINDS))}

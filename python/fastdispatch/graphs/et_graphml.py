@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from fastdispatch.graphs.dot_parts import PLAIN
 from fastdispatch.read.execution_trace import GPU, MESSAGES, SEND, TIMED, TYPES, collective_name, kind_names
 
 #: The attributes: id, what has it, name, type.
@@ -20,11 +21,8 @@ _KEYS = (
     ("group", "node", "group", "string"),
     ("kinds", "edge", "kinds", "string"),
 )
-#: XML has no control characters, U+FFFE, U+FFFF or surrogates.
-_ESCAPES: dict[int, str] = {
-    **dict.fromkeys([*range(0x20), 0x7F, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], "\ufffd"),
-    **{ord("\n"): " ", ord('"'): "&quot;", ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"},
-}
+#: XML has no surrogates.
+_ESCAPES = dict.fromkeys(range(0xD800, 0xE000), "\ufffd") | PLAIN | {ord("\n"): " ", ord('"'): "&quot;"}
 
 
 def et_graphml(tables: dict[str, Any]) -> bytes:

@@ -73,7 +73,8 @@ class FunctionSelection:
             elif tree.kinds[row] in FUNCTIONS:
                 shown = path == _IN_CODE and public[node]
                 path = path if framework[node] and not shown else _IN_LIBRARY if framework[node] else _IN_CODE
-                drawn = not framework[node] or shown or self._communicates(node)
+                talks = tree.nodes["file"][node] in _COMMUNICATION and not _is_machinery(tree.nodes["name"][node])
+                drawn = not framework[node] or shown or talks
             paths.append(path)
             if drawn and tree.drawn[row] >= 0:
                 self.states[node] = INNER if not framework[node] and self._is_inner(node) else DRAWN
@@ -88,9 +89,6 @@ class FunctionSelection:
         manager = file.startswith("torch/autograd/") and name == "__init__"
         private_folder = "/" in file.partition("/_")[2]
         return not (manager or private_folder or _is_machinery(name))
-
-    def _communicates(self, node: int) -> bool:
-        return self.tree.nodes["file"][node] in _COMMUNICATION and not _is_machinery(self.tree.nodes["name"][node])
 
     def _is_inner(self, node: int) -> bool:
         """Return whether a function is a part of the function around it (Python 3.12 has no frames for most
@@ -128,9 +126,8 @@ class FunctionSelection:
         nodes = self.tree.nodes
         for glob in globs:
             for node in self.states:
-                if self.states[node] != DELETED and any(
-                    matches(glob, nodes[name][node]) for name in ("key", "package")
-                ):
+                matched = matches(glob, nodes["key"][node]) or matches(glob, nodes["package"][node])
+                if matched and self.states[node] != DELETED:
                     self.states[node] = state
 
     def _fold_small(self, limited: bool) -> None:

@@ -28,19 +28,18 @@ _FITS = {"default": (1490, (0, 3, 2, 1)), "classic": (6000, (0, 8, 4))}
 
 def fitted(dot_of: Callable[[int], bytes], style: str, path: str | os.PathLike[str]) -> bytes:
     """Return :func:`drawn` of ``dot_of(leaves)`` with the most leaves on a line that fit, else the narrowest."""
-    first = dot_of(0)
-    if os.path.splitext(path)[1].lower() == ".dot":
-        return first
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix == ".dot":
+        return dot_of(0)
     widest, numbers = _FITS[style]
     pictures = []
-    for leaves in numbers:
-        dot = dot_of(leaves) if leaves else first
+    for dot in map(dot_of, numbers):
         image = layout(dot)
         pictures.append((_width(image), dot, image))
         if pictures[-1][0] <= widest:
             break
     _, dot, image = min(pictures, key=lambda each: each[0])
-    return image if FORMS.get(os.path.splitext(path)[1].lower(), "svg") == "svg" else drawn(dot, path)
+    return image if FORMS.get(suffix, "svg") == "svg" else drawn(dot, path)
 
 
 def _width(image: bytes) -> int:

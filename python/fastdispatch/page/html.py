@@ -67,12 +67,9 @@ class _Columns:
 
 
 def _type_of(numbers: Sequence[Any]) -> tuple[str, str]:
-    if float not in set(map(type, numbers)):
-        least, greatest = min(numbers), max(numbers)
-        for name, code, low, high in _TYPES:
-            if low <= least and greatest <= high:
-                return name, code
-    return "f64", "d"
+    least, greatest, exact = min(numbers), max(numbers), float not in set(map(type, numbers))
+    fits = ((name, code) for name, code, low, high in _TYPES if exact and low <= least and greatest <= high)
+    return next(fits, ("f64", "d"))
 
 
 def block(values: Any, tables: Mapping[str, Table]) -> str:
@@ -112,15 +109,10 @@ def page(trace: Trace, path: str, options: PageOptions, found: Findings | None =
     while True:
         lines = html_timeline.block_of(trace, slices)
         capped = {} if lines is None else lines[0]["capped"]
-        blocks = {
-            "data-core": block(*html_data.core(trace, path, kept, known, pipeline | {"capped": capped}, extra)),
-            "data-overview": overview,
-            "data-source": source,
-        }
-        if ranks is not None:
-            blocks["data-ranks"] = block({}, ranks)
-        if lines is not None:
-            blocks["data-timeline"] = block(*lines)
+        core = html_data.core(trace, path, kept, known, pipeline | {"capped": capped}, extra)
+        blocks = {"data-core": block(*core), "data-overview": overview, "data-source": source}
+        blocks |= {} if ranks is None else {"data-ranks": block({}, ranks)}
+        blocks |= {} if lines is None else {"data-timeline": block(*lines)}
         made = _assembled(path, PurePath(path).name or "recording", blocks, trace.incomplete)
         if len(made) <= options.most or lines is None or slices < _FEWEST:
             return _bounded(path, made, options)
@@ -147,18 +139,9 @@ def _hash(text: str) -> str:
 
 def _assembled(path: str, title: str, blocks: dict[str, str], incomplete: Sequence[str], lead: str = "") -> bytes:
     style, code = text_of("page.css"), script()
-    values: dict[str, Any] = {
-        "version": __version__,
-        "title": title,
-        "path": path,
-        "style": Markup(style),
-        "style_hash": _hash(style),
-        "script": Markup(code),
-        "script_hash": _hash(code),
-        "blocks": blocks,
-        "incomplete": incomplete,
-        "lead": lead,
-    }
+    values: dict[str, Any] = {"version": __version__, "title": title, "path": path, "blocks": blocks}
+    values |= {"style": Markup(style), "style_hash": _hash(style), "script": Markup(code), "script_hash": _hash(code)}
+    values |= {"incomplete": incomplete, "lead": lead}
     template = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     return template.from_string(text_of("page.html.j2")).render(values).encode("utf-8", "replace") + b"\n"
 

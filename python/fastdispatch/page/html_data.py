@@ -15,6 +15,7 @@ from fastdispatch.measures.memory_figures import has_memory, memory_of
 from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASE_BITS, PHASES
+from fastdispatch.read.summary import entries_of
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.report.compiler_text import origin_text
 from fastdispatch.report.report_facts import Facts
@@ -23,80 +24,66 @@ from fastdispatch.text.kernel_names import short_kernel_name
 
 
 @dataclass(frozen=True)
-class MeasuredWeight:
-    """A weight; ``column`` has its own value of each context, without callees."""
+class PageWeight:
+    """A figure of contexts, and its column in tables of contexts. ``inclusive``: the column includes callees."""
 
     id: str
     label: str
-    unit: str  # FLOP or B
-    column: list[float]
+    unit: str  # ns, count, FLOP or B
+    column: str
+    inclusive: bool = False
 
 
-def measured(trace: Trace, rank: int | None = None) -> list[MeasuredWeight]:
+WEIGHTS = (
+    PageWeight("time", "Time", "ns", "self"),
+    PageWeight("gpu", "GPU time", "ns", "gpu_self"),
+    PageWeight("backward", "Backward time", "ns", "backward", True),
+    PageWeight("calls", "Calls", "count", "calls"),
+    PageWeight("ops", "Operators", "count", "ops", True),
+    PageWeight("async", "Asynchronous time", "ns", "async"),
+    PageWeight("starved", "GPU idle", "ns", "gpu_starved", True),
+    PageWeight("gpu_calls", "GPU intervals", "count", "gpu_calls"),
+    PageWeight("resumes", "Resumes", "count", "resumes"),
+)
+
+#: Measured weights, with their own values of each context, without callees.
+MeasuredColumns = list[tuple[PageWeight, list[float]]]
+
+
+def measured(trace: Trace, rank: int | None = None) -> MeasuredColumns:
     """Return the measured weights of all ranks, or of the one with this number; empty without ``measure``."""
-    entries = [entry for entry in trace.ranks if rank in (None, entry["rank"])]
-    found = []
+    entries = entries_of(trace, rank)
+    found: list[tuple[str, str, str, Mapping[int, float]]] = []
     if has_flops(entries):
-        found.append(_flops(trace, rank))
+        flops = flops_of(trace, rank)
+        over = flops.measured or flops.ranks
+        values = {row: work.flops / over for row, work in flops.sites.items()}
+        found.append(("flops", "FLOPs per step" if flops.measured else "FLOPs", "FLOP", values))
     if any(has_memory(entry) for entry in entries):
-        found.append(_allocated(trace, rank))
+        found.append(("memory", "Allocated bytes", "B", _allocated(trace, entries)))
     if comm := communicated(entries):
         bytes_of = Counter[int]()
         for (context, _, _), (_, _, sent, received) in comm.items():
             bytes_of[context] += max(sent, received)
-        found.append(MeasuredWeight("comm", "Communicated bytes", "B", _column(trace, bytes_of)))
-    return found
+        found.append(("comm", "Communicated bytes", "B", bytes_of))
+    rows = range(len(trace.contexts["node"]))
+    return [
+        (PageWeight(id, label, unit, id), [values.get(row, 0) for row in rows]) for id, label, unit, values in found
+    ]
 
 
-def _flops(trace: Trace, rank: int | None) -> MeasuredWeight:
-    found = flops_of(trace, rank)
-    over = found.measured or found.ranks
-    values = {row: work.flops / over for row, work in found.sites.items()}
-    label = "FLOPs per step" if found.measured else "FLOPs"
-    return MeasuredWeight("flops", label, "FLOP", _column(trace, values))
-
-
-def _allocated(trace: Trace, rank: int | None) -> MeasuredWeight:
+def _allocated(trace: Trace, entries: Sequence[dict[str, Any]]) -> Mapping[int, int]:
     sites = CallSites(trace)
     bytes_of = Counter[int]()
-    for entry in trace.ranks:
-        if rank in (None, entry["rank"]) and has_memory(entry):
-            for device in memory_of(trace, entry, sites)[0]:
-                for path in device.paths.values():
-                    bytes_of[sites.site(path.context)] += path.allocated
-    return MeasuredWeight("memory", "Allocated bytes", "B", _column(trace, bytes_of))
-
-
-def _column(trace: Trace, values: Mapping[int, float]) -> list[float]:
-    return [values.get(row, 0) for row in range(len(trace.contexts["node"]))]
+    for entry in filter(has_memory, entries):
+        for device in memory_of(trace, entry, sites)[0]:
+            for path in device.paths.values():
+                bytes_of[sites.site(path.context)] += path.allocated
+    return bytes_of
 
 
 #: Kinds without a package, and their group.
 _GROUPS = {"autograd": "autograd", "range": "ranges", "job": "jobs", "thread": "threads", "overflow": "folded"}
-
-
-@dataclass(frozen=True)
-class PageWeight:
-    """A figure of contexts. ``inclusive``: its column includes callees."""
-
-    id: str
-    label: str
-    unit: str  # ns or count
-    column: str
-    inclusive: bool
-
-
-WEIGHTS = (
-    PageWeight("time", "Time", "ns", "self", False),
-    PageWeight("gpu", "GPU time", "ns", "gpu_self", False),
-    PageWeight("backward", "Backward time", "ns", "backward", True),
-    PageWeight("calls", "Calls", "count", "calls", False),
-    PageWeight("ops", "Operators", "count", "ops", True),
-    PageWeight("async", "Asynchronous time", "ns", "async", False),
-    PageWeight("starved", "GPU idle", "ns", "gpu_starved", True),
-    PageWeight("gpu_calls", "GPU intervals", "count", "gpu_calls", False),
-    PageWeight("resumes", "Resumes", "count", "resumes", False),
-)
 
 
 def own(parents: Sequence[int], inclusive: Sequence[int]) -> list[int]:
@@ -143,14 +130,8 @@ def identities(found: Columns) -> list[tuple[str, ...]]:
 
 
 def modules(found: Columns) -> Columns:
-    return {
-        "path": found["path"],
-        "class": found["class"],
-        "parent": found["parent"],
-        "parameters": found["parameters"],
-        "parameter_bytes": found["parameter_bytes"],
-        "pattern": [module_pattern(path) for path in found["path"]],
-    }
+    kept = {name: found[name] for name in ("path", "class", "parent", "parameters", "parameter_bytes")}
+    return kept | {"pattern": [module_pattern(path) for path in found["path"]]}
 
 
 def places(found: Columns) -> Columns:
@@ -165,11 +146,10 @@ def figure(found: Columns, weight: PageWeight) -> list[int]:
     return own(found["parent"], column) if weight.inclusive else column
 
 
-def contexts(trace: Trace, more: Sequence[MeasuredWeight] = ()) -> Columns:
+def contexts(trace: Trace, more: MeasuredColumns | None = None) -> Columns:
     """Return contexts with their figures; ``more``: measured ones."""
-    found = trace.contexts
-    figures = {weight.id: figure(found, weight) for weight in WEIGHTS}
-    return places(found) | figures | {each.id: each.column for each in more}
+    figures = {weight.id: figure(trace.contexts, weight) for weight in WEIGHTS}
+    return places(trace.contexts) | figures | {weight.id: column for weight, column in more or ()}
 
 
 def versions(trace: Trace) -> dict[str, str]:
@@ -184,17 +164,15 @@ def about(found: Facts, path: str) -> dict[str, Any]:
     return kept | {"path": path, "phases": PHASES}
 
 
-def weights(table: Columns, whole: int, more: Sequence[MeasuredWeight] = ()) -> list[dict[str, Any]]:
+def weights(table: Columns, whole: int, more: MeasuredColumns) -> list[dict[str, Any]]:
     """Return non-empty weights, the default first: GPU time if there is any. ``whole`` is the value of 100 % of the
     time; of other weights it is their sum."""
     used: list[dict[str, Any]] = []
-    every: list[PageWeight | MeasuredWeight] = [*WEIGHTS, *more]
-    for weight in every:
+    for weight in (*WEIGHTS, *(each for each, _ in more)):
         everything = sum(table[weight.id])
         if everything:
             base = whole if weight.id == "time" and whole else everything
-            shown = {name: getattr(weight, name) for name in ("id", "label", "unit")}
-            used.append(shown | {"whole": base})
+            used.append({"id": weight.id, "label": weight.label, "unit": weight.unit, "whole": base})
     return sorted(used, key=lambda shown: shown["id"] != "gpu")
 
 
@@ -211,7 +189,7 @@ def paths_by_rank(trace: Trace, kept: Columns) -> dict[str, Columns] | None:
     for index, rank in enumerate(trace.ranks):
         found = trace.core.contexts(index)
         figures = {weight.id: figure(found, weight) for weight in used}
-        tables[f"rank{index}"] = figures | {each.id: each.column for each in measured(trace, rank["rank"])}
+        tables[f"rank{index}"] = figures | {each.id: column for each, column in measured(trace, rank["rank"])}
     return tables
 
 
@@ -221,14 +199,14 @@ def per_module(trace: Trace, rank: int) -> Columns:
 
 
 def core(
-    trace: Trace, path: str, kept: Columns, found: Facts, more: dict[str, Any], extra: Sequence[MeasuredWeight] = ()
+    trace: Trace, path: str, kept: Columns, found: Facts, more: dict[str, Any], extra: MeasuredColumns | None = None
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Return values and tables of the main block of every page, with contexts ``kept``, facts ``found``, further values
     ``more`` (findings, notes, capped), and measured weights ``extra``."""
     ranks = range(len(trace.ranks) if len(trace.ranks) > 1 else 0)
     values = {
         "about": about(found, path) | {"versions": versions(trace)} | more,
-        "weights": weights(kept, found.whole, extra),
+        "weights": weights(kept, found.whole, extra or []),
     }
     return values, {
         "nodes": nodes(trace.nodes) | _origins(trace),

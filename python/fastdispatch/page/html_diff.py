@@ -1,5 +1,6 @@
 """The page of a comparison: the paths of both recordings in one tree, each figure before and after."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
@@ -11,6 +12,7 @@ from fastdispatch.compare.joined_paths import JoinedPaths
 from fastdispatch.page import html_data
 from fastdispatch.page.html import PageOptions, block, bounded, source_block
 from fastdispatch.read.gpu_time import gpu_steps
+from fastdispatch.read.summary import entries_of
 from fastdispatch.read.trace import Columns
 from fastdispatch.report.report_facts import facts
 
@@ -22,7 +24,7 @@ def page(diff: Diff, options: PageOptions) -> bytes:
     """Return the page; equal comparisons give equal bytes. Raises Error if it is too large."""
     ranks = _common_ranks(diff)
     joined = JoinedPaths(*diff.traces)
-    kept = _contexts(diff, joined)
+    kept = html_data.places(joined.contexts) | _figures(joined, _indexes(diff))
     path = " \u2192 ".join(_named(diff))
     title = " \u2192 ".join(PurePath(name).name or name for name in _named(diff))
     blocks = {
@@ -49,16 +51,19 @@ def _common_ranks(diff: Diff) -> list[int]:
     return [] if alone or figures * len(common) > html_data.MOST_FIGURES else common
 
 
+def _figures(joined: JoinedPaths, indexes: Sequence[int]) -> Columns:
+    """Return the figures of both sides, of the ranks with these indexes."""
+    sides = [(end, joined.figures(side, index)) for side, (end, index) in enumerate(zip(_ENDS, indexes, strict=True))]
+    weights = html_data.WEIGHTS
+    return {f"{each.id}.{end}": html_data.figure(found, each) for end, found in sides for each in weights}
+
+
 def _by_rank(diff: Diff, joined: JoinedPaths, kept: Columns, ranks: list[int]) -> dict[str, Columns]:
     """Return figures of each rank before and after, for non-empty weights."""
     tables: dict[str, Columns] = {}
     for place, rank in enumerate(ranks):
-        table = tables[f"rank{place}"] = {}
-        for side, end in enumerate(_ENDS):
-            found = joined.figures(side, diff.traces[side].index(rank))
-            for weight in html_data.WEIGHTS:
-                if any(kept[f"{weight.id}.{end}"]):
-                    table[f"{weight.id}.{end}"] = html_data.figure(found, weight)
+        figures = _figures(joined, [trace.index(rank) for trace in diff.traces])
+        tables[f"rank{place}"] = {name: column for name, column in figures.items() if any(kept[name])}
     return tables
 
 
@@ -80,11 +85,12 @@ def _core(
         for row in diff.rows
     }
     named["changes"] = [changes.get(node, 0) for node in zip(named["key"], named["kind"], strict=True)]
-    weights = [
-        weight
-        for weight in sorted(html_data.WEIGHTS, key=lambda each: each.id != "gpu")
-        if any(any(kept[f"{weight.id}.{end}"]) for end in _ENDS if f"{weight.id}.{end}" in kept)
-    ]
+    weights = sorted(html_data.WEIGHTS, key=lambda each: each.id != "gpu")
+    weights = [each for each in weights if any(any(kept[f"{each.id}.{end}"]) for end in _ENDS)]
+
+    def factors(rank: int | None) -> dict[str, list[float]]:
+        return {weight.id: _factors(diff, rank, weight.id) for weight in weights}
+
     values = {
         "about": _about(diff, path),
         "weights": [{"id": each.id, "label": each.label, "unit": each.unit, "whole": 0} for each in weights],
@@ -93,11 +99,8 @@ def _core(
             "per": "per step" if diff.by_step else "in total",
             "threshold": diff.threshold,
             "changes": CHANGES[:-1],
-            "factors": {weight.id: _factors(diff, None, weight.id) for weight in weights},
-            "ranks": [
-                {"rank": rank, "factors": {weight.id: _factors(diff, rank, weight.id) for weight in weights}}
-                for rank in ranks
-            ],
+            "factors": factors(None),
+            "ranks": [{"rank": rank, "factors": factors(rank)} for rank in ranks],
         },
     }
     modules = joined.module_table(_indexes(diff), _ENDS)
@@ -118,10 +121,7 @@ def _steps(diff: Diff, rank: int | None, weight: str) -> list[int]:
     if not diff.by_step:
         return [1, 1]
     wanted = [side.rank if rank is None else rank for side in diff.sides]
-    ranks = [
-        [entry for entry in trace.ranks if one in (None, entry["rank"])]
-        for trace, one in zip(diff.traces, wanted, strict=True)
-    ]
+    ranks = [entries_of(trace, one) for trace, one in zip(diff.traces, wanted, strict=True)]
     if weight in _OF_GPUS:
         return [gpu_steps(entries)[_OF_GPUS[weight]] or 1 for entries in ranks]
     return [sum(entry["steps"] for entry in entries) or 1 for entries in ranks]
@@ -135,15 +135,6 @@ def _factors(diff: Diff, rank: int | None, weight: str) -> list[float]:
 
 def _indexes(diff: Diff) -> list[int]:
     return [trace.index(side.rank) for trace, side in zip(diff.traces, diff.sides, strict=True)]
-
-
-def _contexts(diff: Diff, joined: JoinedPaths) -> Columns:
-    kept = html_data.places(joined.contexts)
-    for side, (end, rank) in enumerate(zip(_ENDS, _indexes(diff), strict=True)):
-        found = joined.figures(side, rank)
-        for weight in html_data.WEIGHTS:
-            kept[f"{weight.id}.{end}"] = html_data.figure(found, weight)
-    return kept
 
 
 def _about(diff: Diff, path: str) -> dict[str, Any]:

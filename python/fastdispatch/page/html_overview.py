@@ -46,10 +46,7 @@ def block_of(trace: Trace, about: Facts, found: Findings) -> tuple[dict[str, Any
 
 def _ranks(trace: Trace, rows: Sequence[RankRow], split: PhaseSplit) -> Columns:
     """Return rank, host, coordinates and parts of each row; of a sum of ranks the parts are phases."""
-    if trace.reduced is not None:
-        parts = [dict.fromkeys(PARTS, 0) | row.phases for row in rows]
-    else:
-        parts = _parts_of_ranks(trace, rows, split)
+    parts = _parts_of_ranks(trace, rows, split)
     return {
         "rank": [row.rank for row in rows],
         "host": [row.host for row in rows],
@@ -59,6 +56,8 @@ def _ranks(trace: Trace, rows: Sequence[RankRow], split: PhaseSplit) -> Columns:
 
 
 def _parts_of_ranks(trace: Trace, rows: Sequence[RankRow], split: PhaseSplit) -> list[dict[str, int]]:
+    if trace.reduced is not None:
+        return [dict.fromkeys(PARTS, 0) | row.phases for row in rows]
     detailed = len(trace.ranks) * len(trace.contexts["node"]) <= _MOST_FIGURES
     found = []
     for index, row in enumerate(rows):

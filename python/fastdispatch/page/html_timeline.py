@@ -1,10 +1,10 @@
 """Timeline of the page: lanes of threads, asynchronous work, GPU streams and jobs of all ranks, on one clock."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from fastdispatch._core import Error
+from fastdispatch.pipeline.report import report, rows_of
 from fastdispatch.read.clock_alignment import Aligner
 from fastdispatch.read.clock_maps import ClockMap
 from fastdispatch.read.trace import Columns, Trace
@@ -31,19 +31,20 @@ class _Lanes:
         if not rows:
             return
         rows = sorted(rows, key=lambda row: (row["start"], row["depth"]))
-        for title, value in (("rank", rank), ("kind", kind), ("name", name), ("base", rows[0]["start"])):
-            self.lanes[title].append(value)
-        self.lanes["size"].append(len(rows))
+        _append(self.lanes, rank, kind, name, rows[0]["start"], len(rows))
         place = len(self.slices["start"])
         self.place.update(((rank, row["call"]), at) for at, row in enumerate(rows, place) if "call" in row)
-        starts = [row["start"] for row in rows]
-        self.slices["start"] += [start - before for before, start in pairwise([starts[0], *starts])]
-        self.slices["rank"] += [rank] * len(rows)
-        for title in ("duration", "depth", "context"):
-            self.slices[title] += [row[title] for row in rows]
-        for title in ("job", "launch"):
-            self.slices[title] += [row.get(title, -1) for row in rows]
-        self.slices["open"] += [int(row.get("open", False)) for row in rows]
+        before = rows[0]["start"]
+        for row in rows:
+            figures = (row[title] for title in ("duration", "depth", "context"))
+            launch, is_open = row.get("launch", -1), int(row.get("open", False))
+            _append(self.slices, row["start"] - before, *figures, row.get("job", -1), is_open, launch, rank)
+            before = row["start"]
+
+
+def _append(table: Columns, *row: Any) -> None:
+    for column, value in zip(table.values(), row, strict=True):
+        column.append(value)
 
 
 def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns]] | None:
@@ -61,22 +62,17 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
         _add_threads(lanes, index, rank, found["calls"], clock)
         _add_streams(lanes, index, trace.core.columns("gpu_events", index), clock)
         for flow in zip(found["flows"]["from"], found["flows"]["to"], strict=True):
-            for title, end in zip(("from", "to"), flow, strict=True):
-                flows[title].append(lanes.place[index, end])
+            _append(flows, *(lanes.place[index, end] for end in flow))
         latest = rank["latest_steps"]
         for number, begin, end in zip(latest["number"], latest["begin"], latest["end"], strict=True):
-            for title, value in (("rank", index), ("number", number), ("start", clock(begin)), ("end", clock(end))):
-                steps[title].append(value)
+            _append(steps, index, number, clock(begin), clock(end))
         capped["slices"] += found["left_out"]
         capped["arrows"] += found["flows_left_out"]
     if not lanes.slices["start"]:
         return None
-    values: dict[str, Any] = {
-        "clocks": [
-            {"method": each.method, "uncertainty_ns": None if each.uncertainty < 0 else each.uncertainty}
-            for each in clocks
-        ]
-    }
+    unsure = [None if each.uncertainty < 0 else each.uncertainty for each in clocks]
+    methods = zip((each.method for each in clocks), unsure, strict=True)
+    values: dict[str, Any] = {"clocks": [{"method": method, "uncertainty_ns": ns} for method, ns in methods]}
     values["capped"] = {f"shorter {what} of the timeline": n for what, n in capped.items() if n}
     tables = {"lanes": lanes.lanes, "slices": lanes.slices, "flows": flows, "jobs": jobs, "steps": steps}
     return values, tables
@@ -85,8 +81,6 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
 def findings_of(trace: Trace) -> dict[str, list[str]]:
     """Return the sentences of ``pipeline report`` for a recording with jobs: ``findings``, and ``notes`` on their
     limits."""
-    from fastdispatch.pipeline import report
-
     if not any(trace.core.columns("jobs", index)["kind"] for index in range(len(trace.ranks))):
         return {"findings": [], "notes": []}
     try:
@@ -96,29 +90,13 @@ def findings_of(trace: Trace) -> dict[str, list[str]]:
         return {"findings": [], "notes": [f"no report of the pipeline: {error}"]}
 
 
-def _rows(table: Columns) -> list[dict[str, Any]]:
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-
-
 def _add_jobs(lanes: _Lanes, jobs: Columns, trace: Trace, index: int, clock: ClockMap) -> None:
-    """Return a lane per stage: the Gantt chart of a pipeline."""
-    table = trace.core.columns("jobs", index)
-    rows = _rows(table)
+    """Add a lane per stage: the Gantt chart of a pipeline."""
     by_stage: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_stage.setdefault(row["stage"], []).append(
-            {
-                "start": clock(row["start"]),
-                "duration": row["duration"],
-                "depth": 0,
-                "context": row["context"],
-                "job": len(jobs["rank"]),
-                "open": row["open"],
-            }
-        )
-        jobs["rank"].append(index)
-        for name in _JOB:
-            jobs[name].append(row[name] if name != "open" else int(row[name]))
+    for row in rows_of(trace.core.columns("jobs", index)):
+        job = {"start": clock(row["start"]), "depth": 0, "job": len(jobs["rank"])}
+        by_stage.setdefault(row["stage"], []).append(row | job)
+        _append(jobs, index, *(row[name] for name in _JOB[:-1]), int(row["open"]))
     for stage, found in sorted(by_stage.items()):
         lanes.add(index, "jobs", f"stage {stage}" if stage >= 0 else "jobs", _stacked(found))
 
@@ -138,7 +116,7 @@ def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], found: Columns, clock: ClockMap) -> None:
     calls: dict[int, list[dict[str, Any]]] = {}
     alone: dict[int, list[dict[str, Any]]] = {}
-    for number, row in enumerate(_rows(found)):
+    for number, row in enumerate(rows_of(found)):
         row["start"], row["call"] = clock(row["start"]), number
         row.pop("job")
         (alone if row["async"] else calls).setdefault(row["thread"], []).append(row)
@@ -149,7 +127,7 @@ def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], found: Columns
 
 def _add_streams(lanes: _Lanes, index: int, gpu: Columns, clock: ClockMap) -> None:
     streams: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in _rows(gpu):
+    for row in rows_of(gpu):
         row |= {"start": clock(row["start"]), "launch": clock(row["host"]), "depth": 0}
         streams.setdefault((row["device"], row["stream"]), []).append(row)
     for (device, stream), rows in sorted(streams.items()):

@@ -31,11 +31,9 @@ def picture(graph: Graph) -> str:
     each = -(-len(layers) // MOST)
     runs = [layers[at : at + each] for at in range(0, len(layers), each)]
     panels = [
-        Panel(
-            "time", ("forward", "backward"), [(_sum(run, "forward_ms"), _sum(run, "backward_ms")) for run in runs], "ms"
-        ),
-        Panel("output", ("bytes",), [(_sum(run, "activation_bytes"),) for run in runs], "bytes"),
-        Panel("parameters", ("bytes",), [(_sum(run, "parameter_bytes"),) for run in runs], "bytes"),
+        Panel("time", ("forward", "backward"), _sums(runs, "forward_ms", "backward_ms"), "ms"),
+        Panel("output", ("bytes",), _sums(runs, "activation_bytes"), "bytes"),
+        Panel("parameters", ("bytes",), _sums(runs, "parameter_bytes"), "bytes"),
     ]
     height = TOP + len(panels) * (TALL + GAP)
     note = f"{len(layers)} layers in order" + (f", {each} per bar" if each > 1 else "")
@@ -48,8 +46,8 @@ def picture(graph: Graph) -> str:
     return document(WIDTH, height, "Cost of layers", parts, style=STYLE)
 
 
-def _sum(run: list[Node], name: str) -> float:
-    return float(sum(getattr(node, name) for node in run))
+def _sums(runs: list[list[Node]], *names: str) -> list[tuple[float, ...]]:
+    return [tuple(float(sum(getattr(node, name) for node in run)) for name in names) for run in runs]
 
 
 def _panel(panel: Panel, runs: list[list[Node]], top: float) -> Iterator[str]:

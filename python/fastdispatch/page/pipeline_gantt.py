@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from fastdispatch._core import Error
-from fastdispatch.page.plan_svg import KINDS, PATTERNS, colours, job_box
-from fastdispatch.page.svg_markup import document, dots, group, legend, line, rect, stripes, text, time_axis
+from fastdispatch.page.plan_svg import KINDS, PATTERNS, entries_of, job_box
+from fastdispatch.page.svg_markup import document, dots, group, legends, line, rect, stripes, text, time_axis
 from fastdispatch.pipeline.report import PipelineReport, rows_of
 from fastdispatch.pipeline.sentences import Row, percent
 from fastdispatch.text.formats import seconds
@@ -83,18 +83,9 @@ def title(made: PipelineReport) -> str:
 
 def headings(made: PipelineReport, used: set[str], jobs: Sequence[Row]) -> Iterator[str]:
     yield text(LEFT, 26, title(made), class_="title")
-    x = float(LEFT)
-    entries = [
-        ([colours(0, kind)[0], *([f"url(#{kind})"] if kind != "F" else [])], words)
-        for kind, words in KINDS.items()
-        if any(job["kind"] == kind for job in jobs)
-    ]
-    entries += [([fill], words) for cause, (words, fill) in IDLE.items() if cause in used]
-    for fills, words in entries:
-        if x + 30 + 6.4 * len(words) > WIDTH - 8:
-            break
-        drawn, x = legend(x, 42, fills, words)
-        yield from drawn
+    used_kinds = [kind for kind in KINDS if any(job["kind"] == kind for job in jobs)]
+    idle = [([fill], words) for cause, (words, fill) in IDLE.items() if cause in used]
+    yield from legends(LEFT, 42, [*entries_of(used_kinds), *idle], WIDTH - 8)[0]
 
 
 def names(rows: Sequence[Row], ranks: dict[int, int], spans: Sequence[Row]) -> Iterator[str]:

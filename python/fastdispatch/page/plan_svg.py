@@ -1,11 +1,11 @@
 """Drawing of a simulated plan: a row per stage, time to the right."""
 
 import colorsys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from fastdispatch._core import Error
-from fastdispatch.page.svg_markup import document, dots, group, legend, line, rect, stripes, text
+from fastdispatch.page.svg_markup import Entry, document, dots, group, legends, line, rect, stripes, text
 from fastdispatch.pipeline.plan import Job, Plan, Replay
 
 #: Maximum number of steps: more are not visible.
@@ -56,11 +56,8 @@ def _y(stage: int) -> int:
 
 def _title(made: Plan) -> str:
     chunks = f" of {made.chunks} chunks" if made.chunks > 1 else ""
-    return f"{made.schedule}: {_many(made.stages, 'stage')}{chunks}, {_many(made.micro_batches, 'micro-batch', 'es')}"
-
-
-def _many(count: int, what: str, plural: str = "s") -> str:
-    return f"{count} {what}{'' if count == 1 else plural}"
+    batches = f"{made.micro_batches} micro-batch{'es' * (made.micro_batches != 1)}"
+    return f"{made.schedule}: {made.stages} stage{'s' * (made.stages != 1)}{chunks}, {batches}"
 
 
 def _rows(made: Plan, replay: Replay, scale: float) -> Iterator[str]:
@@ -104,10 +101,8 @@ def job_box(kind: str, micro_batch: int, chunk: int, x: float, y: float, width: 
 def colours(mb: int, kind: str) -> tuple[str, str]:
     """Return colours of a box and its number: a hue per micro-batch; forward light, backward dark."""
     hue = mb * 0.381966 % 1
-    if kind == "F":
-        return _hex(colorsys.hls_to_rgb(hue, 0.83, 0.62)), "#111"
-    if kind == "W":
-        return _hex(colorsys.hls_to_rgb(hue, 0.68, 0.40)), "#111"
+    if kind in "FW":
+        return _hex(colorsys.hls_to_rgb(hue, *((0.83, 0.62) if kind == "F" else (0.68, 0.40)))), "#111"
     lightness = 0.42
     while _luminance(colorsys.hls_to_rgb(hue, lightness, 0.62)) > 0.16:
         lightness -= 0.02
@@ -154,18 +149,18 @@ def _axis(replay: Replay, scale: float, bottom: int) -> Iterator[str]:
         at += step
 
 
+def entries_of(kinds: Iterable[str]) -> list[Entry]:
+    """Return kinds of jobs for a legend."""
+    return [([colours(0, kind)[0], *([f"url(#{kind})"] if kind != "F" else [])], KINDS[kind]) for kind in kinds]
+
+
 def _legend(made: Plan, kinds: list[str], y: int) -> Iterator[str]:
-    x = float(_LEFT)
-    entries = [([colours(0, kind)[0], *([f"url(#{kind})"] if kind != "F" else [])], KINDS[kind]) for kind in kinds]
-    entries.append((["#ececec"], "idle"))
+    boxes, x = legends(_LEFT, y, [*entries_of(kinds), (["#ececec"], "idle")])
+    yield from boxes
     if made.chunks > 1:
-        entries.append(([colours(0, "F")[0]], "bar: chunk 1" if made.chunks == 2 else "bars: chunks from 1"))
-    for fills, words in entries:
-        drawn, following = legend(x, y, fills, words)
-        yield from drawn
-        if words.startswith("bar"):
-            yield rect(x, y, 24, 4, fill="#111")
-        x = following
+        words = "bar: chunk 1" if made.chunks == 2 else "bars: chunks from 1"
+        yield from legends(x, y, [([colours(0, "F")[0]], words)])[0]
+        yield rect(x, y, 24, 4, fill="#111")
 
 
 def _captions(made: Plan, replay: Replay, kinds: list[str]) -> Iterator[str]:
@@ -180,11 +175,8 @@ def _captions(made: Plan, replay: Replay, kinds: list[str]) -> Iterator[str]:
         f"Bubble: {float(replay.bubble_of_total):.1%} of all time (idle / makespan), "
         f"{float(replay.bubble_of_ideal):.1%} of the ideal time (idle / computing)."
     )
-    yield (
-        "In flight: the maximum number of micro-batches"
-        + (", per chunk," if made.chunks > 1 else "")
-        + " whose activations a stage keeps for backward."
-    )
+    per = ", per chunk," if made.chunks > 1 else ""
+    yield f"In flight: the maximum number of micro-batches{per} whose activations a stage keeps for backward."
 
 
 def _span(times: list[Fraction]) -> str:

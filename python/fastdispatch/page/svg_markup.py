@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from math import inf
 
 STYLE = """
 text { font-family: 'Helvetica Neue', Helvetica, Arial, sans-serif; fill: #1b1f24; font-size: 12px }
 .title { font-size: 17px; font-weight: bold } .note { fill: #57606a } .small { font-size: 11px; fill: #57606a }
 .grid { stroke: #d0d7de; stroke-width: 0.7 } .axis { stroke: #57606a }
 """
+#: Fills of a box over each other, and its words.
+Entry = tuple[list[str], str]
 _UNITS = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
 
 
@@ -60,10 +63,16 @@ def _pattern(name: str, size: int, parts: Iterable[str], transform: str | None =
     return element("pattern", "".join(parts), id=name, width=size, height=size, **units)
 
 
-def legend(x: float, y: float, fills: Iterable[str], words: str) -> tuple[list[str], float]:
-    """Return a box with fills over each other and its text, and where the next one begins."""
-    boxes = [rect(x, y, 24, 14, fill=fill, stroke="#57606a", stroke_width=0.7) for fill in fills]
-    return [*boxes, text(x + 30, y + 11, words)], x + 30 + 6.2 * len(words) + 18
+def legends(x: float, y: float, entries: Iterable[Entry], right: float = inf) -> tuple[list[str], float]:
+    """Return boxes with fills over each other and their texts in a row up to ``right``, and where it ends."""
+    parts = []
+    for fills, words in entries:
+        if x + 30 + 6.4 * len(words) > right:
+            break
+        parts += [rect(x, y, 24, 14, fill=fill, stroke="#57606a", stroke_width=0.7) for fill in fills]
+        parts.append(text(x + 30, y + 11, words))
+        x += 30 + 6.2 * len(words) + 18
+    return parts, x
 
 
 def tick(minimum: float) -> int:

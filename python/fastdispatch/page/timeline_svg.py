@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.page import svg_markup
-from fastdispatch.page.svg_markup import document, element, group, legend, rect, text, time_axis
+from fastdispatch.page.svg_markup import document, element, group, legends, rect, text, time_axis
 from fastdispatch.report.slice_figures import FigureRow
 from fastdispatch.report.timeline_figures import Stats, own
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import counted, grouped, seconds
 
 WIDTH, LEFT, RIGHT, TOP = 1160, 84, 24, 116
 #: Minimum width of a bar with visible shares.
@@ -59,18 +59,16 @@ def picture(made: Stats) -> str:
 def window(made: Stats) -> tuple[list[FigureRow], str]:
     """Return the rows to draw and a note on omitted ones. Ranks without steps have one bar."""
     if not made.steps:
-        return [
-            {**row, "step": None, "repeat": 0} for row in made.ranks
-        ], "no steps in these traces: one bar for the time of a rank"
+        rows = [{**row, "step": None, "repeat": 0} for row in made.ranks]
+        return rows, "no steps in these traces: one bar for the time of a rank"
     numbers = [key(row) for row in made.stragglers]
-    span = {key(row): (row["start"], row["end"]) for row in reversed(made.steps)}
-    for row in made.steps:
-        start, end = span[key(row)]
-        span[key(row)] = min(start, row["start"]), max(end, row["end"])
     most = (WIDTH - LEFT - RIGHT) // NARROWEST
     if len(numbers) <= most:
         return made.steps, ""
-    lengths = [span[numbers[at + most - 1]][1] - span[numbers[at]][0] for at in range(len(numbers) - most + 1)]
+    start, end = {key(row): row["start"] for row in made.steps}, {key(row): row["end"] for row in made.steps}
+    for row in made.steps:
+        start[key(row)], end[key(row)] = min(start[key(row)], row["start"]), max(end[key(row)], row["end"])
+    lengths = [end[last] - start[first] for first, last in zip(numbers, numbers[most - 1 :], strict=False)]
     at = max(range(len(lengths)), key=lengths.__getitem__)
     chosen = set(numbers[at : at + most])
     note = f"steps {numbers[at][1]} to {numbers[at + most - 1][1]} of {grouped(len(numbers))}: "
@@ -84,17 +82,13 @@ def key(row: FigureRow) -> tuple[int, int]:
 
 
 def headings(made: Stats, note: str, marks: bool) -> Iterator[str]:
-    count = len(made.ranks)
     yield text(LEFT, 28, "Steps by rank", class_="title")
-    summary = f"{count} rank{'s' if count > 1 else ''}, {grouped(len(made.stragglers))} steps; "
-    summary += "the height of a colour is its share of the step"
-    yield text(LEFT + 128, 28, summary + ("; " + note if note else ""), class_="note")
-    x = float(LEFT)
+    summary = f"{counted(len(made.ranks), 'rank')}, {grouped(len(made.stragglers))} steps"
+    words = [summary, "the height of a colour is its share of the step", note]
+    yield text(LEFT + 128, 28, "; ".join(filter(None, words)), class_="note")
     copies = any(other(row) for row in (*made.steps, *made.ranks))
-    for kind, what, fill in LEGEND:
-        if kind != "copies" or copies:
-            drawn, x = legend(x, 44, [fill], what)
-            yield from drawn
+    drawn, x = legends(LEFT, 44, [([fill], what) for kind, what, fill in LEGEND if kind != "copies" or copies])
+    yield from drawn
     if marks:
         yield element("path", class_="mark", d=triangle(x + 6, 45))
         yield text(x + 18, 55, "straggler: own work 10 % above the median")
@@ -138,9 +132,8 @@ def numbers(rows: Sequence[FigureRow], first: int, scale: float) -> Iterator[str
     free = 0.0
     rank = min(row["rank"] for row in rows)
     yield text(LEFT - 8, TOP - 12, "step", class_="small", text_anchor="end")
-    for row in sorted(
-        (row for row in rows if row["rank"] == rank and row["step"] is not None), key=lambda row: row["start"]
-    ):
+    numbered = [row for row in rows if row["rank"] == rank and row["step"] is not None]
+    for row in sorted(numbered, key=lambda row: row["start"]):
         x = LEFT + (row["start"] - first + row["duration"] / 2) * scale
         half = 4 + 3.5 * len(str(row["step"]))
         if x - half >= free:

@@ -12,7 +12,7 @@ from fastdispatch._core import Error
 from fastdispatch.files import run_directory
 from fastdispatch.files.run_directory import child_names
 from fastdispatch.files.run_sources import recordings
-from fastdispatch.read.summary import mapping
+from fastdispatch.read.summary import mapping, path_of
 from fastdispatch.read.trace import Columns, PathLike, Trace, load
 
 _ITEMS = ("__getitem__", "__getitems__", "__next__")
@@ -133,10 +133,8 @@ class _ProcessPaths:
 
     def outermost(self, context: int) -> bool:
         """Return whether no call of the same function is above: a recursion counts once."""
-        node, above = self.contexts["node"][context], self.contexts["parent"][context]
-        while above >= 0 and self.contexts["node"][above] != node:
-            above = self.contexts["parent"][above]
-        return bool(above < 0)
+        node, *above = (self.contexts["node"][row] for row in path_of(self.contexts, context))
+        return node not in above
 
     def add(self, to: list[WorkerTimes], context: int) -> None:
         key = self.key(context)

@@ -1,6 +1,6 @@
 """Summary of a recording in two lines, and formats of numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,32 @@ def mapping(value: object) -> dict[str, Any]:
 def whole_time(trace: Trace, ranks: Sequence[Mapping[str, Any]]) -> int:
     """Return the time of 100 %, ns: that of the main threads of ``ranks``."""
     return thread_times(ranks).get(trace.main_role, 0)
+
+
+def contexts_of(trace: Trace, rank: int | None) -> Columns:
+    """Return the contexts with the figures of rank number ``rank``; None: of all ranks."""
+    return trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+
+
+def entries_of(trace: Trace, rank: int | None) -> list[dict[str, Any]]:
+    """Return the entry of rank number ``rank``; None: of all ranks."""
+    return [entry for entry in trace.ranks if rank in (None, entry["rank"])]
+
+
+def path_of(contexts: Columns, context: int) -> Iterator[int]:
+    """Yield a context and those above it, the innermost first."""
+    while context >= 0:
+        yield context
+        context = contexts["parent"][context]
+
+
+def with_below(parents: Sequence[int], values: Sequence[int]) -> list[int]:
+    """Return for each context its value and those of all contexts below it."""
+    sums = [*values]
+    for row in range(len(sums) - 1, -1, -1):  # a parent comes before its children
+        if parents[row] >= 0:
+            sums[parents[row]] += sums[row]
+    return sums
 
 
 def in_role(trace: Trace, contexts: Columns, role: str) -> list[bool]:

@@ -11,10 +11,10 @@ from fastdispatch.measures.flops import measured_steps
 from fastdispatch.measures.measured import communicated
 from fastdispatch.read.collectives import number_of_members
 from fastdispatch.read.steps import reduced_of
-from fastdispatch.read.summary import in_role
+from fastdispatch.read.summary import in_role, path_of
 from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_collectives import collective_lines, collectives
-from fastdispatch.text.formats import aligned, grouped, printable, rounded_share, seconds, size
+from fastdispatch.text.formats import aligned, counted, grouped, printable, rounded_share, seconds, size
 
 #: FD_MEASURE_ASYNC
 _ASYNC = 2
@@ -54,12 +54,11 @@ def comm_rows(trace: Trace, shown: str) -> list[CommRow]:
         raise Error(f"--comm: {shown} has no figures of communication: record with measure='comm'")
     device = uses_device(trace)
     ranks = dict(zip(trace.spreads["context"], trace.spreads["ranks"], strict=True))  # of a sum of ranks
-    for (context, _, _), row in sums.items():
-        row[0] = ranks.get(context, row[0])
     calls: Counter[int] = Counter()
+    for (context, _, _), figures in sums.items():
+        figures[0] = ranks.get(context, figures[0])
+        calls[context] += figures[1]
     with_async = {context for context, _, flags in sums if flags & _ASYNC}
-    for (context, _, _), row in sums.items():
-        calls[context] += row[1]
     # A call on a main thread that waits for its end has no other work beside it.
     columns = zip(trace.contexts["self"], in_role(trace, trace.contexts, trace.main_role), strict=True)
     main = sum(own for own, inside in columns if inside)
@@ -75,41 +74,19 @@ def _row(trace: Trace, returns_early: bool, whole: int, key: tuple[int, str, int
     (context, detail, flags), (ranks, calls, sent, got) = key, figures
     kind, _, group = detail.partition(" ")
     name, _, members = group.rpartition(":")
-    path = _path(trace, context)
+    path = [_key(trace, each) for each in path_of(trace.contexts, context)][::-1]
     operator = path[-1].removeprefix("c10d::")
     waits = None if returns_early else _waiting(trace, context)
     time = None if waits is None else _time(trace, waits, calls)
     count = number_of_members(members)
     factor = bus_factor(operator, count)
     algorithm = max(sent, got) / time * 1e9 if time and bus_factor(operator, count or 2) else None
-    return CommRow(
-        operator,
-        name,
-        count,
-        kind,
-        bool(flags & _ASYNC),
-        path,
-        ranks,
-        calls,
-        sent,
-        got,
-        _time(trace, context, calls),
-        time,
-        algorithm,
-        None if algorithm is None or factor is None else algorithm * factor,
-        trace.contexts["total"][waits] * calls / whole
-        if waits is not None and path[0] == trace.main_role and whole
-        else None,
-    )
-
-
-def _path(trace: Trace, context: int) -> list[str]:
-    """Return the functions of a call path, outermost first."""
-    path = []
-    while context >= 0:
-        path.append(trace.nodes["key"][trace.contexts["node"][context]])
-        context = trace.contexts["parent"][context]
-    return path[::-1]
+    bus = None if algorithm is None or factor is None else algorithm * factor
+    exposed = None
+    if waits is not None and path[0] == trace.main_role and whole:
+        exposed = trace.contexts["total"][waits] * calls / whole
+    of, passed = (operator, name, count, kind, bool(flags & _ASYNC), path), (ranks, calls, sent, got)
+    return CommRow(*of, *passed, _time(trace, context, calls), time, algorithm, bus, exposed)
 
 
 def _waiting(trace: Trace, context: int) -> int | None:
@@ -190,7 +167,7 @@ def comm_lines(rows: list[CommRow]) -> Iterator[str]:
         time = "" if row.time_ns is None else seconds(row.time_ns)
         exposed = "" if row.exposed is None else rounded_share(row.exposed)
         rates = [rate_text(rate) for rate in (row.algorithm_bandwidth, row.bus_bandwidth)]
-        members = f"{row.ranks_in_group} rank{'s' * (row.ranks_in_group != 1)}"
+        members = counted(row.ranks_in_group, "rank")
         what = f"{row.operator} of group {row.group} ({members}), {row.type}{', async' if row.asynchronous else ''}"
         caller = next((key for key in row.path[-2::-1] if not key.startswith(("torch/", "c10d"))), row.path[0])
         moved = size(row.sent), size(row.received)

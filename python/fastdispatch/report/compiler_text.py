@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import counted, grouped, seconds
 
 _SHOWN = 3
 _NAMED = 10  # lines or operators of a kernel
@@ -20,9 +20,9 @@ def lines(found: list[dict[str, Any]]) -> Iterator[str]:
             f"{seconds(fact['ns'])}{listed}; {grouped(again)} recompilations, {grouped(breaks)} graph breaks"
         )
         for each in fact["recompilations"][:_SHOWN]:
-            yield f"  recompiled {_times(each)}: {_where(each)}: {each['guard']}"
+            yield f"  recompiled {counted(each['count'], 'time')}: {_where(each)}: {each['guard']}"
         for each in fact["graph_breaks"][:_SHOWN]:
-            yield f"  graph break {_times(each)}: {_where(each)}: {each['reason']}"
+            yield f"  graph break {counted(each['count'], 'time')}: {_where(each)}: {each['reason']}"
 
 
 def origin_text(origin: Mapping[str, Any]) -> str:
@@ -37,10 +37,6 @@ def _cut(words: list[str]) -> str:
     """Return the first words."""
     more = len(words) - _NAMED
     return ", ".join(words[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _times(each: dict[str, Any]) -> str:
-    return f"{grouped(each['count'])} time{'s' * (each['count'] != 1)}"
 
 
 def _where(each: dict[str, Any]) -> str:

@@ -77,15 +77,13 @@ class Tally:
         if len(durations):
             values = durations.astype(np.uint64)
             keys = [*keys[:-1], keys[-1] << _BUCKETS | _buckets(values)]
-            self._keep(*_joined(np.stack(keys, axis=1), _rows(values)))
+            made = _joined(np.stack(keys, axis=1), _rows(values))
+            self._keys.append(made[0])
+            self._sums.append(made[1])
+            self._held += len(made[0])
         if self._held > _ROWS:
             self._settle()
             self._held = 0
-
-    def _keep(self, keys: Ints, sums: Unsigned) -> None:
-        self._keys.append(keys)
-        self._sums.append(sums)
-        self._held += len(keys)
 
     def _settle(self) -> tuple[Ints, Unsigned]:
         made = _joined(np.concatenate(self._keys), np.concatenate(self._sums))

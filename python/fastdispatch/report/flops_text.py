@@ -1,18 +1,13 @@
 """``report --flops`` as text."""
 
 from collections.abc import Iterator
-from typing import IO
 
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.report.report_flops import FlopReport, FlopRow, UnknownRow
-from fastdispatch.report.terminal import ENDLESS, print_parts, section, table, width_of
+from fastdispatch.report.report_flops import FlopReport, UnknownRow
+from fastdispatch.report.terminal import left_out, section, table
 from fastdispatch.text.formats import counted, grouped, in_flop, printable, rounded_share, seconds, size
-
-
-def print_flops(report: FlopReport, file: IO[str]) -> None:
-    print_parts(_parts(report), file, min(max(width_of(file), 60), ENDLESS))
 
 
 def sentence(report: FlopReport) -> str:
@@ -38,14 +33,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _parts(report: FlopReport) -> Iterator[Text | Table]:
+def parts(report: FlopReport) -> Iterator[Text | Table]:
     total = report.total
     yield Text(printable(sentence(report)), style="bold")
-    parts = [
-        f"{name} {in_flop(value)}"
-        for name in ("forward", "backward", "recomputed", "optimizer")
-        if (value := getattr(total, name))
-    ]
+    parts = [f"{name} {in_flop(value)}" for name in _PASSES if (value := getattr(total, name))]
     if total.elementwise:
         parts.append(f"not included: element-wise operators {in_flop(total.elementwise)}")
     yield Text("; ".join(filter(None, [", ".join(parts), _steps(report)])), style="dim")
@@ -57,10 +48,7 @@ def _parts(report: FlopReport) -> Iterator[Text | Table]:
         yield Text("for MFU and HFU: --peak FLOP/s, a dtype of the recorded GPU, or measure", style="dim")
     yield Text("")
     yield _listing(report)
-    left = [f"{report.more} more rows (--top N)"] if report.more else []
-    left += [f"hidden: {counted(report.hidden, 'library function')} without operators (--all)"] if report.hidden else []
-    if left:
-        yield Text("   ".join(left))
+    yield from left_out(report.more, report.hidden, "library function", "without operators")
     if report.unknown:
         rows = [(f"{each.calls:.4g}", size(round(each.bytes)), each.operator, _reason(each)) for each in report.unknown]
         columns = ("calls", "input", "operator", "")
@@ -79,25 +67,24 @@ def _steps(report: FlopReport) -> str:
     return f"mean of {counted(report.steps, 'measured step')}, a step of {seconds(report.step)} (median)"
 
 
+_PASSES = ("forward", "backward", "recomputed", "optimizer")
+
+#: Figures of the table that may be missing in all rows.
+_FIGURES = {"FLOP": "flops", "self": "own"} | {name: name for name in _PASSES} | {"element-wise": "elementwise"}
+
+
 def _listing(report: FlopReport) -> Table:
-    columns = ["share", "FLOP", "self", "forward", "backward", "recomputed", "optimizer", "element-wise"]
-    fields = ["", "flops", "own", "forward", "backward", "recomputed", "optimizer", "elementwise"]
-    shown = [i for i, name in enumerate(fields) if not name or any(getattr(row, name) for row in report.rows)]
+    shown = {name: field for name, field in _FIGURES.items() if any(getattr(row, field) for row in report.rows)}
     rated = any(row.rate is not None for row in report.rows)
     of_peak = any(row.of_peak for row in report.rows)
     whole = report.total.flops
     rows = []
     for row in report.rows:
-        cells = [rounded_share(row.flops / whole) if whole else "", *(_cell(row, fields[i]) for i in shown[1:])]
+        cells = [rounded_share(row.flops / whole) if whole else ""]
+        cells += [in_flop(value) if (value := getattr(row, field)) else "" for field in shown.values()]
         cells.append("" if row.intensity is None else f"{row.intensity:.3g}")
         cells += [in_flop(row.rate, "FLOP/s") if row.rate else ""] if rated else []
         cells += ["" if row.of_peak is None else _percent(row.of_peak)] if of_peak else []
         rows.append([*cells, grouped(round(row.calls)) if row.calls else "", row.where])
-    names = [columns[i] for i in shown] + ["FLOP/B"] + (["rate"] if rated else [])
-    names += (["of peak"] if of_peak else []) + ["calls", "where"]
-    return table(names, rows, ("where",))
-
-
-def _cell(row: FlopRow, name: str) -> str:
-    value = getattr(row, name)
-    return in_flop(value) if value else ""
+    names = ["share", *shown, "FLOP/B", *(["rate"] if rated else []), *(["of peak"] if of_peak else [])]
+    return table([*names, "calls", "where"], rows, ("where",))

@@ -114,21 +114,13 @@ class Streams:
         short = ~by_host & (gap < _KERNEL_WAIT)
         first = rows[0]
         busy, duration = int(np.maximum(end - np.maximum(start, before), 0).sum()), int(ends[-1] - start[0])
-        return {
-            "rank": int(work["rank"][first]),
-            **{key: None if (value := int(work[key][first])) == NO_STREAM else value for key in ("device", "stream")},
-            "count": len(rows),
-            "launched": int((launch >= 0).sum()),
-            "inside": int((end[1:] < ends[:-1]).sum()),
-            "start": int(start[0]),
-            "end": int(ends[-1]),
-            "busy": busy,
-            "host_wait": int(gap[by_host].sum()),
-            "kernel_wait": int(gap[short].sum()),
-            "other_wait": int(gap[~by_host & ~short].sum()),
-            "duration": duration,
-            "idle": duration - busy,
-        }
+        waits = {"host_wait": by_host, "kernel_wait": short, "other_wait": ~by_host & ~short}
+        place = {key: None if (value := int(work[key][first])) == NO_STREAM else value for key in ("device", "stream")}
+        counts = {"count": len(rows), "launched": int((launch >= 0).sum()), "inside": int((end[1:] < ends[:-1]).sum())}
+        times = {"start": int(start[0]), "end": int(ends[-1]), "busy": busy}
+        times |= {cause: int(gap[mask].sum()) for cause, mask in waits.items()}
+        times |= {"duration": duration, "idle": duration - busy}
+        return {"rank": int(work["rank"][first])} | place | counts | times
 
     def delays(self) -> list[dict[str, Any]]:
         """Return the rows of launches, by rank: the delay until the first work of each."""
@@ -138,18 +130,13 @@ class Streams:
         started = first < never
         start, end, ranks = (self.launches[key][started] for key in ("start", "end", "rank"))
         first = first[started]
-        return [
-            {
-                "rank": rank,
-                "delay": summary(np.maximum(first - end, 0)[mask]),
-                "call": summary((end - start)[mask]),
-                "early": int((first < start)[mask].sum()),
-                "skew": int(np.max((start - first)[mask], initial=0)),
-                "repeated": self.repeated.get(rank, 0),
-            }
-            for rank in sorted({*ranks.tolist(), *self.repeated})
-            if (mask := ranks == rank) is not None
-        ]
+        rows = []
+        for rank in sorted({*ranks.tolist(), *self.repeated}):
+            own = ranks == rank
+            row = {"rank": rank, "delay": summary(np.maximum(first - end, 0)[own]), "call": summary((end - start)[own])}
+            row |= {"early": int((first < start)[own].sum()), "skew": int(np.max((start - first)[own], initial=0))}
+            rows.append(row | {"repeated": self.repeated.get(rank, 0)})
+        return rows
 
 
 def _first_starts(events: EventColumns, mask: Bools, process: int) -> tuple[Ints, Ints]:
@@ -163,10 +150,10 @@ def _first_starts(events: EventColumns, mask: Bools, process: int) -> tuple[Ints
 def _misfit(launches: tuple[Ints, Ints], work: tuple[Ints, Ints]) -> tuple[float, float]:
     """Return the share of work before its launch, and the median deviation of the time between both."""
     numbers, launched, begun = np.intersect1d(launches[0], work[0], return_indices=True)
+    if not len(numbers):
+        return 1.0, 0.0
     delay = work[1][begun] - launches[1][launched]
-    return (
-        (float(np.mean(delay < 0)), float(np.median(np.abs(delay - np.median(delay))))) if len(numbers) else (1.0, 0.0)
-    )
+    return float(np.mean(delay < 0)), float(np.median(np.abs(delay - np.median(delay))))
 
 
 def _best_pairs(misfit: Floats) -> list[int]:

@@ -1,22 +1,16 @@
 """``report --memory`` as text."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO
 
 from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.measures.memory_figures import PARTS, UNRECORDED
 from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow, Moment
-from fastdispatch.report.terminal import ENDLESS, print_parts, section, table, width_of
+from fastdispatch.report.terminal import section, table
 from fastdispatch.text.formats import counted, grouped, printable, rounded_share, size
 
 _KEPT = "the recorder (calls=frame) keeps arguments until their call ends: without it, the peak can be lower"
-
-
-def print_memory(report: MemoryReport, file: IO[str], top: int | None) -> None:
-    """Print ``top`` rows of each device (None: all)."""
-    print_parts(_parts(report, top), file, min(max(width_of(file), 60), ENDLESS))
 
 
 def sentence(device: DeviceReport) -> str:
@@ -63,7 +57,8 @@ def _holders(device: DeviceReport, parts: dict[str, int], of: Callable[[MemoryRo
     return (": " if texts else "") + ", ".join(texts)
 
 
-def _parts(report: MemoryReport, top: int | None) -> Iterator[Text | Table]:
+def parts(report: MemoryReport, top: int | None) -> Iterator[Text | Table]:
+    """Yield sentences, then tables of ``top`` rows each (None: all)."""
     of = f"rank {report.rank}, the highest of {report.ranks} ranks; " if report.ranks > 1 else ""
     failed = any(device.refused for device in report.devices)
     if of and failed:
@@ -86,13 +81,10 @@ def _parts(report: MemoryReport, top: int | None) -> Iterator[Text | Table]:
 
 def _details(device: DeviceReport) -> str:
     """Return the second line of a device."""
-    found = [f"{size(device.allocated)} allocated in total", f"{size(device.live)} live at the end"]
-    if device.at_peak.reserved:
-        found.insert(0, f"{size(device.at_peak.reserved)} reserved at the peak")
-    if device.reserved:
-        found.insert(0, f"{size(device.reserved)} reserved at most")
-    if device.reached:
-        found.insert(0, f"reached in {device.reached}")
+    found = [f"reached in {device.reached}"] if device.reached else []
+    found += [f"{size(device.reserved)} reserved at most"] if device.reserved else []
+    found += [f"{size(device.at_peak.reserved)} reserved at the peak"] if device.at_peak.reserved else []
+    found += [f"{size(device.allocated)} allocated in total", f"{size(device.live)} live at the end"]
     if device.refused is not None:
         found.append(counted(device.refused.failures, "failed allocation"))
     if device.retries:
@@ -117,25 +109,23 @@ def _tables(report: MemoryReport, top: int | None, failed: bool) -> Iterator[Tex
     growing.sort(key=lambda each: -each[1].growth)
     if growing:
         steps = max(device.steps for device, _ in growing)
-        cells = [
-            (size(r.growth), size(r.error), size(r.live), device.device, r.operator, place(r))
-            for device, r in growing[:top]
-        ]
+        cells = []
+        for device, row in growing[:top]:
+            figures = size(row.growth), size(row.error), size(row.live)
+            cells.append((*figures, device.device, row.operator, place(row)))
         columns = ["per step", "error", "live", "device", "operator", "where"]
         yield from section(f"growth over {counted(steps, 'step')}", _without(dropped, columns, cells))
 
 
 def _part_rows(report: MemoryReport) -> Iterator[tuple[str, ...]]:
     """Yield the parts of all devices, the largest first."""
-    parts = [
-        (device.refused.parts.get(name, 0) if device.refused else 0, device.parts.get(name, 0), device, name)
-        for device in report.devices
-        for name in PARTS
-    ]
+    parts = []
+    for device in report.devices:
+        failed = device.refused.parts if device.refused else {}
+        parts += [(failed.get(name, 0), device.parts.get(name, 0), device, name) for name in PARTS]
     for held, at_peak, device, name in sorted(parts, key=lambda each: (-each[0], -each[1])):
         if held or at_peak:
-            held_text = size(held) if held else ""
-            yield _share(at_peak, device.peak), size(at_peak), held_text, device.device, name
+            yield _share(at_peak, device.peak), size(at_peak), size(held) if held else "", device.device, name
 
 
 def _without(dropped: list[str], columns: list[str], rows: Sequence[Sequence[str]]) -> Table:

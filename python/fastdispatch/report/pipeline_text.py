@@ -1,7 +1,6 @@
 """Pipeline reports as text."""
 
 from collections.abc import Iterator, Sequence
-from typing import IO
 
 from rich.table import Table
 from rich.text import Text
@@ -9,18 +8,14 @@ from rich.text import Text
 from fastdispatch.pipeline.report import CAUSES, PipelineReport
 from fastdispatch.pipeline.sentences import Row, percent
 from fastdispatch.read.steps import PHASES
-from fastdispatch.report.terminal import print_parts, section, share, table, width_of
-from fastdispatch.text.formats import grouped, printable, seconds
+from fastdispatch.report.terminal import section, share, table
+from fastdispatch.text.formats import counted, grouped, printable, seconds
 
 _MOST = 12
 
 
-def print_report(made: PipelineReport, file: IO[str]) -> None:
-    """Print sentences, then tables."""
-    print_parts(parts(made), file, width_of(file))
-
-
 def parts(made: PipelineReport) -> Iterator[Text | Table]:
+    """Yield sentences, then tables."""
     yield Text(head(made), style="dim")
     for line in made.sentences:
         yield Text(printable(f"* {line}"))
@@ -47,36 +42,28 @@ def parts(made: PipelineReport) -> Iterator[Text | Table]:
 
 def head(made: PipelineReport) -> str:
     if made.phases:
-        return f"DeepSpeed without a pipeline: {len(made.phases)} rank{'s' if len(made.phases) != 1 else ''}"
+        return f"DeepSpeed without a pipeline: {counted(len(made.phases), 'rank')}"
     engine = made.engine
     name = "" if engine is None else " ".join(str(engine[key]) for key in ("engine", "version") if engine[key]) + ", "
     schedule = made.schedule["name"] or "unknown schedule"
     copies = f", {made.lines} copies" if made.lines > 1 else ""
     chunks = f" of {made.chunks} chunks" if made.chunks > 1 else ""
     period = f", one every {seconds(made.period)}" if made.period is not None else ""
-    count = len(made.iterations)
     return (
-        f"{name}{schedule}: {made.stages} stage{'s' if made.stages != 1 else ''}{chunks}{copies}, "
-        f"{made.schedule['micro_batches']} micro-batches, {grouped(count)} iteration{'s' if count != 1 else ''}"
-        f"{period}"
+        f"{name}{schedule}: {counted(made.stages, 'stage')}{chunks}{copies}, "
+        f"{made.schedule['micro_batches']} micro-batches, {counted(len(made.iterations), 'iteration')}{period}"
     )
 
 
 def stages(made: PipelineReport) -> Table:
     causes = [cause for cause in CAUSES if any(row[cause] for row in made.table)]
-    names = ["stage", "ranks", "busy", "of mean", "idle", *(cause.replace("_", "-") for cause in causes)]
-    rows = [
-        [
-            str(row["stage"]),
-            listed(row["ranks"]),
-            f"{seconds(row['busy'])} {share(row['busy'], row['time'])}",
-            "" if row["imbalance"] is None else f"{row['imbalance']:.2f}",
-            f"{seconds(row['idle'])} {share(row['idle'], row['time'])}",
-            *(share(row[cause], row["time"]) for cause in causes),
-        ]
-        for row in made.table
-    ]
-    return table(names, rows)
+    rows = []
+    for row in made.table:
+        busy, idle = (f"{seconds(row[key])} {share(row[key], row['time'])}" for key in ("busy", "idle"))
+        of_mean = "" if row["imbalance"] is None else f"{row['imbalance']:.2f}"
+        of_causes = [share(row[cause], row["time"]) for cause in causes]
+        rows.append([str(row["stage"]), listed(row["ranks"]), busy, of_mean, idle, *of_causes])
+    return table(["stage", "ranks", "busy", "of mean", "idle", *(cause.replace("_", "-") for cause in causes)], rows)
 
 
 def listed(numbers: Sequence[int]) -> str:
@@ -99,24 +86,14 @@ def bubbles(made: PipelineReport) -> Table:
 
 def holdings(made: PipelineReport) -> Table:
     names = ["stage", "micro-batches in flight", "planned", "buffers", "bytes", "layers", "tied"]
-    rows = [
-        [
-            str(row["stage"]),
-            str(row["in_flight"]),
-            "" if row["in_flight_planned"] is None else str(row["in_flight_planned"]),
-            "" if row["buffers"] is None else str(row["buffers"]),
-            grouped(row["bytes"]) if row["bytes"] else "",
-            spans(row["layers"]),
-            ", ".join(row["tied"]),
-        ]
-        for row in made.table
-    ]
+    keys = ("stage", "in_flight", "in_flight_planned", "buffers")
+    rows = []
+    for row in made.table:
+        numbers = ["" if row[key] is None else str(row[key]) for key in keys]
+        layers = ", ".join(map(_span, row["layers"]))
+        rows.append([*numbers, grouped(row["bytes"]) if row["bytes"] else "", layers, ", ".join(row["tied"])])
     kept = [at for at, name in enumerate(names) if at < 2 or any(row[at] for row in rows)]
     return table([names[at] for at in kept], [[row[at] for at in kept] for row in rows], words=("layers", "tied"))
-
-
-def spans(layers: Sequence[Row]) -> str:
-    return ", ".join(_span(row) for row in layers)
 
 
 def _span(row: Row) -> str:
@@ -127,17 +104,11 @@ def _span(row: Row) -> str:
 
 def links(made: PipelineReport) -> Table:
     slowest = sorted(made.links, key=lambda row: -row["transfer"]) if len(made.links) > _MOST else made.links
-    rows = [
-        [
-            f"{row['from']} to {row['to']}",
-            str(row["count"]),
-            grouped(row["bytes"]) if row["bytes"] else "",
-            seconds(row["transfer"]),
-            seconds(row["send_wait"]),
-            seconds(row["receive_wait"]),
-        ]
-        for row in slowest[:_MOST]
-    ]
+    rows = []
+    for row in slowest[:_MOST]:
+        times = [seconds(row[key]) for key in ("transfer", "send_wait", "receive_wait")]
+        size = grouped(row["bytes"]) if row["bytes"] else ""
+        rows.append([f"{row['from']} to {row['to']}", str(row["count"]), size, *times])
     return table(["stage", "count", "bytes", "median transfer", "sender waited", "receiver waited"], rows)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.processes import Processes, WorkerTimes
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import counted, grouped, seconds
 
 
 def lines(groups: Sequence[Processes]) -> Iterator[str]:
@@ -12,11 +12,10 @@ def lines(groups: Sequence[Processes]) -> Iterator[str]:
         if group.kind == "worker":
             yield f"{_count(group, 'DataLoader worker')}{rank} ({group.name}): {_work(group)}"
             if group.waits:
-                batches = f"{grouped(group.waits)} batch{'es' * (group.waits != 1)}"
+                batches = counted(group.waits, "batch", "batches")
                 line = f"  rank {group.rank} waited {seconds(group.waited)} for {batches} of its workers"
                 if group.starts:
-                    times = f"{grouped(group.starts)} time{'s' * (group.starts != 1)}"
-                    line += f", which it started {times} in {seconds(group.starting)}"
+                    line += f", which it started {counted(group.starts, 'time')} in {seconds(group.starting)}"
                 yield line
         elif group.kind == "subprocess":
             caller = f", started by {group.name}" if group.name else ""
@@ -26,9 +25,8 @@ def lines(groups: Sequence[Processes]) -> Iterator[str]:
 
 
 def _count(group: Processes, noun: str) -> str:
-    plural = "" if group.count == 1 else "es" if noun.endswith("s") else "s"
     live = f", {group.live} running," if 0 < group.live < group.count else ""
-    return f"{grouped(group.count)} {noun}{plural}{live}"
+    return counted(group.count, noun, f"{noun}es" if noun.endswith("s") else "") + live
 
 
 def _work(group: Processes) -> str:

@@ -34,26 +34,24 @@ def activities(trace: Trace) -> list[Activity]:
     steps = MeasuredSteps(trace)
     if not steps.ranks or trace.reduced is not None:
         return []
-    rules: dict[str, Callable[[int], bool]] = {
-        "evaluation": lambda path: _is_evaluation(steps, path),
-        "checkpoint saving": lambda path: (
-            steps.is_python(path) and (steps.key(path) == _SAVE or steps.name(path) in _SAVING)
-        ),
-        "recomputation": lambda path: is_recomputed(steps, path),
+    rules: dict[str, Callable[[MeasuredSteps, int], bool]] = {
+        "evaluation": _is_evaluation,
+        "checkpoint saving": _is_saving,
+        "recomputation": is_recomputed,
     }
     found: dict[str, list[int]] = {name: [] for name in rules}
-    for path in steps.outermost(lambda row: steps.main[row] and any(rule(row) for rule in rules.values())):
-        found[next(name for name, rule in rules.items() if rule(path))].append(path)
+    for path in steps.outermost(lambda row: steps.main[row] and any(rule(steps, row) for rule in rules.values())):
+        found[next(name for name, rule in rules.items() if rule(steps, path))].append(path)
     ranks = len(steps.ranks)
-    return [
-        Activity(
-            name,
-            sum(steps.paths["calls"][path] for path in paths) / ranks,
-            round(sum(steps.paths["total"][path] for path in paths) / ranks),
-        )
-        for name, paths in found.items()
-        if paths
-    ]
+    made = []
+    for name, paths in found.items():
+        calls, time = (sum(steps.paths[figure][path] for path in paths) / ranks for figure in ("calls", "total"))
+        made += [Activity(name, calls, round(time))] * bool(paths)
+    return made
+
+
+def _is_saving(steps: MeasuredSteps, path: int) -> bool:
+    return steps.is_python(path) and (steps.key(path) == _SAVE or steps.name(path) in _SAVING)
 
 
 def backward_passes(trace: Trace) -> float | None:

@@ -34,15 +34,15 @@ class CollectiveMeans:
     bytes: int
     time_ns: int
     at_least: bool
-    wait_ns: int | None
-    transfer_ns: int | None
-    last_rank: int | None
-    last: int  # number of collectives that it began last
-    waited_ns: int
-    cause: str
-    cause_ns: int
-    bus_bandwidth: float | None
-    best_bandwidth: float | None
+    wait_ns: int | None = None
+    transfer_ns: int | None = None
+    last_rank: int | None = None
+    last: int = 0  # number of collectives that it began last
+    waited_ns: int = 0
+    cause: str = ""
+    cause_ns: int = 0
+    bus_bandwidth: float | None = None
+    best_bandwidth: float | None = None
 
 
 def collectives(trace: Trace) -> list[CollectiveMeans]:
@@ -55,31 +55,26 @@ def collectives(trace: Trace) -> list[CollectiveMeans]:
 
 
 def _means(row: Waits, causes: _Causes) -> CollectiveMeans:
-    is_split = row.collectives > 0
     count = row.collectives or row.undecided.total()
     parts = count * max(row.ranks, 1)
-    rank, waited = row.caused_ns.most_common(1)[0] if is_split else (None, 0)
-    late = 0.0 if rank is None else waited / max((row.last[rank] or count) * (row.ranks - 1), 1)
-    cause, extra = causes.of(rank, late)
-    return CollectiveMeans(
-        collective_name(row.operator),
-        row.group,
-        row.ranks_in_group,
-        row.algorithm,
-        count,
-        row.bytes // count,
-        row.time_ns // parts,
-        bool(row.algorithm),
-        row.wait_ns // parts if is_split else None,
-        row.transfer_ns // parts if is_split else None,
-        rank,
-        0 if rank is None else row.last[rank],
-        waited // parts,
-        cause,
-        round(extra),
-        row.bus_bandwidth if is_split else None,
-        row.best_bandwidth,
+    made = CollectiveMeans(
+        operator=collective_name(row.operator),
+        group=row.group,
+        ranks_in_group=row.ranks_in_group,
+        algorithm=row.algorithm,
+        collectives=count,
+        bytes=row.bytes // count,
+        time_ns=row.time_ns // parts,
+        at_least=bool(row.algorithm),
+        best_bandwidth=row.best_bandwidth,
     )
+    if row.collectives:
+        made.wait_ns, made.transfer_ns = row.wait_ns // parts, row.transfer_ns // parts
+        rank, waited = row.caused_ns.most_common(1)[0]
+        made.last_rank, made.last, made.waited_ns = rank, row.last[rank], waited // parts
+        made.cause, extra = causes.of(rank, waited / max((row.last[rank] or count) * (row.ranks - 1), 1))
+        made.cause_ns, made.bus_bandwidth = round(extra), row.bus_bandwidth
+    return made
 
 
 class _Causes:
@@ -92,10 +87,10 @@ class _Causes:
         for one in figures if len(figures) > 1 else ():
             self._extra[one.rank] = extra_path(self._steps, one, [other for other in figures if other is not one])
 
-    def of(self, rank: int | None, late: float) -> tuple[str, float]:
+    def of(self, rank: int, late: float) -> tuple[str, float]:
         """Return the key of the function if it explains that the rank begins a collective ``late`` ns after others,
         and its extra time."""
-        path, extra = self._extra.get(-1 if rank is None else rank, (0, 0.0))
+        path, extra = self._extra.get(rank, (0, 0.0))
         return (self._steps.key(path), extra) if late and extra >= _EXPLAINS * late else ("", 0.0)
 
 
@@ -116,12 +111,14 @@ def _cells(row: CollectiveMeans) -> tuple[str, str, str, str, str, str, str]:
     least, most = ("≥ ", "≤ ") if row.at_least else ("", "")
     wait = "" if row.wait_ns is None else f"{least}{seconds(row.wait_ns)}"
     transfer = "" if row.transfer_ns is None else f"{most}{seconds(row.transfer_ns)}"
-    rate = "" if row.bus_bandwidth is None else f"{least}{size(round(row.bus_bandwidth))}/s"
-    share = rounded_share(row.bus_bandwidth / row.best_bandwidth) if row.bus_bandwidth and row.best_bandwidth else ""
-    last = f"rank {row.last_rank}" if row.waited_ns else ""
-    last += f", last in {grouped(row.last)}" if last and row.last else ""
+    rate, share, last = "", "", ""
+    if row.bus_bandwidth is not None:
+        rate = f"{least}{size(round(row.bus_bandwidth))}/s"
+        share = rounded_share(row.bus_bandwidth / row.best_bandwidth) if row.best_bandwidth else ""
+    if row.waited_ns:
+        last = f"rank {row.last_rank}" + (f", last in {grouped(row.last)}" if row.last else "")
     where = f" of group {printable(row.group)}" if row.group else ""
-    what = ", ".join(part for part in (f"{_name(row)}{where}", row.algorithm, last) if part)
+    what = ", ".join(filter(None, (f"{_name(row)}{where}", row.algorithm, last)))
     return grouped(row.collectives), seconds(row.time_ns), wait, transfer, rate, share, what
 
 

@@ -11,6 +11,7 @@ from fastdispatch.read.recording_cost import RecordingCost, recording_cost
 from fastdispatch.read.steps import (
     PHASES,
     Part,
+    StepTime,
     Window,
     ended_steps,
     parts,
@@ -21,7 +22,7 @@ from fastdispatch.read.steps import (
     thread_times,
     time_of_run,
 )
-from fastdispatch.read.summary import mapping
+from fastdispatch.read.summary import contexts_of, mapping
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.read.waiting import PhaseSplit, queued_time
 from fastdispatch.report.report_gpu import why_incomplete
@@ -169,6 +170,10 @@ class Facts:
     gpu: GpuFacts | None = None  # None: no kernel was recorded
 
     @property
+    def main_thread(self) -> Thread | None:
+        return next((thread for thread in self.threads if thread.role == self.whole_role), None)
+
+    @property
     def weight(self) -> str:
         """Return the default weight of call paths: GPU time of kernels, self time, or calls without times."""
         return "calls" if not self.whole else "gpu" if self.gpu is not None else "self"
@@ -179,10 +184,9 @@ def facts(trace: Trace, rank: int | None) -> Facts:
     indexes = [i for i, entry in enumerate(trace.ranks) if rank in (None, entry["rank"])]
     entries = [trace.ranks[i] for i in indexes]
     nodes = trace.table("node", rank)
-    threads = _threads(entries, trace.main_role)
     role = trace.main_role
-    phases = _phases(trace, rank, entries, role)
-    step = step_times(entries)
+    threads = _threads(entries, role)
+    step = step_times(entries) or StepTime(0, 0, 0, 0)
     return Facts(
         ranks=[_rank(trace, i) for i in indexes],
         whole=sum(thread.self for thread in threads if thread.role == role),
@@ -191,11 +195,11 @@ def facts(trace: Trace, rank: int | None) -> Facts:
         window=trace.window,
         whole_reason=trace.whole_reason,
         parts=parts(entries),
-        step=step.median if step is not None else 0,
-        step_low=step.low if step is not None else 0,
-        step_high=step.high if step is not None else 0,
-        step_count=step.steps if step is not None else 0,
-        phases=phases,
+        step=step.median,
+        step_low=step.low,
+        step_high=step.high,
+        step_count=step.steps,
+        phases=_phases(trace, rank, entries, role),
         recording_cost=recording_cost(entries),
         backward=_backward(trace, rank, entries, nodes),
         special=_special(trace, nodes),
@@ -255,8 +259,7 @@ def _threads(entries: list[dict[str, Any]], main: str) -> list[Thread]:
 
 
 def _phases(trace: Trace, rank: int | None, entries: list[dict[str, Any]], role: str) -> list[Phase]:
-    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
-    sums = PhaseSplit(trace, role).sums(contexts)
+    sums = PhaseSplit(trace, role).sums(contexts_of(trace, rank))
     per_step = phase_times(entries)
     steps = any(per_step.values())
     found = []
@@ -286,13 +289,10 @@ def _backward(trace: Trace, rank: int | None, entries: list[dict[str, Any]], nod
 
 def _special(trace: Trace, table: Columns) -> list[Special]:
     """Return folded subtrees, asynchronous work (in no total), and regions that cannot be recorded."""
-    kinds, classes = trace.nodes["kind"], trace.nodes["class"]
-    names = trace.nodes["name"]
+    kinds, classes, names = (trace.nodes[name] for name in ("kind", "class", "name"))
     found = []
-    columns = ("where", "node", "calls", "resumes", "self", "total", "async", "hidden")
-    for where, node, calls, resumes, own, total, asynchronous, unseen in zip(
-        *(table[name] for name in columns), strict=True
-    ):
+    columns = (table[name] for name in ("where", "node", "calls", "resumes", "self", "total", "async", "hidden"))
+    for where, node, calls, resumes, own, total, asynchronous, unseen in zip(*columns, strict=True):
         if unseen:
             found.append(Special("unseen", where, unseen, total))
         if kinds[node] == "overflow":
@@ -307,15 +307,10 @@ def _special(trace: Trace, table: Columns) -> list[Special]:
 
 
 def _open(trace: Trace, entry: dict[str, Any]) -> list[OpenCall]:
-    threads = entry["threads"]
-    nodes = trace.contexts["node"] if entry["open"]["context"] else []
-    return [
-        OpenCall(
-            rank=entry["rank"],
-            thread=threads["role"][thread],
-            thread_id=threads["system_id"][thread],
-            where=trace.nodes["key"][nodes[context]] if context >= 0 else "<lost>",
-            age=age,
-        )
-        for thread, context, age in zip(*(entry["open"][name] for name in ("thread", "context", "age")), strict=True)
-    ]
+    threads, open = entry["threads"], entry["open"]
+    nodes = trace.contexts["node"] if open["context"] else []
+    found = []
+    for thread, context, age in zip(*(open[name] for name in ("thread", "context", "age")), strict=True):
+        where = trace.nodes["key"][nodes[context]] if context >= 0 else "<lost>"
+        found.append(OpenCall(entry["rank"], threads["role"][thread], threads["system_id"][thread], where, age))
+    return found

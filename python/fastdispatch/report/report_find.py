@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 
 from fastdispatch._core import Error
 from fastdispatch.read.trace import Columns, Group, Trace
-from fastdispatch.report.report_rows import ReportRow, row, wrappers
+from fastdispatch.report.report_facts import Facts
+from fastdispatch.report.report_rows import ReportOptions, ReportRow, row, wrappers
 
 _LISTED = 8
 
@@ -35,32 +36,32 @@ class Neighbours:
     more: int
 
 
-def neighbours(
-    trace: Trace, by: Group, rank: int | None, name: str, side: str, top: int | None, *, whole: int, hide: bool
-) -> Neighbours:
-    """Return the ``callers`` or ``callees`` (``side``). With ``hide``, library functions that only forward a call are
+def neighbours(trace: Trace, options: ReportOptions, name: str, facts: Facts) -> Neighbours:
+    """Return the callers of ``name``, or the callees. With ``hide``, library functions that only forward a call are
     skipped. Raises Error if ``name`` matches no row or several."""
-    table = trace.table(by, rank)
+    if options.by == "phase":
+        raise Error("--by phase: phases have no callers or callees")
+    table = trace.table(options.by, options.rank)
     index = find(trace, table, name)
-    finder = _Finder(trace, by, rank, table, whole, hide)
-    found = finder.callers(index) if side == "callers" else finder.callees(index)
+    finder = _Finder(trace, options.by, options, table, facts.whole)
+    side = "callees" if options.callers is None else "callers"
+    found = finder.callees(index) if options.callers is None else finder.callers(index)
     found.sort(key=lambda neighbour: (-neighbour.total, -neighbour.calls, neighbour.where))
-    shown = found if top is None else found[:top]
+    shown = found[: options.top]
     return Neighbours(side, row(trace, table, index), shown, len(found) - len(shown))
 
 
 class _Finder:
-    def __init__(self, trace: Trace, by: Group, rank: int | None, table: Columns, whole: int, hide: bool) -> None:
+    def __init__(self, trace: Trace, by: Group, options: ReportOptions, table: Columns, whole: int) -> None:
         self.trace, self.table = trace, table
-        self.passes = wrappers(trace, by, rank, table, whole) if hide else {}
-        graph = trace.graph(by, rank)
+        self.passes = wrappers(trace, by, options.rank, table, whole) if options.hide else {}
+        graph = trace.graph(by, options.rank)
         self.into: dict[int, list[tuple[int, int, int]]] = {}  # callee -> caller, calls, total
         self.out: dict[int, list[tuple[int, int, int]]] = {}
-        for caller, callee, calls, total in zip(
-            *(graph[name] for name in ("caller", "callee", "calls", "total")), strict=True
-        ):
-            self.into.setdefault(callee, []).append((caller, calls, total))
-            self.out.setdefault(caller, []).append((callee, calls, total))
+        columns = (graph[name] for name in ("caller", "callee", "calls", "total"))
+        for caller, callee, *figures in zip(*columns, strict=True):
+            self.into.setdefault(callee, []).append((caller, *figures))
+            self.out.setdefault(caller, []).append((callee, *figures))
 
     def callers(self, index: int) -> list[Neighbour]:
         found: dict[int, Neighbour] = {}

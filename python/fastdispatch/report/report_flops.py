@@ -100,10 +100,9 @@ class FlopReport:
     @property
     def not_counted(self) -> list[str]:
         """Return what no FLOPs are known of, beside operators without a formula."""
-        parts = [f"operators inside {counted(self.compiled, 'call')} of a region of torch.compile"] * bool(
-            self.compiled
-        )
-        return parts + [f"operators inside {counted(self.replays, 'replay')} of CUDA graphs"] * bool(self.replays)
+        regions = counted(self.compiled, "call") + " of a region of torch.compile" if self.compiled else ""
+        graphs = counted(self.replays, "replay") + " of CUDA graphs" if self.replays else ""
+        return [f"operators inside {part}" for part in (regions, graphs) if part]
 
     @property
     def without_peak(self) -> list[str]:
@@ -142,7 +141,7 @@ def flop_report(
     groups = _Groups(trace, by, found)
     rated = found.on_kernels or not on_gpu
     rows = [scale.row(name, work, own, rated) for name, (work, own) in groups.sums().items()]
-    kept = [row for row in rows if row.own or not hide or not groups.forwards(row.where)]
+    kept = [row for row in rows if row.own or not hide or row.where not in groups.libraries]
     field = SORTS[sort]
     kept.sort(key=lambda row: (-getattr(row, field), -row.flops, row.where))
     whole = Work()
@@ -233,14 +232,11 @@ class _Groups:
         self._threads = {
             group for group, node in enumerate(table["node"]) if kinds[node] == "thread" and by != "module"
         }
-        self._libraries = {
+        self.libraries = {
             name
             for name, node in zip(self._names, table["node"], strict=True)
             if by == "function" and is_library(trace, node)
         }
-
-    def forwards(self, name: str) -> bool:
-        return name in self._libraries
 
     def sums(self) -> dict[str, tuple[Work, int]]:
         """Return the work and the FLOPs without callees of each group that has any."""

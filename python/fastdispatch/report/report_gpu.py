@@ -5,7 +5,7 @@ from typing import Any
 
 from fastdispatch.read.gpu_health import gpu_health
 from fastdispatch.read.gpu_time import BUSY, GpuFacts
-from fastdispatch.text.formats import grouped, seconds
+from fastdispatch.text.formats import counted, grouped, seconds
 
 _CAUSES = {"launch": "launch latency", "wait": "waits for another stream or device", "undecided": "not decided"}
 
@@ -30,9 +30,8 @@ def gpu_sentence(facts: GpuFacts) -> str:
 
 def gpu_lines(facts: GpuFacts) -> Iterator[str]:
     if facts.window and facts.busy_steps:
-        uses = [
-            f"{name} {100 * facts.share(getattr(facts, name)):.0f}" for name in BUSY.values() if getattr(facts, name)
-        ]
+        times = {name: getattr(facts, name) for name in BUSY.values()}
+        uses = [f"{name} {100 * facts.share(time):.0f}" for name, time in times.items() if time]
         causes = [(facts.share(place.time), f"in {place.name}") for place in facts.places[:_PLACES]]
         rest = sum(place.time for place in facts.places[_PLACES:])
         causes += [(facts.share(rest), "in other functions")]
@@ -56,11 +55,10 @@ def health_line(entries: Sequence[Mapping[str, Any]]) -> str:
     low = min(found, key=lambda each: each.clock / each.highest)
     where = f"rank {low.rank}, " if len({each.rank for each in found}) > 1 else ""
     power = f", {low.power:.0f} of {low.limit:.0f} W" if low.limit else ""
-    times = f"{grouped(low.looks)} look{'s' * (low.looks != 1)}"
+    times = counted(low.looks, "look")
     lowest = "lowest mean " if len(found) > 1 else "mean "
-    errors = "".join(
-        f"; rank {rank}: {text}" for rank, text in {each.rank: each.errors for each in found}.items() if text
-    )
+    of_ranks = {each.rank: each.errors for each in found}
+    errors = "".join(f"; rank {rank}: {text}" for rank, text in of_ranks.items() if text)
     return f"GPU: {lowest}{low.text}{power} ({where}device {low.device}, {times} in recorded steps){errors}"
 
 
@@ -69,7 +67,7 @@ def _percent(share: float) -> str:
 
 
 def _steps(count: int) -> str:
-    return f"{grouped(count)} recorded step{'s' * (count != 1)}"
+    return counted(count, "recorded step")
 
 
 def why_incomplete(entries: Sequence[Mapping[str, Any]]) -> str:

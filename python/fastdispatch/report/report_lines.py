@@ -18,7 +18,7 @@ from fastdispatch.report.report_facts import Facts, OpenCall, RankFacts, Special
 from fastdispatch.report.report_flops import flop_report
 from fastdispatch.report.report_gpu import gpu_lines, gpu_sentence, health_line
 from fastdispatch.report.report_rows import Listing
-from fastdispatch.text.formats import aligned, grouped, in_flop, seconds, size, spans
+from fastdispatch.text.formats import aligned, counted, grouped, in_flop, seconds, size, spans
 
 if TYPE_CHECKING:
     from fastdispatch.report.report_model import Report
@@ -128,20 +128,13 @@ def hidden_line(report: Report) -> Iterator[str]:
     listing = report.listing
     if listing is None:
         return
-    parts = []
-    if listing.more:
-        parts.append(f"{grouped(listing.more)} more rows (--top N)")
     small = listing.hidden.small
-    hidden = []
-    if small:
-        names = ", ".join([*list(small)[:3], *(["others"] if len(small) > 3 else [])])
-        hidden.append(f"{grouped(sum(small.values()))} functions of {names} under 0.1 %")
-    if listing.hidden.idle:
-        hidden.append(f"{grouped(listing.hidden.idle)} of idle threads")
-    if listing.hidden.pass_on:
-        hidden.append(f"{grouped(listing.hidden.pass_on)} that only forward a call")
-    if hidden:
-        parts.append(f"hidden: {', '.join(hidden)} (--all)")
+    names = ", ".join([*list(small)[:3], *(["others"] if len(small) > 3 else [])])
+    counts = {f"functions of {names} under 0.1 %": sum(small.values()), "of idle threads": listing.hidden.idle}
+    counts["that only forward a call"] = listing.hidden.pass_on
+    hidden = ", ".join(f"{grouped(count)} {what}" for what, count in counts.items() if count)
+    parts = [f"{grouped(listing.more)} more rows (--top N)"] if listing.more else []
+    parts += [f"hidden: {hidden} (--all)"] if hidden else []
     if parts:
         yield "   ".join(parts)
     yield from measured_line(listing)
@@ -188,8 +181,8 @@ def _details(report: Report) -> Iterator[str]:
 def _ranks(ranks: Sequence[RankFacts]) -> str:
     if not ranks:
         return "no rank recorded"
-    numbers = [rank.rank for rank in ranks]
-    who = f"rank{'s' if len(ranks) > 1 else ''} {spans(sorted(numbers))} of {max(rank.world for rank in ranks)}"
+    numbers = spans(sorted(rank.rank for rank in ranks))
+    who = f"rank{'s' * (len(ranks) > 1)} {numbers} of {max(rank.world for rank in ranks)}"
     return f"{who}, {_steps(ranks)}, {_states(ranks)}"
 
 
@@ -199,26 +192,22 @@ def _reduced(about: Mapping[str, Any]) -> str:
     shown = ", ".join([*spanned[:_LISTED], *(["..."] if len(spanned) > _LISTED else [])])
     low, high = about["ended"]
     number = grouped(low) if low == high else f"{grouped(low)} to {grouped(high)}"
-    states = [
-        state if len(about["states"]) == 1 else f"{state}: {grouped(count)} ranks"
-        for state, (count, _) in about["states"].items()
-    ]
+    counts = {state: f": {grouped(count)} ranks" for state, (count, _) in about["states"].items()}
+    states = [state + (of if len(counts) > 1 else "") for state, of in counts.items()]
     return f"ranks {shown} of {about['world']}, {number} steps, {', '.join(states)}"
 
 
 def _steps(ranks: Sequence[RankFacts]) -> str:
-    counts = {rank.steps for rank in ranks}
     rule = next((rank.steps_rule for rank in ranks if rank.steps_source != "none"), "")
     if not rule:
-        missing = next((rank.steps_rule for rank in ranks if rank.steps_rule), "")
-        parts = [f"{seconds(rank.recorded)} of {seconds(rank.time_of_run)} are recorded" for rank in ranks]
-        part = next(
-            (part for rank, part in zip(ranks, parts, strict=True) if rank.recorded < 0.9 * rank.time_of_run), ""
-        )
-        return f"no steps found{f' ({missing})' if missing else ''}{part and f'; {part}'}"
-    number = grouped(min(counts)) if len(counts) == 1 else f"{grouped(min(counts))} to {grouped(max(counts))}"
+        missing = next((f" ({rank.steps_rule})" for rank in ranks if rank.steps_rule), "")
+        few = [rank for rank in ranks if rank.recorded < 0.9 * rank.time_of_run][:1]
+        part = "".join(f"; {seconds(rank.recorded)} of {seconds(rank.time_of_run)} are recorded" for rank in few)
+        return f"no steps found{missing}{part}"
+    low, high = min(rank.steps for rank in ranks), max(rank.steps for rank in ranks)
+    number = grouped(low) if low == high else f"{grouped(low)} to {grouped(high)}"
     run = max(rank.steps_of_run for rank in ranks)
-    number += f" of {grouped(run)}" if run > max(counts) else ""
+    number += f" of {grouped(run)}" if run > high else ""
     return f"{number} step{'' if number == '1' else 's'} ({rule})"
 
 
@@ -251,7 +240,7 @@ def _whole(facts: Facts) -> str:
         low, high = seconds(min(recorded)), seconds(max(recorded))
         whole = f"100 % = {seconds(facts.whole)}: the {facts.whole_role} threads of {len(facts.ranks)} ranks"
         whole += f", {low} each" if low == high else f", {low} to {high} each"
-    main = next((thread for thread in facts.threads if thread.role == facts.whole_role), None)
+    main = facts.main_thread
     return whole + (f", {_off_cpu(main)}" if main is not None and main.off_cpu is not None else "")
 
 
@@ -266,7 +255,7 @@ def _off_cpu(thread: Thread) -> str:
 
 def overload(facts: Facts) -> str:
     """Return a sentence if main threads often had no core."""
-    main = next((thread for thread in facts.threads if thread.role == facts.whole_role), None)
+    main = facts.main_thread
     return "" if main is None else overload_text(main.self, main.cpu, main.queued)
 
 
@@ -281,11 +270,8 @@ def _window(facts: Facts) -> Iterator[str]:
 
 def _run(facts: Facts) -> Iterator[str]:
     """Say how the time of the run is divided."""
-    named = [
-        f"{part.name}{f' ({part.steps})' if part.steps else ''} {seconds(part.time)}"
-        for part in facts.parts
-        if part.time or part.steps
-    ]
+    kept = [part for part in facts.parts if part.time or part.steps]
+    named = [f"{part.name}{f' ({part.steps})' if part.steps else ''} {seconds(part.time)}" for part in kept]
     if named:
         each = ", mean of the ranks" if len(facts.ranks) > 1 else ""
         yield f"run{each}: {', '.join(named)}"
@@ -295,10 +281,10 @@ def _activities(report: Report) -> Iterator[str]:
     """Say how much of the covered time evaluation, checkpoint saving and recomputation take, and the number of backward
     passes per step if gradients accumulate."""
     of = report.facts.whole / max(len(report.facts.ranks), 1)
-    named = [
-        f"{each.name} {seconds(each.time)} ({100 * each.time / of:.1f} %, {each.calls:g} call{'s' * (each.calls != 1)})"
-        for each in report.activities
-    ]
+    named = []
+    for each in report.activities:
+        calls = f"{each.calls:g} call{'s' * (each.calls != 1)}"
+        named.append(f"{each.name} {seconds(each.time)} ({100 * each.time / of:.1f} %, {calls})")
     if named:
         yield f"of these steps: {', '.join(named)}"
     if report.backward_passes is not None:
@@ -317,9 +303,9 @@ def _threads(facts: Facts) -> Iterator[str]:
     if len(busy) > _LISTED:
         yield f"{len(busy) - _LISTED} more kinds of threads (--json)"
     if idle:
-        number = sum(thread.count for thread in idle)
+        number = counted(sum(thread.count for thread in idle), "thread")
         roles = ", ".join([*(thread.role for thread in idle[:_LISTED]), *(["..."] if len(idle) > _LISTED else [])])
-        yield f"idle, less than 1 % on the CPU: {grouped(number)} thread{'s' * (number > 1)} ({roles})"
+        yield f"idle, less than 1 % on the CPU: {number} ({roles})"
 
 
 def _phases(facts: Facts) -> Iterator[str]:
@@ -351,24 +337,25 @@ def _price(facts: Facts) -> str:
     price = facts.recording_cost.text
     sources = Counter((rank.operators, rank.operators_reason) for rank in facts.ranks)
     seen = "; ".join(f"{source} ({why})" for (source, why), _ in sources.most_common(2))
-    versions = [f"Python {facts.ranks[0].python}"] if facts.ranks and facts.ranks[0].python else []
-    versions += [f"PyTorch {facts.ranks[0].torch}"] if facts.ranks and facts.ranks[0].torch else []
-    return "; ".join([price, f"operators: {seen}", *([", ".join(versions)] if versions else [])])
+    named = [(rank.python, rank.torch) for rank in facts.ranks[:1]] or [("", None)]
+    versions = ", ".join(f"{name} {of}" for name, of in zip(("Python", "PyTorch"), named[0], strict=True) if of)
+    return "; ".join(filter(None, [price, f"operators: {seen}", versions]))
 
 
 def _backward(report: Report) -> Iterator[str]:
     backward = report.facts.backward
     if backward.autograd <= 0 or not report.timing:
         return
-    line = f"backward: {seconds(backward.autograd)} of autograd"
+    coverage, near, calls = "", "", ""
     if backward.coverage is not None:
-        line += f", attributed to forward code: {100 * backward.coverage:.1f} %"
-    near = f" ({grouped(backward.near)} calls by the nearest number)" if backward.near else ""
-    yield line + near
+        coverage = f", attributed to forward code: {100 * backward.coverage:.1f} %"
+    if backward.near:
+        near = f" ({grouped(backward.near)} calls by the nearest number)"
+    yield f"backward: {seconds(backward.autograd)} of autograd{coverage}{near}"
     if backward.accumulate:
-        share = 100 * backward.accumulate / backward.autograd
-        calls = f", {grouped(backward.accumulate_calls)} calls" if backward.accumulate_calls else ""
-        time = seconds(backward.accumulate)
+        time, share = seconds(backward.accumulate), 100 * backward.accumulate / backward.autograd
+        if backward.accumulate_calls:
+            calls = f", {grouped(backward.accumulate_calls)} calls"
         yield f"  AccumulateGrad, which has no call site: {time}, {share:.1f} % of autograd{calls}"
     if backward.engine:
         yield f"  the engine itself, waiting included: {seconds(backward.engine)}"
@@ -396,8 +383,8 @@ def _missing(ranks: Iterable[RankFacts]) -> Iterator[str]:
         for name, count in rank.dropped.items():
             counts.setdefault(name, {})[rank.rank] = count
     for name, by_rank in counts.items():
-        what = _DROPPED.get(name, name)
-        yield f"dropped: {grouped(sum(by_rank.values()))} {what} (rank {spans(sorted(by_rank))})"
+        lost = f"{grouped(sum(by_rank.values()))} {_DROPPED.get(name, name)}"
+        yield f"dropped: {lost} (rank {spans(sorted(by_rank))})"
     for rank in ranks:
         yield from (f"rank {rank.rank}: {note}" for note in rank.notes if rank.complete)
 

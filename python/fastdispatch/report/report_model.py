@@ -2,45 +2,24 @@
 
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
-from fastdispatch._core import Error
 from fastdispatch.detectors import Finding, findings
-from fastdispatch.measures.measured import FIGURES
 from fastdispatch.read.compilations import compilations
 from fastdispatch.read.processes import Processes, processes
-from fastdispatch.read.trace import Group, Trace
+from fastdispatch.read.trace import Trace
 from fastdispatch.report.report_activities import Activity, activities, backward_passes
 from fastdispatch.report.report_collectives import CollectiveMeans, collectives
 from fastdispatch.report.report_facts import Facts, facts
 from fastdispatch.report.report_find import Neighbours, neighbours
 from fastdispatch.report.report_paths import Paths, paths
-from fastdispatch.report.report_rows import SORTS, Listing, listing, phase_listing
+from fastdispatch.report.report_rows import Listing, ReportOptions, listing, phase_listing
 from fastdispatch.report.report_tree import Branch, tree
 
 SCHEMA = "fastdispatch-report/1"
 
-GroupBy = Group | Literal["phase"]
-
 #: Sort keys of recordings without times.
 _UNTIMED = ("calls", "ops", "flops", "bytes", "comm", "allocated")
-
-
-@dataclass
-class ReportOptions:
-    """Options of a report."""
-
-    by: GroupBy = "function"  # phase: not for callers and callees
-    sort: str | None = None  # None: by GPU time if there are kernels, else by total time
-    top: int | None = None
-    hide: bool = True
-    rank: int | None = None
-    tree: bool = False
-    depth: int | None = None
-    min_share: float = 0.01  # minimum share of a branch of the tree
-    callers: str | None = None
-    callees: str | None = None
-    paths: int | None = None  # number; 0: as many as cover most of the time
 
 
 @dataclass(repr=False)
@@ -121,49 +100,20 @@ def report(trace: Trace, options: ReportOptions, path: str | None = None) -> Rep
     if len(trace.sources) == 1:
         others = processes(trace.sources[0], trace)
         made.processes = [each for each in others if options.rank in (None, each.rank)]
-    whole = made.facts.whole
     by = "self" if options.sort == "self" and made.timing else made.facts.weight
     if options.sort is None:
         options.sort = "gpu" if made.facts.weight == "gpu" else "total"
     name = options.callers or options.callees
     if name is not None:
-        if options.by == "phase":
-            raise Error("--by phase: phases have no callers or callees")
-        side = "callers" if options.callers is not None else "callees"
-        made.neighbours = neighbours(
-            trace, options.by, options.rank, name, side, options.top, whole=whole, hide=options.hide
-        )
+        made.neighbours = neighbours(trace, options, name, made.facts)
     elif options.paths is not None:
         made.paths = paths(trace, options.rank, made.facts.whole_role, options.paths, by)
     elif options.tree:
-        made.tree = tree(
-            trace,
-            options.rank,
-            whole=whole,
-            min_share=options.min_share,
-            depth=options.depth,
-            by_calls=not made.timing,
-            all_=not options.hide,
-        )
+        made.tree = tree(trace, options, made.facts)
     else:
         wanted = "gpu" if options.by == "kernel" and options.sort == "total" else options.sort  # kernels have no total
-        sort = wanted if made.timing or wanted in _UNTIMED else "calls"
-        options.sort = sort
-        if options.by == "phase":
-            if SORTS[sort] in FIGURES:
-                raise Error(f"--by phase: phases have no column for --sort {sort}")
-            made.listing = phase_listing(trace, options.rank, made.facts, SORTS[sort])
-        else:
-            made.listing = listing(
-                trace,
-                options.by,
-                options.rank,
-                sort,
-                options.top,
-                whole=whole,
-                hide=options.hide,
-                idle=[
-                    thread.role for thread in made.facts.threads if thread.idle and thread.role != made.facts.whole_role
-                ],
-            )
+        options.sort = wanted if made.timing or wanted in _UNTIMED else "calls"
+        by = options.by
+        rows = phase_listing(trace, options, made.facts) if by == "phase" else listing(trace, by, options, made.facts)
+        made.listing = rows
     return made

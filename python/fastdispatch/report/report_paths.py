@@ -1,9 +1,10 @@
 """Hot paths: the few call paths with most self time at their ends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 
 from fastdispatch.read.plumbing import is_library
-from fastdispatch.read.summary import in_role
+from fastdispatch.read.summary import contexts_of, in_role
 from fastdispatch.read.trace import Columns, Trace
 from fastdispatch.text.formats import module_pattern
 
@@ -48,17 +49,17 @@ class _PathEnd:
     above: int
     node: int
     pattern: str
-    self: int
-    gpu: int
-    calls: int
-    modules: set[int]
+    self: int = 0
+    gpu: int = 0
+    calls: int = 0
+    modules: set[int] = field(default_factory=set)
 
 
 class _PathTable:
     """All paths, without duplicates. ``list[0]`` is the empty path."""
 
     def __init__(self) -> None:
-        self.list = [_PathEnd(0, -1, "", 0, 0, 0, set())]
+        self.list = [_PathEnd(0, -1, "")]
         self.known: dict[tuple[int, int, str], int] = {}
 
     def below(self, above: int, node: int, pattern: str) -> int:
@@ -67,7 +68,7 @@ class _PathTable:
             return above
         end = self.known.setdefault((above, node, pattern), len(self.list))
         if end == len(self.list):
-            self.list.append(_PathEnd(above, node, pattern, 0, 0, 0, set()))
+            self.list.append(_PathEnd(above, node, pattern))
         return end
 
     def nodes(self, index: int) -> list[int]:
@@ -98,7 +99,7 @@ def paths(trace: Trace, rank: int | None, role: str, count: int, by: str) -> Pat
 
 def _collect(trace: Trace, rank: int | None, role: str | None) -> _PathTable:
     """Return the paths of all threads, or of those of ``role``."""
-    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    contexts = contexts_of(trace, rank)
     patterns = [module_pattern(path) for path in trace.modules["path"]]
     kinds = trace.nodes["kind"]
     operators = {node for node, kind in enumerate(kinds) if kind in ("op", "autograd", "kernel")}
@@ -144,12 +145,8 @@ def _modules_of(contexts: Columns, autograd: list[bool]) -> list[int]:
 
 def _enough(weights: list[int], whole: int) -> int:
     """Return how many of the heaviest paths cover ``ENOUGH``."""
-    share = 0
-    for number, weight in enumerate(weights[:MOST], 1):
-        share += weight
-        if share >= ENOUGH * whole:
-            return number
-    return MOST
+    sums = enumerate(accumulate(weights[:MOST]), 1)
+    return next((number for number, share in sums if share >= ENOUGH * whole), MOST)
 
 
 def _row(trace: Trace, table: _PathTable, index: int, weight: int) -> HotPath:

@@ -1,34 +1,26 @@
 """Rows of a report: functions, operators, modules or packages, selected and sorted, with library details hidden."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import pstdev
-from typing import Any
+from typing import Any, Literal
 
+from fastdispatch._core import Error
 from fastdispatch.measures.measured import FIGURES, Measured, SiteGroups, measured, required
 from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import is_library, plumbing
 from fastdispatch.read.steps import PHASE_BITS, PHASES, step_phases
-from fastdispatch.read.summary import in_role
+from fastdispatch.read.summary import contexts_of, entries_of, in_role
 from fastdispatch.read.trace import Columns, Group, Trace
 from fastdispatch.report.report_facts import Facts
 from fastdispatch.text.formats import module_pattern
 
 #: Sort keys, with their column in ``Trace.table`` and of measured figures.
-SORTS = {
-    "calls": "calls",
-    "ops": "ops",
-    "self": "self",
-    "total": "total",
-    "backward": "backward",
-    "spread": "step_deviation",
-    "gpu": "gpu_total",
-    "flops": "flops",
-    "bytes": "bytes",
-    "comm": "communicated",
-    "allocated": "allocated",
-}
+SORTS = {name: name for name in ("calls", "ops", "self", "total", "backward", "flops", "bytes", "allocated")}
+SORTS |= {"spread": "step_deviation", "gpu": "gpu_total", "comm": "communicated"}
+
+GroupBy = Group | Literal["phase"]
 
 #: Columns of ``Trace.table`` with the names of fields.
 _OF_TABLE = ["where", "instances", "resumes", "ops", "self", "total", "backward"]
@@ -40,6 +32,23 @@ SMALL = 0.001
 #: Library functions that only forward calls are hidden too: plumbing by name, and those that spend this share of their
 #: time in one callee, each with a self time of at most this share of the whole.
 PASSED_ON, KEPT = 0.95, 0.005
+
+
+@dataclass
+class ReportOptions:
+    """Options of a report."""
+
+    by: GroupBy = "function"  # phase: not for callers and callees
+    sort: str | None = None  # None: by GPU time if there are kernels, else by total time
+    top: int | None = None
+    hide: bool = True
+    rank: int | None = None
+    tree: bool = False
+    depth: int | None = None
+    min_share: float = 0.01  # minimum share of a branch of the tree
+    callers: str | None = None
+    callees: str | None = None
+    paths: int | None = None  # number; 0: as many as cover most of the time
 
 
 @dataclass
@@ -106,50 +115,39 @@ class Listing:
     by_step: bool = False
 
 
-def listing(
-    trace: Trace,
-    by: Group,
-    rank: int | None,
-    sort: str,
-    top: int | None,
-    *,
-    whole: int,
-    hide: bool,
-    idle: Collection[str] = (),
-) -> Listing:
-    """Return the ``top`` rows (None: all) by ``sort``. With ``hide``, functions of threads of the ``idle`` roles and
-    small and forwarding library functions are omitted; ``whole`` is the time of 100 %."""
-    table = trace.table(by, rank)
-    found = measured(trace, rank)
-    if SORTS[sort] in FIGURES:
-        required(found, SORTS[sort], f"--sort {sort}", trace.name)
-    figures = _sums(trace, by, found, len(table["where"]))
-    table |= figures
+def listing(trace: Trace, by: Group, options: ReportOptions, facts: Facts) -> Listing:
+    """Return the rows by ``options.sort``. With ``hide``, functions of idle threads and small and forwarding functions
+    of libraries are omitted."""
+    table = trace.table(by, options.rank)
+    found = measured(trace, options.rank)
+    column = SORTS[options.sort or "total"]
+    if column in FIGURES:
+        required(found, column, f"--sort {options.sort}", trace.name)
+    table |= _sums(trace, by, found, len(table["where"]))
     kinds = trace.nodes["kind"]
     indexes = [i for i, node in enumerate(table["node"]) if by != "package" or kinds[node] != "thread"]
     hidden = Hidden({}, 0)
-    if hide and by == "function":
-        busy = _busy(trace, rank, table, indexes, idle)
+    if options.hide and by == "function":
+        busy = _busy(trace, options.rank, table, indexes, facts)
         number = len(indexes) - len(busy)
-        indexes, hidden = _hide(trace, rank, table, busy, SORTS[sort], whole)
+        indexes, hidden = _hide(trace, options.rank, table, busy, column, facts.whole)
         hidden.idle = number
-    where, figure = table["where"], table[SORTS[sort]]
+    where, figure = table["where"], table[column]
     indexes.sort(key=lambda i: (-figure[i], -table["total"][i], -table["calls"][i], where[i]))
-    chosen = indexes if top is None else indexes[:top]
-    rows = [row(trace, table, i) for i in chosen]
-    for name, column in figures.items():
-        for i, made in zip(chosen, rows, strict=True):
-            setattr(made, name, column[i])
+    rows = {i: row(trace, table, i) for i in indexes[: options.top]}
+    for i, made in rows.items():
+        for name in found.figures:
+            setattr(made, name, table[name][i])
     if by in ("function", "operator"):
-        _add_places(trace, rank, table, chosen, rows)
+        _add_places(trace, options.rank, {table["node"][i]: made for i, made in rows.items()})
     elif by == "module":
-        _add_parameters(trace, rows)
+        _add_parameters(trace, rows.values())
     elif by == "kernel":
         origins = kernel_origins(trace)
-        for i, made in zip(chosen, rows, strict=True):
+        for i, made in rows.items():
             made.origin = origins.get(table["node"][i], {})
     totals = {name: found.total(name) for name in found.figures}
-    return Listing(rows, len(indexes) - len(chosen), hidden, totals, found.by_step)
+    return Listing([*rows.values()], len(indexes) - len(rows), hidden, totals, found.by_step)
 
 
 def _sums(trace: Trace, by: Group, found: Measured, rows: int) -> Columns:
@@ -176,19 +174,18 @@ def row(trace: Trace, table: Columns, index: int) -> ReportRow:
     )
 
 
-def _busy(trace: Trace, rank: int | None, table: Columns, indexes: list[int], idle: Collection[str]) -> list[int]:
-    """Return the rows of functions that ran in a thread of another role too."""
+def _busy(trace: Trace, rank: int | None, table: Columns, indexes: list[int], facts: Facts) -> list[int]:
+    """Return the rows of functions that ran in a thread that is not idle too."""
+    idle = [thread.role for thread in facts.threads if thread.idle and thread.role != facts.whole_role]
     if not idle:
         return indexes
-    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
-    keys = trace.nodes["key"]
+    contexts, keys = contexts_of(trace, rank), trace.nodes["key"]
     elsewhere: list[bool] = []
     busy = set()
-    for node, parent, calls, resumes, own in zip(
-        *(contexts[name] for name in ("node", "parent", "calls", "resumes", "self")), strict=True
-    ):
+    columns = (contexts[name] for name in ("node", "parent", "calls", "resumes", "self"))
+    for node, parent, *figures in zip(*columns, strict=True):
         elsewhere.append(elsewhere[parent] if parent >= 0 else keys[node] not in idle)
-        if elsewhere[-1] and (calls or resumes or own):
+        if elsewhere[-1] and any(figures):
             busy.add(node)
     return [i for i in indexes if table["node"][i] in busy]
 
@@ -223,16 +220,12 @@ def wrappers(trace: Trace, by: Group, rank: int | None, table: Columns, whole: i
     graph = trace.graph(by, rank)
     total, own, node = table["total"], table["self"], table["node"]
     kinds = trace.nodes["kind"]
-    return {
-        caller: callee
-        for caller, callee, time in zip(graph["caller"], graph["callee"], graph["total"], strict=True)
-        if caller >= 0
-        and caller != callee
-        and own[caller] <= KEPT * whole
-        and time >= PASSED_ON * total[caller] > 0
-        and kinds[node[callee]] != "overflow"
-        and is_library(trace, node[caller])
-    }
+    found = {}
+    for caller, callee, time in zip(graph["caller"], graph["callee"], graph["total"], strict=True):
+        is_passed = caller >= 0 and time >= PASSED_ON * total[caller] > 0 and own[caller] <= KEPT * whole
+        if is_passed and caller != callee and kinds[node[callee]] != "overflow" and is_library(trace, node[caller]):
+            found[caller] = callee
+    return found
 
 
 def _add_parameters(trace: Trace, rows: Iterable[ReportRow]) -> None:
@@ -249,25 +242,21 @@ def _add_parameters(trace: Trace, rows: Iterable[ReportRow]) -> None:
         row.parameters, row.parameter_bytes = elements[row.where], sizes[row.where]
 
 
-def _add_places(
-    trace: Trace, rank: int | None, table: Columns, chosen: Sequence[int], rows: Iterable[ReportRow]
-) -> None:
-    """Fill in the modules and threads of the functions of ``rows``."""
-    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+def _add_places(trace: Trace, rank: int | None, rows: dict[int, ReportRow]) -> None:
+    """Fill in the modules and threads of the functions of ``rows``, by node."""
+    contexts = contexts_of(trace, rank)
     nodes, keys, paths = contexts["node"], trace.nodes["key"], trace.modules["path"]
     roots: list[int] = []  # per context: the node of its thread
     for node, parent in zip(nodes, contexts["parent"], strict=True):  # a parent comes before its children
         roots.append(roots[parent] if parent >= 0 else node)
-    wanted = {table["node"][i] for i in chosen}
-    modules: dict[int, Counter[str]] = {node: Counter() for node in wanted}
-    threads: dict[int, set[str]] = {node: set() for node in wanted}
+    modules: dict[int, Counter[str]] = {node: Counter() for node in rows}
+    threads: dict[int, set[str]] = {node: set() for node in rows}
     for node, module, root in set(zip(nodes, contexts["module"], roots, strict=True)):
-        if node in wanted:
+        if node in rows:
             threads[node].add(keys[root])
             if module >= 0 and paths[module]:  # a root has only its class as a name, which the key has
                 modules[node][module_pattern(paths[module])] += 1
-    for i, made in zip(chosen, rows, strict=True):
-        node = table["node"][i]
+    for node, made in rows.items():
         made.modules = [Modules(pattern, count) for pattern, count in sorted(modules[node].items())]
         made.threads = sorted(threads[node])
 
@@ -275,12 +264,16 @@ def _add_places(
 _OF_PHASES = ("calls", "resumes", "self", "async", "gpu_calls", "gpu_self", "gpu_starved")
 
 
-def phase_listing(trace: Trace, rank: int | None, facts: Facts, column: str) -> Listing:
-    """Return a row per non-empty phase, sorted by ``column`` of :class:`ReportRow`. Each call is in one phase: total is
+def phase_listing(trace: Trace, options: ReportOptions, facts: Facts) -> Listing:
+    """Return a row per non-empty phase, sorted by a figure of :class:`ReportRow`. Each call is in one phase: total is
     self."""
-    sums = _phase_sums(trace, rank, facts.whole_role)
+    column = SORTS[options.sort or "total"]
+    if column in FIGURES:
+        raise Error(f"--by phase: phases have no column for --sort {options.sort}")
+    sums = _phase_sums(trace, options.rank, facts.whole_role)
     rows = [
-        _phase_row(trace, rank, phase.phase, phase.per_step, sums[PHASES.index(phase.phase)]) for phase in facts.phases
+        _phase_row(trace, options.rank, phase.phase, phase.per_step, sums[PHASES.index(phase.phase)])
+        for phase in facts.phases
     ]
     rows = [row for row in rows if row.calls or row.self]
     rows.sort(key=lambda row: (-getattr(row, column), -row.self, row.where))
@@ -288,7 +281,7 @@ def phase_listing(trace: Trace, rank: int | None, facts: Facts, column: str) -> 
 
 
 def _phase_sums(trace: Trace, rank: int | None, role: str) -> list[Counter[str]]:
-    contexts = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+    contexts = contexts_of(trace, rank)
     own_starved = list(contexts["gpu_starved"])
     for starved, parent in zip(contexts["gpu_starved"], contexts["parent"], strict=True):
         if parent >= 0:
@@ -307,7 +300,7 @@ def _phase_sums(trace: Trace, rank: int | None, role: str) -> list[Counter[str]]
 
 def _phase_row(trace: Trace, rank: int | None, phase: str, per_step: int, sums: Counter[str]) -> ReportRow:
     figures: dict[str, Any] = {name: sums[name] for name in ("ops", *_OF_PHASES) if name != "async"}
-    of_steps = step_phases(entry for entry in trace.ranks if rank in (None, entry["rank"]))[phase]
+    of_steps = step_phases(entries_of(trace, rank))[phase]
     return ReportRow(
         where=phase,
         kind="phase",

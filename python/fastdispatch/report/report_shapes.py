@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.shapes import PathShapes, Shapes, operands_of, padding_of, shapes_of
 from fastdispatch.read.compilations import compilations
+from fastdispatch.read.summary import path_of
 from fastdispatch.read.trace import Trace
 from fastdispatch.text.formats import Count, Figure
 
@@ -152,38 +153,28 @@ def shape_report(trace: Trace, *, rank: int | None, sort: str, top: int | None, 
 
 class _ShapePaths:
     def __init__(self, trace: Trace) -> None:
-        contexts, nodes = trace.contexts, trace.nodes
-        self._parents: list[int] = contexts["parent"]
-        self._keys = [nodes["key"][node] for node in contexts["node"]]
-        self._python = [nodes["kind"][node] == "python" for node in contexts["node"]]
+        self._contexts, nodes = trace.contexts, trace.nodes
+        self._keys = [nodes["key"][node] for node in trace.contexts["node"]]
+        self._python = [nodes["kind"][node] == "python" for node in trace.contexts["node"]]
         names = [path or kind for path, kind in zip(trace.modules["path"], trace.modules["class"], strict=True)]
-        self._modules = [names[module] if module >= 0 else "" for module in contexts["module"]]
+        self._modules = [names[module] if module >= 0 else "" for module in trace.contexts["module"]]
         self._sites = CallSites(trace)
 
     def row(self, row: int, shapes: PathShapes) -> ShapeRow:
-        above = self._above(self._sites.site(row))
+        above = list(path_of(self._contexts, self._sites.site(row)))
+        ordered = sorted(shapes.calls.items(), key=lambda each: (-each[1], each[0]))
         return ShapeRow(
             operator=self._keys[row],
             where=next((self._keys[each] for each in above if self._python[each]), self._keys[above[-1]]),
             module=next((self._modules[each] for each in above if self._modules[each]), ""),
-            path=[self._keys[each] for each in reversed(self._above(row))],
+            path=[self._keys[each] for each in path_of(self._contexts, row)][::-1],
             work=self._sites.passes[row],
             calls=sum(shapes.calls.values()) + shapes.beyond,
             shapes=len(shapes.calls),
             beyond=shapes.beyond,
             changes=_changes(list(shapes.calls)),
-            operands=[
-                ShapeCalls(text, calls)
-                for text, calls in sorted(shapes.calls.items(), key=lambda each: (-each[1], each[0]))
-            ],
+            operands=[ShapeCalls(text, calls) for text, calls in ordered],
         )
-
-    def _above(self, row: int) -> list[int]:
-        """Return a call path and its callers, the innermost first."""
-        rows = [row]
-        while self._parents[rows[-1]] >= 0:
-            rows.append(self._parents[rows[-1]])
-        return rows
 
 
 def _changes(texts: list[str]) -> list[Change]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from textwrap import fill
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.detectors.text import first_lines
 from fastdispatch.report.compiler_text import origin_text
-from fastdispatch.report.report_find import Neighbours
+from fastdispatch.report.report_find import Neighbour, Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line, scale
 from fastdispatch.report.report_paths import HotPath, Paths
 from fastdispatch.report.report_rows import ReportRow
 from fastdispatch.report.report_tree import Branch
 from fastdispatch.report.terminal import ENDLESS, print_parts, table, width_of
-from fastdispatch.text.formats import grouped, in_flop, printable, rounded_share, seconds, size
+from fastdispatch.text.formats import counted, grouped, in_flop, printable, rounded_share, seconds, size
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 from fastdispatch.text.notebook_html import html_of
 
@@ -49,6 +49,12 @@ def text_of(report: Report) -> str:
 def html_of_report(report: Report) -> str:
     """Return a report as HTML of a notebook's cell."""
     return html_of(_Drawing(report, _NOTEBOOK, False).parts())
+
+
+#: The title of a column, and its cells.
+_Column = tuple[str, list[str]]
+
+_OF_GPU = {"GPU self": "gpu_self", "GPU total": "gpu_total", "GPU backward": "gpu_backward", "GPU idle": "gpu_starved"}
 
 
 class _Drawing:
@@ -82,77 +88,55 @@ class _Drawing:
         return Text(folded.replace("\xa0", " "), style=style)
 
     def listing(self, rows: Sequence[ReportRow]) -> Table:
-        options = self.report.options
+        options, by = self.report.options, self.report.options.by
         figures = self.calls(rows)
-        if options.by != "kernel":
-            figures.append(("ops", [grouped(row.ops) if row.ops else "" for row in rows]))
-        if self.report.timing and options.by != "kernel":
-            figures.append(("self", [self.time(row.self) for row in rows]))
-            if options.by != "phase":
-                figures.append(("total", [self.time(row.total) for row in rows]))
-            if self.report.facts.backward.autograd > 0 and options.by not in ("package", "phase"):
-                figures.append(("backward", [self.time(row.backward) for row in rows]))
-            of_steps = options.sort == "spread" or options.by == "phase"
-            if self.steps and (of_steps or (self.times and self.wide)):
-                figures.append(("per step", [seconds(row.step_mean) if row.step_mean else "" for row in rows]))
-            if self.steps and (self.wide or of_steps):
-                figures.append(("spread", [seconds(row.step_deviation) if row.step_deviation else "" for row in rows]))
-        names = {
-            "gpu_self": "GPU self",
-            "gpu_total": "GPU total",
-            "gpu_backward": "GPU backward",
-            "gpu_starved": "GPU idle",
-        }
-        for column, name in names.items():
-            if any(getattr(row, column) for row in rows):  # of sampled steps: times, not shares of all steps
-                figures.append((name, [seconds(getattr(row, column)) if getattr(row, column) else "" for row in rows]))
-        figures += self.measured(rows)
-        if any(row.parameters for row in rows):
-            figures.append(("parameters", [grouped(row.parameters) if row.parameters else "" for row in rows]))
-            figures.append(("bytes", [size(row.parameter_bytes) if row.parameters else "" for row in rows]))
-        if any(row.unseen_calls for row in rows):
-            figures.append(("unseen", [grouped(row.unseen_calls) if row.unseen_calls else "" for row in rows]))
+        if by != "kernel":
+            figures.append(_column("ops", rows, "ops", grouped))
+        if self.report.timing and by != "kernel":
+            figures.append(_column("self", rows, "self", self.time))
+            if by != "phase":
+                figures.append(_column("total", rows, "total", self.time))
+            if self.report.facts.backward.autograd > 0 and by not in ("package", "phase"):
+                figures.append(_column("backward", rows, "backward", self.time))
+            of_steps, wide = options.sort == "spread" or by == "phase", self.width >= 110
+            if sum(rank.steps for rank in self.report.facts.ranks) > 1:
+                figures += [_column("per step", rows, "step_mean", seconds)] * (of_steps or (self.times and wide))
+                figures += [_column("spread", rows, "step_deviation", seconds)] * (of_steps or wide)
+        # GPU figures are of sampled steps: times, not shares of all steps.
+        found = [_column(name, rows, field, seconds) for name, field in _OF_GPU.items()]
+        found.append(_column("FLOP", rows, "flops", lambda number: in_flop(number, "")))
+        if options.sort == "bytes" or self.width >= _WIDEST:
+            found.append(_column("operands", rows, "bytes", _bytes))
+        found += [_column("comm", rows, "communicated", _bytes), _column("allocated", rows, "allocated", _bytes)]
+        found.append(_column("parameters", rows, "parameters", grouped))
+        found.append(("bytes", [size(row.parameter_bytes) if row.parameters else "" for row in rows]))
+        found.append(_column("unseen", rows, "unseen_calls", grouped))
         wheres = [row.where for row in rows]
-        if options.by == "kernel":
-            wheres = short_kernel_names(wheres)
-        return self.table(figures, [self.where(text, self.suffix(row)) for text, row in zip(wheres, rows, strict=True)])
-
-    def measured(self, rows: Sequence[ReportRow]) -> list[tuple[str, list[str]]]:
-        """Return the measured figures: FLOPs and bytes of a step and rank, and in wide terminals, or sorted by them,
-        those that operators read."""
-        sort = self.report.options.sort
-        found = [("FLOP", [in_flop(row.flops, "") if row.flops else "" for row in rows])]
-        if sort == "bytes" or self.width >= _WIDEST:
-            found.append(("operands", [_bytes(row.bytes) for row in rows]))
-        found.append(("comm", [_bytes(row.communicated) for row in rows]))
-        found.append(("allocated", [_bytes(row.allocated) for row in rows]))
-        return [(name, cells) for name, cells in found if any(cells)]
+        wheres = short_kernel_names(wheres) if by == "kernel" else wheres
+        labels = [self.where(text, self.suffix(row)) for text, row in zip(wheres, rows, strict=True)]
+        return self.table([*figures, *_filled(found)], labels)
 
     def tree(self, rows: Sequence[Branch]) -> Table:
         figures = self.calls(rows)
         if self.report.timing:
-            figures.append(("self", [self.time(row.self) for row in rows]))
-            figures.append(("total", [self.time(row.total) for row in rows]))
-            if any(row.backward > 0 for row in rows):
-                figures.append(("backward", [self.time(row.backward) for row in rows]))
-        if any(row.gpu_total for row in rows):
-            figures.append(("GPU total", [seconds(row.gpu_total) if row.gpu_total else "" for row in rows]))
+            figures += [_column("self", rows, "self", self.time), _column("total", rows, "total", self.time)]
+            figures += _filled([_column("backward", rows, "backward", self.time)])
+        figures += _filled([_column("GPU total", rows, "gpu_total", seconds)])
         labels = []
-        for guide, row in zip(_guides(rows), rows, strict=True):
+        for row in rows:
             where = short_kernel_name(row.where) if row.kind == "kernel" else row.where
-            suffix = origin_text(row.origin) or _instances(row.module, row.instances)
-            labels.append((guide, self.where(where, suffix)))
-        return self.table(figures, [where for _, where in labels], [guide for guide, _ in labels])
+            labels.append(self.where(where, origin_text(row.origin) or _instances(row.module, row.instances)))
+        return self.table(figures, labels, _guides(rows))
 
     def neighbours(self, found: Neighbours) -> Table:
-        rows = found.rows
-        figures = [("calls", [grouped(found.of.calls), *(grouped(row.calls) for row in rows)])]
+        rows: list[ReportRow | Neighbour] = [found.of, *found.rows]
+        figures = [("calls", [grouped(row.calls) for row in rows])]
         if self.report.timing:
-            figures.append(("total", [self.time(found.of.total), *(self.time(row.total) for row in rows)]))
-        arrow = "called by " if found.side == "callers" else "calls "
+            figures.append(_column("total", rows, "total", self.time))
+        arrow = "  called by " if found.side == "callers" else "  calls "
         where = [self.where(found.of.where, self.suffix(found.of))]
-        where += [self.where(row.where, _through(len(row.through))) for row in rows]
-        return self.table(figures, where, ["", *("  " + arrow for _ in rows)])
+        where += [self.where(row.where, _through(len(row.through))) for row in found.rows]
+        return self.table(figures, where, ["", *(arrow for _ in found.rows)])
 
     def paths(self, found: Paths) -> Table:
         rows = found.rows
@@ -171,28 +155,17 @@ class _Drawing:
         text.append_text(self.where(row.path[-1], _instances(row.module, row.instances)))
         return text
 
-    def table(self, figures: list[tuple[str, list[str]]], where: list[Text], guides: list[str] | None = None) -> Table:
+    def table(self, figures: list[_Column], where: list[Text], guides: list[str] | None = None) -> Table:
         """Return a table: figures keep their width, ``where`` is folded into the rest."""
         used = sum(max(map(len, [name, *values])) + self.gap for name, values in figures)
         room = max(self.width - used, _NARROWEST)
         folded = [_fold(guide, text, room) for guide, text in zip(guides or [""] * len(where), where, strict=True)]
-        names = [name for name, _ in figures]
         cells = zip(*(values for _, values in figures), folded, strict=True)
-        return table([*names, "where"], list(cells), ("where",), gap=self.gap)
+        return table([*(name for name, _ in figures), "where"], list(cells), ("where",), gap=self.gap)
 
-    def calls(self, rows: Sequence[ReportRow] | Sequence[Branch]) -> list[tuple[str, list[str]]]:
+    def calls(self, rows: Sequence[ReportRow] | Sequence[Branch]) -> list[_Column]:
         figures = [("calls", [grouped(row.calls) for row in rows])]
-        if self.width >= _WIDEST and any(row.resumes for row in rows):
-            figures.append(("resumes", [grouped(row.resumes) if row.resumes else "" for row in rows]))
-        return figures
-
-    @property
-    def wide(self) -> bool:
-        return self.width >= 110
-
-    @property
-    def steps(self) -> bool:
-        return sum(rank.steps for rank in self.report.facts.ranks) > 1
+        return figures + _filled([_column("resumes", rows, "resumes", grouped)] * (self.width >= _WIDEST))
 
     def time(self, nanoseconds: int) -> str:
         if nanoseconds <= 0:
@@ -228,8 +201,17 @@ class _Drawing:
         return text
 
 
+def _column(name: str, rows: Sequence[Any], field: str, form: Callable[[int], str]) -> _Column:
+    """Return the column of a field: nothing for 0."""
+    return name, [form(value) if (value := getattr(row, field)) else "" for row in rows]
+
+
+def _filled(columns: Iterable[_Column]) -> list[_Column]:
+    return [column for column in columns if any(column[1])]
+
+
 def _bytes(number: float) -> str:
-    return size(round(number)) if number else ""
+    return size(round(number))
 
 
 def _instances(pattern: str, count: int) -> str:
@@ -244,7 +226,7 @@ def _share_of(found: Paths) -> str:
 
 
 def _through(wrappers: int) -> str:
-    return f"through {wrappers} wrapper{'s' if wrappers > 1 else ''}" if wrappers else ""
+    return f"through {counted(wrappers, 'wrapper')}" if wrappers else ""
 
 
 def _guides(rows: Sequence[Branch]) -> list[str]:

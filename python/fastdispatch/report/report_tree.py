@@ -6,8 +6,10 @@ from typing import Any
 
 from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import is_library
-from fastdispatch.read.trace import Columns, Trace
-from fastdispatch.report.report_rows import KEPT, PASSED_ON
+from fastdispatch.read.summary import contexts_of, with_below
+from fastdispatch.read.trace import Trace
+from fastdispatch.report.report_facts import Facts
+from fastdispatch.report.report_rows import KEPT, PASSED_ON, ReportOptions
 from fastdispatch.text.formats import module_pattern
 
 
@@ -34,6 +36,10 @@ class Branch:
     origin: dict[str, Any]  # of Inductor's kernels (read/compilations.py)
 
 
+#: Sums of branches that are columns of contexts.
+_SUMS = ("resumes", "self", "total", "ops", "backward", "gpu_calls", "gpu_total")
+
+
 @dataclass
 class _Cut:
     """Rules for hidden nodes: below ``minimum`` (in ``figure``), deeper than ``depth``, or only forwarding."""
@@ -49,21 +55,12 @@ class _Cut:
 class _Forest:
     def __init__(self, trace: Trace, rank: int | None) -> None:
         self.trace = trace
-        self.figures: Columns = trace.contexts if rank is None else trace.core.contexts(trace.index(rank))
+        self.figures = dict(contexts_of(trace, rank))
         self.origins = kernel_origins(trace)
         self.patterns = [module_pattern(path) for path in trace.modules["path"]]
         self.children: dict[int, list[int]] = {}
         for context, parent in enumerate(self.figures["parent"]):
             self.children.setdefault(parent, []).append(context)
-
-    def add_calls_below(self) -> None:
-        """Sum the calls of each context and its callees, the figure of cuts without times."""
-        below = list(self.figures["calls"])
-        parents = self.figures["parent"]
-        for context in range(len(below) - 1, -1, -1):  # a parent comes before its children
-            if parents[context] >= 0:
-                below[parents[context]] += below[context]
-        self.figures = self.figures | {"calls_below": below}
 
     def kind(self, contexts: list[int]) -> str:
         return str(self.trace.nodes["kind"][self.figures["node"][contexts[0]]])
@@ -99,19 +96,18 @@ class _Forest:
         return heaviest if self.sum(heaviest, "total") >= PASSED_ON * total else None
 
 
-def tree(
-    trace: Trace, rank: int | None, *, whole: int, min_share: float, depth: int | None, by_calls: bool, all_: bool
-) -> list[Branch]:
+def tree(trace: Trace, options: ReportOptions, facts: Facts) -> list[Branch]:
     """Return rows of at least ``min_share`` of the whole (time, or calls without times), down to ``depth`` levels.
-    Unless ``all_``, library functions that only forward to one callee are omitted."""
-    forest = _Forest(trace, rank)
-    if by_calls:
-        forest.add_calls_below()
-    figure = "calls_below" if by_calls else "total"
-    everything = sum(forest.figures["calls"]) if by_calls else whole
+    With ``hide``, library functions that only forward to one callee are omitted."""
+    forest = _Forest(trace, options.rank)
+    figure, everything = "total", facts.whole
+    if not facts.whole:
+        figure, everything = "calls_below", sum(forest.figures["calls"])
+        forest.figures |= {figure: with_below(forest.figures["parent"], forest.figures["calls"])}
     roots = forest.below([-1])
     of_gpus = max(sum(forest.sum(group, "gpu_total") for group in roots), 1)
-    cut = _Cut(figure, min_share * everything, min_share * of_gpus, depth, whole, not all_)
+    least = options.min_share
+    cut = _Cut(figure, least * everything, least * of_gpus, options.depth, facts.whole, options.hide)
     keys = trace.nodes["key"]
     roots.sort(
         key=lambda group: (keys[forest.figures["node"][group[0]]] != trace.main_role, -forest.sum(group, figure))
@@ -120,15 +116,13 @@ def tree(
     waiting = [(group, 0, passed) for group, passed in reversed([_skip(forest, group, cut) for group in roots])]
     while waiting:
         group, level, passed = waiting.pop()
-        callees = forest.below(group)
         inside = cut.depth is None or level + 1 < cut.depth
-        kept: list[list[int]] = []
-        small: list[list[int]] = []
-        for callee in callees:
+        parts: tuple[list[list[int]], list[list[int]]] = ([], [])  # small callees, and others
+        for callee in forest.below(group):
             large = forest.sum(callee, figure) >= cut.minimum or forest.sum(callee, "gpu_total") >= cut.gpu_minimum
-            (kept if inside and large else small).append(callee)
-        rows.append(_branch(forest, group, level, passed, small))
-        shown = _joined(forest, [_skip(forest, callee, cut) for callee in kept])
+            parts[inside and large].append(callee)
+        rows.append(_branch(forest, group, level, passed, parts[False]))
+        shown = _joined(forest, [_skip(forest, callee, cut) for callee in parts[True]])
         shown.sort(key=lambda callee: (forest.sum(callee[0], figure), forest.sum(callee[0], "gpu_total")))
         waiting += [(callee, level + 1, passed) for callee, passed in shown]
     return rows
@@ -165,9 +159,7 @@ def _branch(forest: _Forest, group: list[int], level: int, passed: int, small: l
         module=forest.pattern(group[0]),
         instances=len(modules),
         calls=forest.sum(group, "gpu_calls" if forest.kind(group) == "kernel" else "calls"),
-        **{name: forest.sum(group, name) for name in ("resumes", "self", "total", "ops", "backward")},
-        gpu_calls=forest.sum(group, "gpu_calls"),
-        gpu_total=forest.sum(group, "gpu_total"),
+        **{name: forest.sum(group, name) for name in _SUMS},
         passed=passed,
         small=len(small),
         small_time=sum(forest.sum(callee, "total") for callee in small),

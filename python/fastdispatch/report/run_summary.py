@@ -27,11 +27,7 @@ def run_summary(trace: Trace, peak: float | str | None = None) -> Summary:
     if peak is not None and not is_peak(str(peak)):
         raise ArgumentError(f"peak={peak!r}: give FLOP/s of one device, a dtype of {', '.join(DTYPES)}, or 'measure'")
     about = facts(trace, None)
-    figures: Summary = {"schema": SCHEMA}
-    figures |= _ranks(about)
-    figures |= _step(about)
-    figures |= _findings(findings(trace))
-    figures |= _cost(about)
+    figures: Summary = {"schema": SCHEMA} | _ranks(about) | _step(about) | _findings(findings(trace)) | _cost(about)
     figures |= _flops(trace, None if peak is None else str(peak))
     return {PREFIX + name: value for name, value in figures.items()}
 

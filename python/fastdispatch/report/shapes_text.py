@@ -1,21 +1,16 @@
 """``report --shapes`` as text."""
 
 from collections.abc import Iterator
-from typing import IO
 
 from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.report.report_shapes import Change, ShapeReport, ShapeRow
-from fastdispatch.report.terminal import ENDLESS, print_parts, section, share, table, width_of
+from fastdispatch.report.terminal import left_out, section, share, table
 from fastdispatch.text.formats import counted, grouped, printable
 
 #: Operands of a row, ranks, recompilations that are printed.
 _SHOWN = 3
-
-
-def print_shapes(report: ShapeReport, file: IO[str]) -> None:
-    print_parts(_parts(report), file, min(max(width_of(file), 60), ENDLESS))
 
 
 def sentence(report: ShapeReport) -> str:
@@ -37,7 +32,7 @@ def _change(change: Change) -> str:
     return f"dimension {change.dimension} of operand {change.operand} is {change.least}..{change.most}"
 
 
-def _parts(report: ShapeReport) -> Iterator[Text | Table]:
+def parts(report: ShapeReport) -> Iterator[Text | Table]:
     yield Text(printable(sentence(report)), style="bold")
     line = f"{grouped(report.changing)} of {counted(report.operators, 'call path')} of operators have several shapes"
     if report.beyond:
@@ -46,10 +41,7 @@ def _parts(report: ShapeReport) -> Iterator[Text | Table]:
     if report.rows:
         yield Text("")
         yield _listing(report)
-    left = [f"{report.more} more rows (--top N)"] if report.more else []
-    left += [f"hidden: {counted(report.inside, 'operator')} inside others (--all)"] if report.inside else []
-    if left:
-        yield Text("   ".join(left))
+    yield from left_out(report.more, report.inside, "operator", "inside others")
     if report.padding:
         yield from section("padding", _padding(report))
     if report.unequal:
@@ -62,18 +54,12 @@ def _parts(report: ShapeReport) -> Iterator[Text | Table]:
 
 def _listing(report: ShapeReport) -> Table:
     columns = ("shapes", "calls", "operator", "module", "where", "changes", "operands")
-    rows = [
-        (
-            ("> " if row.beyond else "") + str(row.shapes),
-            grouped(row.calls),
-            row.operator,
-            row.module,
-            row.where if row.work == "forward" else f"{row.where} ({row.work})",
-            ", ".join(f"{each.operand}:{each.dimension} {each.least}..{each.most}" for each in row.changes[:_SHOWN]),
-            _operands(row),
-        )
-        for row in report.rows
-    ]
+    rows = []
+    for row in report.rows:
+        shapes = ("> " if row.beyond else "") + str(row.shapes)
+        where = row.where if row.work == "forward" else f"{row.where} ({row.work})"
+        changes = [f"{each.operand}:{each.dimension} {each.least}..{each.most}" for each in row.changes[:_SHOWN]]
+        rows.append((shapes, grouped(row.calls), row.operator, row.module, where, ", ".join(changes), _operands(row)))
     return table(columns, rows, columns[2:])
 
 
@@ -93,15 +79,10 @@ def _padding(report: ShapeReport) -> Table:
 
 
 def _unequal(report: ShapeReport) -> Table:
-    rows = [
-        (
-            f"{grouped(round(each.least))} (rank {each.least_rank})",
-            f"{grouped(round(each.most))} (rank {each.most_rank})",
-            each.operator,
-            each.where,
-        )
-        for each in report.unequal[:_SHOWN]
-    ]
+    rows = []
+    for each in report.unequal[:_SHOWN]:
+        ends = (each.least, each.least_rank), (each.most, each.most_rank)
+        rows.append((*(f"{grouped(round(value))} (rank {rank})" for value, rank in ends), each.operator, each.where))
     return table(("least", "most", "operator", "where"), rows, ("operator", "where"))
 
 

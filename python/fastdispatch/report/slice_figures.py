@@ -93,16 +93,12 @@ def covered(starts: Ints, ends: Ints, busy: Spans) -> float:
 def doubts(stepping: int, streams: list[FigureRow]) -> Iterator[str]:
     """Yield lines on several processes with steps, and on kernels within other kernels of their stream."""
     if stepping > 1:
-        yield (
-            f"{stepping} processes have steps: those of the first are used, and the work of all (several ranks need "
-            "processes with the names `rank 0`, `rank 1`, ...)"
-        )
-    inside = sum(row["inside"] for row in streams)
-    if inside:
-        yield (
-            f"{counted(inside, 'kernel')} or copies within another one of the same stream: "
-            "times of some of them are wrong"
-        )
+        used = "those of the first are used, and the work of all"
+        named = "several ranks need processes with the names `rank 0`, `rank 1`, ..."
+        yield f"{stepping} processes have steps: {used} ({named})"
+    if inside := sum(row["inside"] for row in streams):
+        kernels = f"{counted(inside, 'kernel')} or copies"
+        yield f"{kernels} within another one of the same stream: times of some of them are wrong"
 
 
 @dataclass
@@ -128,23 +124,13 @@ class RankWork:
         """Yield the figures between each start and end."""
         both = joined(self.compute, self.communication)
         sets = (self.busy, self.compute, self.communication, both, self.copies)
-        columns = [within(spans, starts, ends).tolist() for spans in sets]
-        for start, end, busy, compute, talking, either, copies in zip(
-            starts.tolist(), ends.tolist(), *columns, strict=True
-        ):
-            exposed = either - compute
-            yield {
-                "start": start,
-                "end": end,
-                "busy": busy,
-                "compute": compute,
-                "communication": talking,
-                "exposed": exposed,
-                "copies": copies,
-                "duration": end - start,
-                "idle": end - start - busy,
-                "overlap": talking - exposed,
-            }
+        busy, compute, talking, either, copies = (within(spans, starts, ends) for spans in sets)
+        exposed, duration = either - compute, ends - starts
+        columns = {"start": starts, "end": ends, "busy": busy, "compute": compute, "communication": talking}
+        columns |= {"exposed": exposed, "copies": copies, "duration": duration, "idle": duration - busy}
+        columns["overlap"] = talking - exposed
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+            yield dict(zip(columns, row, strict=True))
 
 
 class Parts:
@@ -343,28 +329,17 @@ class Slices:
         self.ranks.append(about | whole | {"steps": len(chosen)})
         self.steps += [{"rank": rank["rank"], "step": step[0], **row} for step, row in zip(chosen, steps, strict=True)]
 
-    def names(self, text: Callable[[int], str]) -> list[FigureRow]:
-        return [
-            {
-                **figures,
-                "category": text(key >> 24),
-                "name": text(key >> 2 & (1 << 22) - 1),
-                "kind": _KINDS[(key & 3) - 1] if key & 3 else None,
-            }
-            for (key,), figures in self._names.rows()
-        ]
+    def names(self, text: Callable[[int], str]) -> Iterator[FigureRow]:
+        for (key,), figures in self._names.rows():
+            name = {"category": text(key >> 24), "name": text(key >> 2 & (1 << 22) - 1)}
+            yield figures | name | {"kind": _KINDS[(key & 3) - 1] if key & 3 else None}
 
     def jobs(self, text: Callable[[int], str]) -> list[FigureRow]:
-        return [
-            {
-                **figures,
-                "rank": rank,
-                "stage": None if stage == _NONE else stage,
-                "step": None if step == _NONE else step,
-                "type": text(type),
-            }
-            for (rank, stage, step, type), figures in self._jobs.rows()
-        ]
+        made = []
+        for (rank, *numbers, type), figures in self._jobs.rows():
+            stage, step = (None if number == _NONE else number for number in numbers)
+            made.append(figures | {"rank": rank, "stage": stage, "step": step, "type": text(type)})
+        return made
 
     def collectives(self, text: Callable[[int], str]) -> tuple[list[FigureRow], Counter[int]]:
         """Return the rows of collectives, and how often each rank was the last to begin."""
@@ -412,14 +387,8 @@ class Collective:
 
     def row(self) -> FigureRow:
         begin, end = (summary(np.concatenate((np.empty(0, np.int64), *parts))) for parts in (self.begins, self.ends))
-        return {
-            "ranks": self.ranks,
-            "matched": begin["count"],
-            "unmatched": self.unmatched,
-            "begin": begin,
-            "end": end,
-            "worst_rank": self.worst_rank,
-        }
+        counts = {"ranks": self.ranks, "matched": begin["count"], "unmatched": self.unmatched}
+        return counts | {"begin": begin, "end": end, "worst_rank": self.worst_rank}
 
 
 def kinds_of(rows: EventColumns, work: RankWork) -> FigureRow:
@@ -429,24 +398,11 @@ def kinds_of(rows: EventColumns, work: RankWork) -> FigureRow:
     kinds = []
     for index, kind in enumerate(_KINDS):
         own = rows["work"] == index + 1
-        kinds.append(
-            {
-                "kind": kind,
-                "count": int(own.sum()),
-                "total": int((rows["end"] - rows["start"])[own].sum()),
-                "time": sum(time for chosen, time in enumerate(times) if chosen >> index & 1),
-                "alone": times[1 << index],
-            }
-        )
+        total = int((rows["end"] - rows["start"])[own].sum())
+        time = sum(time for chosen, time in enumerate(times) if chosen >> index & 1)
+        kinds.append({"kind": kind, "count": int(own.sum()), "total": total, "time": time, "alone": times[1 << index]})
     sets = [[kind for index, kind in enumerate(_KINDS) if chosen >> index & 1] for chosen in range(len(times))]
     overlaps = [{"kinds": names, "time": time} for names, time in zip(sets, times, strict=True) if len(names) > 1]
     start, end, busy = int(rows["start"].min()), int(rows["end"].max()), sum(times)
-    return {
-        "start": start,
-        "end": end,
-        "kinds": kinds,
-        "overlaps": overlaps,
-        "duration": end - start,
-        "busy": busy,
-        "idle": end - start - busy,
-    }
+    found = {"start": start, "end": end, "kinds": kinds, "overlaps": overlaps}
+    return found | {"duration": end - start, "busy": busy, "idle": end - start - busy}

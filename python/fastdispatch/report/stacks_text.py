@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from fastdispatch.read.collectives import COUNTED
 from fastdispatch.read.live import Stack
-from fastdispatch.text.formats import aligned, printable, seconds, spans
+from fastdispatch.text.formats import aligned, counted, printable, seconds, spans
 
 INNERMOST = 12
 
@@ -46,20 +46,16 @@ def _since(ages: Sequence[int]) -> str:
     return f"for at least {long} "
 
 
-def _placed(call: str, line: int) -> str:
-    """Return ``train.py:[]:save, line 31``."""
-    return f"{call}, line {line}" if line else call
-
-
 def calls(group: list[Stack], everything: bool) -> Iterator[str]:
     """Yield calls, outermost first, each with the time since its start on the first of the ranks."""
     first = group[0]
-    shown = list(zip(first.ages, map(_placed, first.calls, first.lines), strict=True))
+    named = [f"{call}, line {line}" if line else call for call, line in zip(first.calls, first.lines, strict=True)]
+    shown = list(zip(first.ages, named, strict=True))
     if first.source:
         shown[-1] = (shown[-1][0], f"{shown[-1][1]}: {first.source}")
     outer = 0 if everything else max(len(shown) - INNERMOST, 0)
     if outer:
-        yield f"   ... {outer} outer call{'s' * (outer != 1)} (--all)"
+        yield f"   ... {counted(outer, 'outer call')} (--all)"
     yield from aligned(((seconds(age) if age else "", printable(call)) for age, call in shown[outer:]), ">", "   ")
 
 

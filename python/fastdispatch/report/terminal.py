@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.text.formats import printable
+from fastdispatch.text.formats import counted, printable
 
 #: Lines written to a pipe are not folded.
 ENDLESS = 100_000
@@ -24,8 +24,10 @@ def width_of(file: IO[str]) -> int:
     return ENDLESS if not console.is_terminal and "COLUMNS" not in os.environ else console.width
 
 
-def print_parts(parts: Iterable[Text | Table], file: IO[str], width: int) -> None:
-    """Print texts and tables, in ASCII if the encoding of the file requires it."""
+def print_parts(parts: Iterable[Text | Table], file: IO[str], width: int | None = None, *, least: int = 0) -> None:
+    """Print texts and tables in this width, by default that of the file but at least ``least``, in ASCII if the
+    encoding of the file requires it."""
+    width = max(width_of(file), least) if width is None else width
     console = Console(file=file, highlight=False)
     with console.capture() as capture:
         for part in parts:
@@ -73,6 +75,14 @@ def table(
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
     return made
+
+
+def left_out(more: int, hidden: int, noun: str, why: str) -> Iterator[Text]:
+    """Yield a line about the rows that a table does not have."""
+    parts = [f"{more} more rows (--top N)"] if more else []
+    parts += [f"hidden: {counted(hidden, noun)} {why} (--all)"] if hidden else []
+    if parts:
+        yield Text("   ".join(parts))
 
 
 def share(part: float, whole: float) -> str:

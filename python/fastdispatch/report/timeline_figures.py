@@ -66,7 +66,8 @@ def read_stats(
         for file in timelines.used:
             file.transfers = flows_within(file.path)
         texts = slices.read(timelines.used, progress)
-    files = [{name: row[name] for name in _FILE} for row in (file.row() for file in timelines.files)]
+    strays = {"strays": 0, "stray_ns": 0, "stray": ""}
+    files = [{name: row[name] for name in _FILE} | strays for row in (file.row() for file in timelines.files)]
     used = [row for row in files if row["used"]]
     if not slices.ranks:
         raise Error("no slices in these traces" if ranks is None else "no slices of these ranks")
@@ -74,8 +75,6 @@ def read_stats(
     def text(number: int) -> str:
         return unescaped(texts[number])
 
-    for row in files:
-        row |= {"strays": 0, "stray_ns": 0, "stray": ""}
     for index, row in enumerate(used):
         row["strays"], stray, row["stray_ns"] = slices.strays.get(index, (0, 0, 0))
         row["stray"] = text(stray) if row["strays"] else ""
@@ -150,20 +149,12 @@ def straggler(rows: list[FigureRow]) -> FigureRow:
     ends, work = [row["end"] for row in rows], [own(row) for row in rows]
     last = max(rows, key=lambda row: (row["end"], -row["rank"]))
     slowest = max(rows, key=lambda row: (own(row), -row["rank"]))
-    spread = pstdev(work)
-    return {
-        "step": rows[0]["step"],
-        "repeat": rows[0]["repeat"],
-        "ranks": len(rows),
-        "duration": fmean(row["duration"] for row in rows),
-        "last": last["rank"],
-        "late": last["end"] - median(ends),
-        "slowest": slowest["rank"],
-        "own": own(slowest),
-        "own_median": median(work),
-        "z": (own(slowest) - fmean(work)) / spread if spread else 0.0,
-        "marked": len(rows) > 1 and own(slowest) > MARKED * median(work),
-    }
+    most, spread = own(slowest), pstdev(work)
+    made = {"step": rows[0]["step"], "repeat": rows[0]["repeat"], "ranks": len(rows)}
+    made |= {"duration": fmean(row["duration"] for row in rows), "last": last["rank"]}
+    made |= {"late": last["end"] - median(ends), "slowest": slowest["rank"], "own": most, "own_median": median(work)}
+    made["z"] = (most - fmean(work)) / spread if spread else 0.0
+    return made | {"marked": len(rows) > 1 and most > MARKED * median(work)}
 
 
 def own(row: FigureRow) -> int:

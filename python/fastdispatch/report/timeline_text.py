@@ -2,83 +2,88 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import IO
 
 from rich.table import Table
 from rich.text import Text
 
 from fastdispatch.report.slice_figures import FigureRow
-from fastdispatch.report.terminal import print_parts, section, share, table, width_of
+from fastdispatch.report.terminal import section, share, table
 from fastdispatch.report.timeline_figures import Stats, total
-from fastdispatch.report.timeline_gpu_text import gpu_parts
 from fastdispatch.text.formats import counted, grouped, printable, seconds, spans
 from fastdispatch.text.kernel_names import short_kernel_name, short_kernel_names
 
-_BASIS = {
-    "gpu": "kernels on the GPU",
-    "operators": "operators on the CPU",
-    "jobs": "jobs",
-    "calls": "all calls",
-}
+_BASIS = {"gpu": "kernels on the GPU", "operators": "operators on the CPU", "jobs": "jobs", "calls": "all calls"}
 
 #: Categories of work on devices, without calls on the host.
 _DEVICES = re.compile(r"(xpu|mtia|hpu|npu|tpu|glow|privateuse1)_(?!.*(runtime|driver|annotation))")
 
-#: Nouns for values without room.
-
-
-def print_stats(made: Stats, file: IO[str], top: int) -> None:
-    """Print tables of at most ``top`` rows each."""
-    print_parts(parts(made, top), file, width_of(file))
-
 
 def parts(made: Stats, top: int) -> Iterator[Text | Table]:
+    """Yield tables of at most ``top`` rows each."""
     yield Text(head(made), style="dim")
     yield ranks(made)
     if len(made.stages) > 1:
         yield from section("Stages", stages(made))
     if made.stragglers:
-        yield from section(f"Steps{longest(len(made.stragglers), top)}", steps(made, top))
+        yield from section(f"Steps{left_out(made.stragglers, top, 'the {} longest of {}')}", steps(made, top))
     if made.jobs:
         yield from section("Jobs", jobs([row for row in made.jobs if row["step"] is None][: 4 * top]))
     if made.collectives and len(made.ranks) > 1:
         yield from section("Collectives: how far apart the ranks begin and end", collectives(made.collectives))
     yield from gpu_parts(made, top)
     if made.names:
-        yield from section(f"Slices{largest(len(made.names), top)}", names(made.names[:top]))
+        yield from section(f"Slices{left_out(made.names, top, 'the {} of {} with most time')}", names(made.names[:top]))
     yield Text("")
     for line in foot(made):
         yield Text(printable(line), style="dim")
 
 
-def longest(count: int, top: int) -> str:
-    return f": the {top} longest of {grouped(count)}" if count > top else ""
+def gpu_parts(made: Stats, top: int) -> Iterator[Text | Table]:
+    """Yield the sections about GPUs for which the trace has data."""
+    if made.gpus:
+        yield from section(
+            f"GPU time by kind of kernel{left_out(made.gpus, top, '{} of {}, rank')}", gpus(made.gpus[:top])
+        )
+    for kind in ("compute", "communication"):
+        rows = [row for row in made.names if row["kind"] == kind]
+        if rows:
+            title = f"Kernels: {kind}{left_out(rows, top, '{} of {}, with most time')}"
+            yield from section(title, kernels(rows, top))
+    if made.streams:
+        busiest = sorted(made.streams, key=lambda row: -row["busy"])[:top]
+        chosen = [row for row in made.streams if row in busiest]
+        yield from section(f"Streams{left_out(made.streams, top, '{} of {}, busiest')}", streams(chosen))
+    if made.launches:
+        title = f"Launches{left_out(made.launches, top, '{} of {}, first')}"
+        yield from section(title, launches(made.launches[:top]))
 
 
-def largest(count: int, top: int) -> str:
-    return f": the {top} of {grouped(count)} with most time" if count > top else ""
+def left_out(rows: Sequence[FigureRow], top: int, words: str) -> str:
+    """Return which rows a table has if they are not all."""
+    return f": {words.format(top, grouped(len(rows)))}" if len(rows) > top else ""
 
 
 def head(made: Stats) -> str:
     first, last = min(row["start"] for row in made.ranks), max(row["end"] for row in made.ranks)
-    count = len(made.ranks)
     return (
-        f"{counted(count, 'rank')}, {counted(len(made.stragglers), 'step')}, "
+        f"{counted(len(made.ranks), 'rank')}, {counted(len(made.stragglers), 'step')}, "
         f"{counted(total(made.ranks, 'events'), 'event')}, {seconds(last - first)}"
     )
 
 
 def ranks(made: Stats) -> Table:
     shown = shares(made)
-    columns = ["rank", "steps", "time", *shown]
-    columns += ["straggler", "last to begin"] if len(made.ranks) > 1 else []
+    columns = ["rank", "steps", "time", *shown, *(["straggler", "last to begin"] if len(made.ranks) > 1 else [])]
     rows = []
     for row in made.ranks:
-        cells = [str(row["rank"]), grouped(row["steps"]), seconds(row["duration"])]
-        cells += [share(row[key], row["duration"]) for key in shown]
-        cells += [str(row["straggler"]), str(row["began_last"])]
-        rows.append(cells[: len(columns)])
+        figures = [share(row[key], row["duration"]) for key in shown]
+        cells = [number(row["rank"]), grouped(row["steps"]), seconds(row["duration"]), *figures]
+        rows.append([*cells, number(row["straggler"]), number(row["began_last"])][: len(columns)])
     return table(columns, rows)
+
+
+def number(value: int | None) -> str:
+    return "" if value is None else str(value)
 
 
 def shares(made: Stats) -> list[str]:
@@ -87,16 +92,11 @@ def shares(made: Stats) -> list[str]:
 
 
 def stages(made: Stats) -> Table:
-    shown = shares(made)
-    rows = [
-        [
-            ", ".join(map(str, row["stages"])),
-            spans(row["ranks"]),
-            seconds(row["duration"] / len(row["ranks"])),
-            *(share(row[key], row["duration"]) for key in shown),
-        ]
-        for row in made.stages
-    ]
+    shown, rows = shares(made), []
+    for row in made.stages:
+        figures = [share(row[key], row["duration"]) for key in shown]
+        mean = seconds(row["duration"] / len(row["ranks"]))
+        rows.append([", ".join(map(str, row["stages"])), spans(row["ranks"]), mean, *figures])
     return table(["stage", "ranks", "mean time", *shown], rows)
 
 
@@ -131,10 +131,7 @@ def figures(row: FigureRow) -> list[str]:
 
 
 def jobs(rows: Sequence[FigureRow]) -> Table:
-    cells = [
-        [str(row["rank"]), "" if row["stage"] is None else str(row["stage"]), *figures(row), row["type"]]
-        for row in rows
-    ]
+    cells = [[number(row["rank"]), number(row["stage"]), *figures(row), row["type"]] for row in rows]
     return table(["rank", "stage", *FIGURES, "job"], cells, ["job"])
 
 
@@ -146,27 +143,57 @@ def names(rows: Sequence[FigureRow]) -> Table:
 
 
 def collectives(rows: Sequence[FigureRow]) -> Table:
-    columns = [
-        "matched",
-        "ranks",
-        "begin p50",
-        "begin max",
-        "end p50",
-        "end max",
-        "worst",
-        "unmatched",
-        "name",
-        "group",
-    ]
+    spreads = [("begin", "p50"), ("begin", "max"), ("end", "p50"), ("end", "max")]
+    columns = ["matched", "ranks", *map(" ".join, spreads), "worst", "unmatched", "name", "group"]
     cells = []
     for row in rows:
-        begin, end = row["begin"], row["end"]
-        spreads = [seconds(begin["p50"]), seconds(begin["max"]), seconds(end["p50"]), seconds(end["max"])]
-        spreads = [*spreads, f"rank {row['worst_rank']}"] if row["matched"] else [""] * 5
-        name = short_kernel_name(row["name"])
+        found = [*(seconds(row[end][key]) for end, key in spreads), f"rank {row['worst_rank']}"]
+        found = found if row["matched"] else [""] * len(found)
         unmatched = grouped(row["unmatched"]) if row["unmatched"] else ""
-        cells.append([grouped(row["matched"]), str(row["ranks"]), *spreads, unmatched, name, row["group"]])
+        name = short_kernel_name(row["name"])
+        cells.append([grouped(row["matched"]), number(row["ranks"]), *found, unmatched, name, row["group"]])
     return table(columns, cells, ["name", "group"])
+
+
+def gpus(rows: Sequence[FigureRow]) -> Table:
+    cells = []
+    for row in rows:
+        rank, whole = number(row["rank"]), row["duration"]
+        for kind in row["kinds"]:
+            if kind["count"]:
+                figures = grouped(kind["count"]), seconds(kind["total"]), seconds(kind["time"])
+                cells.append([rank, *figures, share(kind["time"], whole), seconds(kind["alone"]), kind["kind"]])
+        others = [(each["time"], " + ".join(each["kinds"])) for each in row["overlaps"] if each["time"]]
+        for time, name in [*others, (row["idle"], "idle")]:
+            cells.append([rank, "", "", seconds(time), share(time, whole), "", name])
+    return table(["rank", "count", "total", "time", "share", "alone", "kind"], cells, ["kind"])
+
+
+def kernels(rows: Sequence[FigureRow], top: int) -> Table:
+    whole, cells = total(rows, "total"), []
+    for row, name in zip(rows, short_kernel_names(row["name"] for row in rows[:top]), strict=False):
+        times = [seconds(row[key]) for key in ("total", "mean", "min", "max")]
+        cells.append([share(row["total"], whole), times[0], grouped(row["count"]), *times[1:], name])
+    return table(["share", "total", "count", "mean", "min", "max", "name"], cells, ["name"])
+
+
+def streams(rows: Sequence[FigureRow]) -> Table:
+    cells = []
+    for row in rows:
+        waits = [share(row[cause], row["idle"]) for cause in ("host_wait", "kernel_wait", "other_wait")]
+        figures = [seconds(row["duration"]), share(row["busy"], row["duration"]), seconds(row["idle"])]
+        place = [number(row[key]) for key in ("rank", "device", "stream")]
+        cells.append([*place, grouped(row["count"]), *figures, *waits])
+    columns = ["rank", "device", "stream", "count", "time", "busy", "idle", "host wait", "kernel wait", "other wait"]
+    return table(columns, cells)
+
+
+def launches(rows: Sequence[FigureRow]) -> Table:
+    cells = []
+    for row in rows:
+        times = [seconds(row[of][key]) for of in ("delay", "call") for key in ("p50", "p95", "max")]
+        cells.append([number(row["rank"]), grouped(row["delay"]["count"]), *times])
+    return table(["rank", "count", "delay p50", "p95", "max", "call p50", "p95", "max"], cells)
 
 
 def foot(made: Stats) -> Iterator[str]:

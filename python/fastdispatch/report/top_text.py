@@ -12,7 +12,7 @@ from fastdispatch.detectors.text import SHOWN, sentence
 from fastdispatch.read.live import Rate, Sample, recordings
 from fastdispatch.report.processes_text import lines
 from fastdispatch.report.terminal import table
-from fastdispatch.text.formats import grouped, printable, rounded_share, seconds
+from fastdispatch.text.formats import counted, grouped, printable, rounded_share, seconds
 
 TITLES = ("calls/s", "self", "total", "where")
 
@@ -30,7 +30,7 @@ def head(before: Sample | None, after: Sample) -> str:
     states = "".join(f", {count} {word}" for count, word in ((paused, "paused"), (after.ended, "ended")) if count)
     damaged = [str(rank["rank"]) for rank in ranks if not rank["complete"]]
     damage = f"INCOMPLETE, truncated or damaged: rank {', '.join(damaged)}; " if damaged else ""
-    return f"{damage}{len(ranks)} rank{'s' * (len(ranks) != 1)}{states}, {span}{rate}, recorded {recorded}"
+    return f"{damage}{counted(len(ranks), 'rank')}{states}, {span}{rate}, recorded {recorded}"
 
 
 def cells(rate: Rate) -> tuple[str, str, str, str]:

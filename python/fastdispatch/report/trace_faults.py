@@ -133,6 +133,7 @@ def check_trace(
     in other formats, places are then numbers of items."""
     faults, transfers = Faults(), flows_within(path)
     events, tracks = Events(faults), Tracks()
+    facts: dict[str, Any] = {}
     passes = 0
 
     def report(done: int, size: int) -> None:
@@ -147,25 +148,23 @@ def check_trace(
             events.take(rows)
         tracks.take(rows)
 
-    while True:
+    finished = False
+    while not finished:
         made = timeline_events(path, take, progress=report, transfers=transfers)
-        if not passes:
-            facts = made
+        facts = facts or made
         passes += 1
-        if tracks.finish(faults):
-            break
+        finished = tracks.finish(faults)
     faults.counts["damage"] = facts["lost"] + lost
     events.finish()
     rows = list(faults.rows())
-    return {
-        "whole": not any(row["broken"] for row in rows),
-        "events": facts["events"],
-        "lost_bytes": facts["lost_bytes"],
-        "left_out": events.left_out + tracks.left_out,
-        "passes": passes,
-        "trouble": facts["trouble"],
-        "faults": rows,
-    }
+    found = {"whole": not any(row["broken"] for row in rows), "events": facts["events"]}
+    found |= {"lost_bytes": facts["lost_bytes"], "left_out": events.left_out + tracks.left_out, "passes": passes}
+    return found | {"trouble": facts["trouble"], "faults": rows}
+
+
+def among(rows: Rows, phases: str) -> Mask:
+    """Return which events have one of these phases."""
+    return np.isin(rows["phase"], [ord(phase) for phase in phases])
 
 
 class Events:
@@ -203,29 +202,25 @@ class Events:
         self._few = np.concatenate([part[self._groups.few(part["start"], part["end"])] for part in (self._few, rows)])
 
     def _check_each(self, rows: Rows) -> None:
-        flags, phase = rows["flags"], rows["phase"]
 
         def has(flag: Has) -> Mask:
-            return flags & flag != 0
-
-        def among(phases: str) -> Mask:
-            return np.isin(phase, [ord(phase) for phase in phases])
+            return rows["flags"] & flag != 0
 
         some = ~has(Has.EMPTY)
-        known = some & among("XBEiIRCMstfbneSTpFPNODVvc(),=")
-        timed = known & ~among("M")
+        known = some & among(rows, "XBEiIRCMstfbneSTpFPNODVvc(),=")
+        timed = known & ~among(rows, "M")
         found = {
             "empty": ~some,
             "phase": some & ~known,
-            "name": among("XBibCMs") & ~has(Has.NAME),
+            "name": among(rows, "XBibCMs") & ~has(Has.NAME),
             "pid": known & ~has(Has.PID),
             "text-id": known & has(Has.ODD_ID),
             "time": timed & ~has(Has.START),
             "negative": timed & has(Has.START) & (rows["start"] < 0),
-            "duration": among("X") & ~has(Has.DURATION),
-            "id": among("stfbneSTpF") & ~has(Has.ID),
-            "counter": among("C") & ~has(Has.COUNTS),
-            "metadata": among("M") & ~has(Has.ARGUMENT),
+            "duration": among(rows, "X") & ~has(Has.DURATION),
+            "id": among(rows, "stfbneSTpF") & ~has(Has.ID),
+            "counter": among(rows, "C") & ~has(Has.COUNTS),
+            "metadata": among(rows, "M") & ~has(Has.ARGUMENT),
         }
         for kind, mask in found.items():
             if mask.any():
@@ -328,20 +323,17 @@ class Tracks:
 
     def take(self, rows: Rows) -> None:
         rows = rows[rows["flags"] & (Has.START | Has.RANK | Has.OTHER) == Has.START]
-        phase, flags = rows["phase"], rows["flags"]
-
-        def among(phases: str, flag: Has = Has.ID) -> Mask:
-            return np.isin(phase, [ord(phase) for phase in phases]) & (flags & flag != 0)
-
-        whole, ends, flows = among("X", Has.END), among("BE", Has.START), among("stf")
-        before = (phase == ord("f")) & (flags & Has.ENCLOSES == 0)
+        flags = rows["flags"]
+        whole, ends = among(rows, "X") & (flags & Has.END != 0), among(rows, "BE")
+        flows, begins, closes = (among(rows, phases) & (flags & Has.ID != 0) for phases in ("stf", "bS", "eF"))
+        before = among(rows, "f") & (flags & Has.ENCLOSES == 0)
         for mask, track, end, what in (
-            (whole, "thread", "end", phase),
-            (ends, "thread", "label", phase),
-            (flows, "track", "end", phase),
+            (whole, "thread", "end", rows["phase"]),
+            (ends, "thread", "label", rows["phase"]),
+            (flows, "track", "end", rows["phase"]),
             (flows, "thread", "end", np.where(before, _BEFORE, _INSIDE)),
-            (among("bS"), "track", "end", np.full(len(rows), ord("b"))),
-            (among("eF"), "track", "end", np.full(len(rows), ord("e"))),
+            (begins, "track", "end", np.full(len(rows), ord("b"))),
+            (closes, "track", "end", np.full(len(rows), ord("e"))),
         ):
             self._add(rows[mask], track, end, what[mask])
 

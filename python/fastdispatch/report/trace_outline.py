@@ -287,21 +287,9 @@ def grouped(rows: Rows) -> Iterator[Ranges]:
 
 
 def rank_row(rank: int) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "kinds": 0,
-        "events": 0,
-        "calls_lost": 0,
-        "places_lost": 0,
-        "start": None,
-        "end": None,
-        "jobs_of": -1,
-        "steps_from": -1,
-        "stepping": 0,
-        "open_steps": 0,
-        "steps_of": 0,
-        "steps_end_there": False,
-    }
+    found = {"rank": rank, "kinds": 0, "events": 0, "calls_lost": 0, "places_lost": 0, "start": None, "end": None}
+    steps = {"jobs_of": -1, "steps_from": -1, "stepping": 0, "open_steps": 0, "steps_of": 0, "steps_end_there": False}
+    return found | steps
 
 
 def find_steps(path: str, first: int, last: int) -> tuple[int, int] | None:

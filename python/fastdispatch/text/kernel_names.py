@@ -41,15 +41,8 @@ _ENDINGS = re.compile(
     r"(_kernel)?(_impl|_cuda|_cuda_out)?$|_?[fF]unctor$|Ops$|Epilogue$|_and_transform$"
     r"|(CUDA)?Kernel(Template|Impl)?$"
 )
-_OPERATIONS = {
-    "multiplies": "mul",
-    "plus": "add",
-    "divides": "div",
-    "minus": "sub",
-    "direct_copy": "copy",
-    "bfloat16_copy": "copy_to_bf16",
-    "float16_copy": "copy_to_f16",
-}
+_OPERATIONS = {"multiplies": "mul", "plus": "add", "divides": "div", "minus": "sub", "direct_copy": "copy"}
+_OPERATIONS |= {"bfloat16_copy": "copy_to_bf16", "float16_copy": "copy_to_f16"}
 
 #: Parts of generated names, without which the rest still tells kernels apart; removed until a name is short enough.
 _DISPENSABLE = [

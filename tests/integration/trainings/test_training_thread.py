@@ -7,7 +7,8 @@ import pytest
 
 import fastdispatch
 from fastdispatch.detectors import findings
-from fastdispatch.report.report_model import ReportOptions, report
+from fastdispatch.report.report_model import report
+from fastdispatch.report.report_rows import ReportOptions
 from tests import commands, processes
 
 pytestmark = pytest.mark.torch

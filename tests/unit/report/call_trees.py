@@ -1,8 +1,12 @@
 """Hand-made traces: a call tree written down as nested tuples becomes a dump that ``fastdispatch.load`` reads."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import fastdispatch
+from fastdispatch.read.steps import PHASES
 
 MILLISECOND = 1_000_000
 
@@ -106,6 +110,14 @@ class Dump:
             "figures": table, **({"gpu": gpu} if on_gpus else {}),
         }  # fmt: skip
 
+    def load(self, folder: Path, change: Callable[[dict[str, Any]], object] = id) -> fastdispatch.Trace:
+        """Load the dump; ``change`` alters its document before."""
+        path = self.write(folder / "dump.json")
+        document = json.loads(path.read_text())
+        change(document)
+        path.write_text(json.dumps(document))
+        return fastdispatch.load(path)
+
     def write(self, path: Path) -> Path:
         ranks = [self.rank(number) for number in range(len(self.figures))]
         names = ("kind", "from", "file", "class", "name", "qualified", "package", "line")
@@ -133,3 +145,14 @@ class Dump:
         }
         path.write_text(json.dumps(document))
         return path
+
+
+def put_on_cpus(document: dict[str, Any], cpu: float, queued: float) -> None:
+    """Let the main thread of each rank be ``cpu`` ms on a CPU, and without one for ``queued`` ms."""
+    for rank in document["ranks"]:
+        rank["threads"]["cpu"] = [int(cpu * MILLISECOND)]
+        marks = {name: [1] for name in ("number", "steps", "end", "recorded", *PHASES, "memory")}
+        rank["marks"] = marks | {"recorded": [rank["recorded"]], "queued": [queued * MILLISECOND]}
+        for name in ("settled_from", "settled_to"):
+            names = ("context", "calls", "resumes", "self", "steps", "self_squares", "total_squares")
+            rank[name] = {each: [] for each in names}

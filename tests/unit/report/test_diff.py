@@ -3,6 +3,7 @@
 import json
 import statistics
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,9 +14,8 @@ from fastdispatch.compare.diff import Diff
 from fastdispatch.compare.diff_verdict import DiffVerdict
 from fastdispatch.compare.gate import Budget, matches, noise
 from fastdispatch.compare.ranks import RankTimes, judge
-from fastdispatch.read.steps import PHASES
 from tests import commands, schemas
-from tests.unit.report.call_trees import STEP_COLUMNS, Call, Dump
+from tests.unit.report.call_trees import STEP_COLUMNS, Call, Dump, put_on_cpus
 
 MS = 1_000_000
 SCHEMA = schemas.schema("diff")
@@ -110,10 +110,7 @@ QUIET = [("train.py:[]:step", 3, 30, [("range:data", 3, 1), ("train.py:[]:cleanu
 
 @pytest.mark.parametrize("by", ["node", "package", "module"])
 def test_garbage_collections_are_not_compared(tmp_path: Path, by: str) -> None:
-    traces = [
-        fastdispatch.load(Dump(calls).write(tmp_path / f"{name}.json"))
-        for name, calls in (("quiet", [*QUIET, *BEFORE]), ("collected", [*COLLECTED, *QUIET, *BEFORE]))
-    ]
+    traces = [Dump(calls).load(tmp_path) for calls in ([*QUIET, *BEFORE], [*COLLECTED, *QUIET, *BEFORE])]
     found = Diff(*traces, by=by)
     assert not [row.key for row in found.rows if row.key.startswith("gc:")]
     assert not [row for row in found.changed() if "gc" in row.key]
@@ -128,7 +125,7 @@ def test_garbage_collections_are_not_compared(tmp_path: Path, by: str) -> None:
 
 
 def test_budgets_count_collections_only_by_their_name(tmp_path: Path) -> None:
-    diff = Diff(*(fastdispatch.load(Dump(calls).write(tmp_path / "dump.json")) for calls in (QUIET, COLLECTED)))
+    diff = Diff(*(Dump(calls).load(tmp_path) for calls in (QUIET, COLLECTED)))
     content = """
 forbid = ["* -> gc:gen0", "* -> gc*"]
 [calls]
@@ -227,18 +224,15 @@ def test_markdown_is_the_summary_of_a_job(paths: tuple[Path, Path], tmp_path: Pa
 
 def test_a_gate_on_times_states_its_noise(tmp_path: Path) -> None:
     """A quartile is 1 % from the median on both sides: 100 steps each."""
-    traces = []
-    for name, step in (("a", 100), ("b", 110)):
-        dump = Dump(BEFORE)
-        document = json.loads(dump.write(tmp_path / f"{name}.json").read_text())
-        columns = document["ranks"][0]["latest_steps"]
+
+    def with_steps(document: dict[str, Any], step: int) -> None:
         times = [step * MS * (100 + (row % 5) - 2) // 100 for row in range(101)]
-        for column in STEP_COLUMNS:
-            columns[column] = [0] * len(times)
-        columns["number"], columns["forward"] = list(range(len(times))), times
-        document["ranks"][0].update(steps=len(times), steps_source="explicit")
-        (tmp_path / f"{name}.json").write_text(json.dumps(document))
-        traces.append(fastdispatch.load(tmp_path / f"{name}.json"))
+        (rank,) = document["ranks"]
+        rank |= {"steps": len(times), "steps_source": "explicit"}
+        rank["latest_steps"] |= dict.fromkeys(STEP_COLUMNS, [0] * len(times))
+        rank["latest_steps"] |= {"number": list(range(len(times))), "forward": times}
+
+    traces = [Dump(BEFORE).load(tmp_path, lambda each, step=step: with_steps(each, step)) for step in (100, 110)]
     diff = Diff(*traces)
     (tmp_path / "budget.toml").write_text("step = 5\n")
     budget = Budget(str(tmp_path / "budget.toml"))
@@ -311,9 +305,8 @@ def test_the_verdict(paths: tuple[Path, Path], diff: Diff) -> None:
     assert (same.text, same.changed, same.below) == ("whole run 300 ms -> 300 ms: no change beyond noise", False, None)
 
 
-def verdict_of(folder: Path, before: object, after: object, by: str = "node") -> DiffVerdict:
-    trees = {"monday": before, "tuesday": after}
-    traces = [fastdispatch.load(Dump(calls).write(folder / f"{name}.json")) for name, calls in trees.items()]
+def verdict_of(folder: Path, before: object, after: object, by: str = "node", ranks: int = 1) -> DiffVerdict:
+    traces = [Dump(*[calls] * ranks).load(folder) for calls in (before, after)]
     return Diff(*traces, by=by).verdict
 
 
@@ -378,18 +371,9 @@ def test_the_verdict_of_modules_is_about_modules(tmp_path: Path) -> None:
     assert "no change of a module beyond noise" in found.text
 
 
-def without_core(path: Path, trees: list[list[Call]], queued: float) -> fastdispatch.Trace:
+def without_core(folder: Path, trees: list[list[Call]], queued: float) -> fastdispatch.Trace:
     """Load trees whose main threads are 231 ms on a CPU, and without one for ``queued`` ms."""
-    document = json.loads(Dump(*trees).write(path).read_text())
-    for rank in document["ranks"]:
-        rank["threads"]["cpu"] = [231 * MS]
-        columns = ("number", "steps", "end", *PHASES, "memory")
-        rank["marks"] = {name: [1] for name in columns} | {"recorded": [rank["recorded"]], "queued": [queued * MS]}
-        for name in ("settled_from", "settled_to"):
-            names = ("context", "calls", "resumes", "self", "steps", "self_squares", "total_squares")
-            rank[name] = {each: [] for each in names}
-    path.write_text(json.dumps(document))
-    return fastdispatch.load(path)
+    return Dump(*trees).load(folder, lambda document: put_on_cpus(document, 231, queued))
 
 
 def ranks_of(folder: Path, sleep: float, queued: float = 0) -> fastdispatch.Trace:
@@ -403,7 +387,7 @@ def ranks_of(folder: Path, sleep: float, queued: float = 0) -> fastdispatch.Trac
         ]
         for rank in range(2)
     ]
-    return without_core(folder / f"{sleep}-{queued}.json", trees, queued)
+    return without_core(folder, trees, queued)
 
 
 @pytest.mark.parametrize(("before", "after", "word"), [(0, 300, "slow"), (300, 0, "fast")])
@@ -437,7 +421,7 @@ def test_calls_name_the_function_where_times_without_a_core_hide_it(tmp_path: Pa
     for calls, queued in ((0, 0), (500, 800)):
         pad = ("train.py:[]:pad_batch", 3, 10, [("train.py:[]:of_word", calls, calls / 5)] * (calls > 0))
         tree = [("train.py:[]:main", 3, 50 + queued * 0.95, [("op:aten::mm", 3, 400), pad])]
-        traces.append(without_core(tmp_path / f"{calls}.json", [tree], queued))
+        traces.append(without_core(tmp_path, [tree], queued))
     diff = Diff(*traces)
     found = diff.verdict
     assert (found.below, found.part) == ("train.py:[]:pad_batch", 100 * MS)
@@ -451,18 +435,16 @@ def test_equal_calls_that_are_little_longer_on_a_busy_machine_are_noise(
     traces = []
     for pad in (100, 150):
         main = ("train.py:[]:main", 3, 50 + queued, [("op:aten::mm", 3, 400), ("train.py:[]:pad_batch", 3, pad)])
-        traces.append(without_core(tmp_path / f"{pad}.json", [[main]], queued))
+        traces.append(without_core(tmp_path, [[main]], queued))
     found = Diff(*traces).verdict
     assert (found.below, found.changed) == (below, below is not None)
 
 
 @pytest.mark.parametrize(("work", "changed"), [(205, True), (215, False)])
 def test_longer_waits_of_ranks_that_work_longer_follow_from_that(tmp_path: Path, work: int, changed: bool) -> None:
-    traces = []
-    for own, wait in ((200, 20), (work, 60)):
-        tree = [("train.py:[]:step", 3, own, [("op:c10d::allreduce_", 3, wait)])]
-        traces.append(fastdispatch.load(Dump(tree, tree).write(tmp_path / f"{own}.json")))
-    found = Diff(*traces).verdict
+    waits = [("op:c10d::allreduce_", 3, wait) for wait in (20, 60)]
+    runs = [[("train.py:[]:step", 3, own, [wait])] for own, wait in zip((200, work), waits, strict=True)]
+    found = verdict_of(tmp_path, *runs, ranks=2)
     assert (found.changed, found.communication) == (changed, 40 * MS)
 
 
@@ -470,34 +452,28 @@ def test_time_without_a_core_after_a_wait_for_another_rank_counts_once(tmp_path:
     traces = []
     for wait, queued in ((20, 0), (220, 150)):
         tree = [("train.py:[]:step", 3, 231, [("op:c10d::recv_", 3, wait)])]
-        traces.append(without_core(tmp_path / f"{wait}.json", [tree], queued))
+        traces.append(without_core(tmp_path, [tree], queued))
     found = Diff(*traces).verdict
     assert (found.communication, found.without_core, found.rest) == (200 * MS, 0, 0)
 
 
 def test_all_ranks_alike_name_no_rank(tmp_path: Path) -> None:
-    trees = [[[("train.py:[]:augment", 3, own), ("train.py:[]:step", 3, 200)]] * 2 for own in (1, 300)]
-    traces = [fastdispatch.load(Dump(*tree).write(tmp_path / f"{at}.json")) for at, tree in enumerate(trees)]
-    found = Diff(*traces).verdict
+    runs = [[("train.py:[]:augment", 3, own), ("train.py:[]:step", 3, 200)] for own in (1, 300)]
+    found = verdict_of(tmp_path, *runs, ranks=2)
     assert (found.rank, found.below) == (None, "train.py:[]:augment")
 
 
 def test_communication_of_all_ranks_is_a_part(tmp_path: Path) -> None:
-    runs = []
-    for own in (20, 220):
-        tree = [("train.py:[]:step", 3, 200, [("op:c10d::allreduce_", 3, own)])]
-        runs.append(fastdispatch.load(Dump(tree, tree).write(tmp_path / f"{own}.json")))
-    found = Diff(*runs).verdict
+    runs = [[("train.py:[]:step", 3, 200, [("op:c10d::allreduce_", 3, own)])] for own in (20, 220)]
+    found = verdict_of(tmp_path, *runs, ranks=2)
     assert (found.rank, found.below, found.communication) == (None, None, 200 * MS)
     assert "+200 ms in communication and waits for other ranks" in found.text
 
 
 def started(folder: Path, name: str, functions: tuple[str, ...]) -> fastdispatch.Trace:
-    path = Dump([(f"{name}.py:[]:{each}", 3, 30) for each in functions]).write(folder / f"{name}.json")
-    document = json.loads(path.read_text())
-    document["ranks"][0]["meta"]["command"] = ["python", f"/home/me/{name}.py", "40"]
-    path.write_text(json.dumps(document))
-    return fastdispatch.load(path)
+    dump = Dump([(f"{name}.py:[]:{each}", 3, 30) for each in functions])
+    command = {"command": ["python", f"/home/me/{name}.py", "40"]}
+    return dump.load(folder, lambda document: document["ranks"][0]["meta"].update(command))
 
 
 def test_a_renamed_script_is_compared_with_itself(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Rows of comparisons: the speed of the machine, steps, waits, locks and rare calls, on hand-written call trees."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import fastdispatch
 from fastdispatch.compare.diff_rows import (
     CALLS,
     COLLECTION,
@@ -28,30 +26,20 @@ from tests.unit.report.call_trees import Call, Dump
 MS = 1_000_000
 
 BEFORE: list[Call] = [
-    (
-        "a.py:[]:step",
-        10,
-        100,
-        [
-            ("a.py:[]:same", 10, 100),
-            ("a.py:[]:dear", 10, 100),
-            ("a.py:[]:gone", 10, 5, [("op:aten::mm", 10, 100)]),
-        ],
-    )
-]
+    ("a.py:[]:step", 10, 100, [
+        ("a.py:[]:same", 10, 100),
+        ("a.py:[]:dear", 10, 100),
+        ("a.py:[]:gone", 10, 5, [("op:aten::mm", 10, 100)]),
+    ]),
+]  # fmt: skip
 #: All is twice as slow: the machine. ``dear`` is slower than that.
 AFTER: list[Call] = [
-    (
-        "a.py:[]:step",
-        10,
-        200,
-        [
-            ("a.py:[]:same", 10, 200),
-            ("a.py:[]:dear", 10, 400, [("op:aten::item", 60, 7)]),
-            ("op:aten::mm", 10, 200),
-        ],
-    )
-]
+    ("a.py:[]:step", 10, 200, [
+        ("a.py:[]:same", 10, 200),
+        ("a.py:[]:dear", 10, 400, [("op:aten::item", 60, 7)]),
+        ("op:aten::mm", 10, 200),
+    ]),
+]  # fmt: skip
 
 Change = Callable[[str, dict[str, Any]], None]
 
@@ -65,19 +53,18 @@ def trace(
 ) -> Trace:
     """Load a tree whose figures are ``change``d, one by one."""
     dump = Dump(tree)
-    path = dump.write(folder / "dump.json")
-    document = json.loads(path.read_text())
-    (rank,) = document["ranks"]
-    rank["steps"] = steps
-    figures = rank["figures"]
-    names = [dump.strings[node[4]] for node in dump.nodes]
-    for row, context in enumerate(figures["context"]):
-        figure = {column: values[row] for column, values in figures.items()}
-        change(names[document["contexts"]["node"][context]], figure)
-        for column, value in figure.items():
-            figures[column][row] = value
-    path.write_text(json.dumps(document))
-    loaded = fastdispatch.load(path)
+
+    def change_all(document: dict[str, Any]) -> None:
+        (rank,) = document["ranks"]
+        rank["steps"], figures = steps, rank["figures"]
+        names = [dump.strings[node[4]] for node in dump.nodes]
+        for row, context in enumerate(figures["context"]):
+            figure = {column: values[row] for column, values in figures.items()}
+            change(names[document["contexts"]["node"][context]], figure)
+            for column, value in figure.items():
+                figures[column][row] = value
+
+    loaded = dump.load(folder, change_all)
     if selected:  # as of a sum of ranks
         window = Window(0, steps - 1, steps, 0, steps, settled=True, varying=False, slower=0.0)
         loaded.ranks[0]["meta"]["reduced"] = {"window": asdict(window)}
@@ -128,17 +115,15 @@ def test_calls_by_their_ends(both: DiffRequest) -> None:
 
 
 def test_lines_are_not_part_of_keys(tmp_path: Path) -> None:
-    traces = []
-    for lines in ([1, 2, 30], [1, 2, 40]):
-        tree = [("a.py:[]:main", 1, 10, [("a.py:[]:twin", 1, 20), ("a.py:[]:other", 1, 30)])]
-        path = Dump(tree).write(tmp_path / "dump")
-        document = json.loads(path.read_text())
+    def twins(document: dict[str, Any], line: int) -> None:
+        """``other`` is a second ``twin``, on another line."""
         nodes = document["nodes"]
-        nodes["line"][1:] = lines
-        for column in ("class", "name", "qualified"):  # ``other`` is a second ``twin``, on another line
+        nodes["line"][1:] = [1, 2, line]
+        for column in ("class", "name", "qualified"):
             nodes[column][3] = nodes[column][2]
-        path.write_text(json.dumps(document))
-        traces.append(fastdispatch.load(path))
+
+    tree = [("a.py:[]:main", 1, 10, [("a.py:[]:twin", 1, 20), ("a.py:[]:other", 1, 30)])]
+    traces = [Dump(tree).load(tmp_path, lambda each, line=line: twins(each, line)) for line in (30, 40)]
     assert "a.py:[]:twin@30" in traces[0].nodes["key"]
     found = compared_rows(request(*traces))
     row = found.keys.index("a.py:[]:twin")
@@ -223,15 +208,14 @@ def test_locks_that_are_free_in_some_steps(tmp_path: Path, kind: str) -> None:
 
 
 def modules(folder: Path, own: float, *inside: Call) -> Trace:
-    path = Dump([("a.py:[]:step", 10, 300, [("a.py:[Block]:forward", 10, own, list(inside))])]).write(folder / "dump")
-    document = json.loads(path.read_text())
-    strings, contexts = document["strings"], document["contexts"]
-    for name in ("GPT", "block"):
-        strings.append(name)
-    document["modules"] = {"parent": [-1, 0], "name": [0, strings.index("block")], "class": [strings.index("GPT")] * 2}
-    contexts["module"][2:] = [1] * (len(contexts["module"]) - 2)
-    path.write_text(json.dumps(document))
-    return fastdispatch.load(path)
+    def add_modules(document: dict[str, Any]) -> None:
+        strings, module = document["strings"], document["contexts"]["module"]
+        strings += ["GPT", "block"]
+        document["modules"] = {"parent": [-1, 0], "name": [0, len(strings) - 1], "class": [len(strings) - 2] * 2}
+        module[2:] = [1] * (len(module) - 2)
+
+    step = ("a.py:[]:step", 10, 300, [("a.py:[Block]:forward", 10, own, list(inside))])
+    return Dump([step]).load(folder, add_modules)
 
 
 def test_slower_modules_are_not_the_machine(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import fastdispatch
 from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow, Moment, Unfollowed
 from fastdispatch.record import attach
-from fastdispatch.report.memory_text import print_memory
+from fastdispatch.report.memory_text import parts
+from fastdispatch.report.terminal import print_parts
 from tests import commands
 
 
@@ -65,5 +66,5 @@ def test_the_memory_of_a_device_without_a_peak() -> None:
         "cpu", 0, None, None, 0, Moment("", "", 0, None, 0), None, "", 0, 0, 0, 12, {"activations": 0}, [row]
     )
     printed = io.StringIO()
-    print_memory(MemoryReport("run", 0, 1, [device], Unfollowed(0, 0, 1), kept=True), printed, None)
+    print_parts(parts(MemoryReport("run", 0, 1, [device], Unfollowed(0, 0, 1), kept=True), None), printed)
     assert "peak 0 B on cpu" in printed.getvalue() and "(calls=frame) keeps arguments" in printed.getvalue()

@@ -237,7 +237,7 @@ def test_one_rank_into_one_file(tmp_path: Path) -> None:
 def test_names_of_any_kind_stay_json(tmp_path: Path) -> None:
     ugly = ['q"uote', "back\\slash", "new\nline", "<&>", "naïve ∑", "x" * 10_000, "tab\there"]
     calls = [(f"a.py:[]:{name}", 1, 1) for name in ugly]
-    trace = fastdispatch.load(Dump([("a.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json"))
+    trace = Dump([("a.py:[]:main", 1, 1, calls)]).load(tmp_path)
     graph = json.loads(trace.export("callgraph"))
     assert graph["nodes"] == sorted(graph["nodes"])
     assert names(graph) == {f"a.py:[]:{name}" for name in [*ugly, "main"]}

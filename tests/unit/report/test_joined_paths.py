@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import fastdispatch
 from fastdispatch.compare.joined_paths import JoinedPaths
@@ -12,34 +13,31 @@ MS = 1_000_000
 
 #: ``twin`` is there twice, ``same`` stands on another line, the rest is new or gone.
 BEFORE: list[Call] = [
-    (
-        "a.py:[]:main",
-        1,
-        10,
-        [("a.py:[]:same", 2, 20), ("a.py:[]:twin", 1, 3), ("a.py:[]:other", 1, 4), ("a.py:[]:gone", 1, 30)],
-    )
-]
+    ("a.py:[]:main", 1, 10, [
+        ("a.py:[]:same", 2, 20), ("a.py:[]:twin", 1, 3), ("a.py:[]:other", 1, 4), ("a.py:[]:gone", 1, 30),
+    ]),
+]  # fmt: skip
 AFTER: list[Call] = [("a.py:[]:main", 1, 11, [("a.py:[]:same", 4, 50, [("op:aten::new", 4, 60)])])]
 SECOND: list[Call] = [("a.py:[]:main", 1, 0, [("a.py:[]:same", 1, 5)])]
 
 
-def read(path: Path, *trees: list[Call], lines: dict[str, int], twin: bool = False) -> Trace:
+def read(folder: Path, *trees: list[Call], lines: dict[str, int], twin: bool = False) -> Trace:
     dump = Dump(*trees)
-    dump.write(path)
-    document = json.loads(path.read_text())
-    nodes = document["nodes"]
-    for row, name in enumerate(nodes["name"]):
-        nodes["line"][row] = lines.get(dump.strings[name], nodes["line"][row])
-        if twin and dump.strings[name] == "other":  # a second ``twin``, on another line
-            for column in ("name", "qualified"):
-                nodes[column][row] = dump.text("twin")
-    path.write_text(json.dumps(document))
-    return fastdispatch.load(path)
+    name_of_twin = dump.text("twin")
+
+    def change(document: dict[str, Any]) -> None:
+        nodes = document["nodes"]
+        for row, name in enumerate(nodes["name"]):
+            nodes["line"][row] = lines.get(dump.strings[name], nodes["line"][row])
+            if twin and dump.strings[name] == "other":  # a second ``twin``, on another line
+                nodes["name"][row] = nodes["qualified"][row] = name_of_twin
+
+    return dump.load(folder, change)
 
 
 def both(folder: Path) -> JoinedPaths:
-    before = read(folder / "before.json", BEFORE, lines={"same": 5, "twin": 7, "other": 9, "gone": 11}, twin=True)
-    return JoinedPaths(before, read(folder / "after.json", AFTER, SECOND, lines={"same": 6}))
+    before = read(folder, BEFORE, lines={"same": 5, "twin": 7, "other": 9, "gone": 11}, twin=True)
+    return JoinedPaths(before, read(folder, AFTER, SECOND, lines={"same": 6}))
 
 
 def figures(joined: JoinedPaths, side: int, rank: int, column: str) -> dict[str, int]:
@@ -98,7 +96,7 @@ def test_modules_by_name_and_pattern(tmp_path: Path) -> None:
 def test_a_trace_and_itself(tmp_path: Path) -> None:
     """Origins can come after the paths that they caused."""
     backward = ("autograd:MulBackward0", 3, 50, [], "a.py:[]:late")
-    trace = read(tmp_path / "dump.json", [backward, ("a.py:[]:late", 3, 20)], lines={})
+    trace = read(tmp_path, [backward, ("a.py:[]:late", 3, 20)], lines={})
     joined = JoinedPaths(trace, trace)
     assert len(joined.contexts["node"]) == len(trace.contexts["node"])
     for side in range(2):

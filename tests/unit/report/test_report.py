@@ -20,7 +20,8 @@ from fastdispatch.read.steps import time_of_run
 from fastdispatch.report import report_model
 from fastdispatch.report.report_facts import _NO_LOSS, facts
 from fastdispatch.report.report_lines import _DROPPED, _MISSES
-from fastdispatch.report.report_model import Report, ReportOptions, report
+from fastdispatch.report.report_model import Report, report
+from fastdispatch.report.report_rows import ReportOptions
 from fastdispatch.report.report_text import print_report
 from fastdispatch.text.formats import aligned, grouped, module_pattern, seconds
 from tests import commands, processes, programs, schemas

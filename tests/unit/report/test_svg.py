@@ -48,7 +48,7 @@ needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is 
 
 @pytest.fixture
 def trace(tmp_path: Path) -> fastdispatch.Trace:
-    return fastdispatch.load(Dump(TRAINING).write(tmp_path / "dump.json"))
+    return Dump(TRAINING).load(tmp_path)
 
 
 @dataclass
@@ -110,8 +110,8 @@ def test_the_order_of_a_trace_does_not_show(tmp_path: Path) -> None:
     def turned(calls: list[tuple]) -> list[tuple]:
         return [(*call[:3], turned(call[3]) if len(call) > 3 else []) for call in reversed(calls)]
 
-    one = fastdispatch.load(Dump(TRAINING, BLOCK).write(tmp_path / "one.json"))
-    two = fastdispatch.load(Dump(turned(TRAINING), turned(BLOCK)).write(tmp_path / "two.json"))
+    one = Dump(TRAINING, BLOCK).load(tmp_path)
+    two = Dump(turned(TRAINING), turned(BLOCK)).load(tmp_path)
     for options in ({}, {"ops": "all"}, {"style": "classic"}):
         assert one.export("dot", **options) == two.export("dot", **options) == one.export("dot", **options)
 
@@ -145,7 +145,7 @@ def test_brackets_in_globs_are_literal(trace: fastdispatch.Trace) -> None:
 
 def test_a_picture_stays_small(tmp_path: Path) -> None:
     calls = [(f"train.py:[]:f{i}", 1, 1 + i) for i in range(300)]
-    picture = draw(fastdispatch.load(Dump([("train.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json")))
+    picture = draw(Dump([("train.py:[]:main", 1, 1, calls)]).load(tmp_path))
     assert len(picture.boxes) == 60
     assert "train.py:[]:f299" in picture.boxes and "train.py:[]:f240" not in picture.boxes
     assert "241 under 0.6 %" in picture.text
@@ -155,7 +155,7 @@ def test_a_picture_stays_small(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("style", "letters", "widest"), [("default", 44, 1490), ("classic", 50, 6000)])
 def test_wide_pictures_have_more_lines(tmp_path: Path, style: str, letters: int, widest: int) -> None:
     calls = [(f"train.py:[]:{'W' * letters}{i}", 1, 100) for i in range(24)]
-    trace = fastdispatch.load(Dump([("train.py:[]:main", 1, 1, calls)]).write(tmp_path / "dump.json"))
+    trace = Dump([("train.py:[]:main", 1, 1, calls)]).load(tmp_path)
     pictures = {"first": layout(trace.export("dot", style=style)), "fitted": trace.svg(style=style).encode()}
     width = {name: int(re.search(rb'<svg width="(\d+)', image)[1]) for name, image in pictures.items()}
     assert width["first"] > widest >= width["fitted"]
@@ -185,7 +185,7 @@ def test_functions_of_idle_threads_are_counted(tmp_path: Path, cpu: int) -> None
 
 def test_ranks_are_drawn_apart(tmp_path: Path) -> None:
     trees = ([("a.py:[]:main", 1, 1, [("a.py:[]:send", 2, 1)])], [("a.py:[]:main", 1, 1, [("a.py:[]:receive", 1, 1)])])
-    trace = fastdispatch.load(Dump(*trees).write(tmp_path / "dump.json"))
+    trace = Dump(*trees).load(tmp_path)
     assert set(draw(trace).boxes) == {"a.py:[]:main", "a.py:[]:send", "a.py:[]:receive"}
     assert set(draw(trace, rank=0).boxes) == {"a.py:[]:main", "a.py:[]:send"}
     assert set(draw(trace, rank=1, style="classic").boxes) == {"a.py:[]:main", "a.py:[]:receive"}
@@ -193,7 +193,7 @@ def test_ranks_are_drawn_apart(tmp_path: Path) -> None:
 
 def test_without_times_calls_decide(tmp_path: Path) -> None:
     counted = [("a.py:[]:main", 1, 0, [("a.py:[]:often", 5000, 0), ("a.py:[]:seldom", 1, 0)])]
-    picture = draw(fastdispatch.load(Dump(counted, timing=False).write(tmp_path / "dump.json")))
+    picture = draw(Dump(counted, timing=False).load(tmp_path))
     assert set(picture.boxes) == {"a.py:[]:main", "a.py:[]:often"}
     assert " ns" not in picture.text and "Width of lines: calls." in picture.text
 
@@ -213,7 +213,7 @@ def test_a_tower_of_running_functions(height: int, tmp_path: Path) -> None:
     tree = ("a.py:[]:step", 5, 9)
     for number in range(height):
         tree = (f"a.py:[]:f{height - 1 - number}", 0, 0, [tree])
-    picture = draw(fastdispatch.load(Dump([tree]).write(tmp_path / "dump.json")))
+    picture = draw(Dump([tree]).load(tmp_path))
     drawn = range(4) if height == 4 else (0, 7, 8)
     assert set(picture.boxes) == {"a.py:[]:step", *(f"a.py:[]:f{number}" for number in drawn)}
     assert ("6 that were already running" in picture.text) == (height == 9)
@@ -222,7 +222,7 @@ def test_a_tower_of_running_functions(height: int, tmp_path: Path) -> None:
 def test_a_compiled_region_is_drawn(tmp_path: Path) -> None:
     """Its calls are not recorded: without it, compiled code would look like the caller."""
     region = ("op:Torch-Compiled Region: 0/0", 5, 9, [("op:aten::mm", 5, 3)])
-    picture = draw(fastdispatch.load(Dump([("a.py:[]:main", 1, 1, [region])]).write(tmp_path / "dump.json")))
+    picture = draw(Dump([("a.py:[]:main", 1, 1, [region])]).load(tmp_path))
     assert set(picture.boxes) == {"a.py:[]:main", "Torch-Compiled Region: 0/0"}
 
 

@@ -20,7 +20,7 @@ from fastdispatch.detectors.text import sentence
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.waiting import PhaseSplit, busy_time, queued_share
 from fastdispatch.report.report_lines import overload
-from tests.unit.report.call_trees import STEP_COLUMNS, Dump
+from tests.unit.report.call_trees import STEP_COLUMNS, Dump, put_on_cpus
 
 MS = 1_000_000
 ENGINE = "torch/autograd/graph.py:[]:_engine_run_backward"
@@ -48,14 +48,7 @@ def test_the_share_without_a_core(queued: list[int], first: int, share: float | 
 
 def dumped(path: Path, *trees: list[Any], cpu: int = 0, queued: int = 0, steps: int = 0) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(Dump(*trees).write(path).read_text())
-    for rank in document["ranks"]:
-        whole = rank["recorded"]
-        rank["threads"]["cpu"] = [cpu * MS]
-        columns = ("number", "steps", "end", "recorded", *PHASES, "memory")
-        rank["marks"] = {name: [1] for name in columns} | {"recorded": [whole], "queued": [queued * MS]}
-        for name in ("settled_from", "settled_to"):
-            names = ("context", "calls", "resumes", "self", "steps", "self_squares", "total_squares")
-            rank[name] = {each: [] for each in names}
+    put_on_cpus(document, cpu, queued)
     path.write_text(json.dumps(document))
     return document
 

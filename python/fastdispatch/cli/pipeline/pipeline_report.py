@@ -53,6 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(made.to_json())
         return
-    from fastdispatch.report.pipeline_text import print_report
+    from fastdispatch.report.pipeline_text import parts
+    from fastdispatch.report.terminal import print_parts
 
-    print_report(made, sys.stdout)
+    print_parts(parts(made), sys.stdout)

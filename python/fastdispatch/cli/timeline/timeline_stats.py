@@ -64,9 +64,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(made.as_json()))
         return
-    from fastdispatch.report.timeline_text import print_stats
+    from fastdispatch.report.terminal import print_parts
+    from fastdispatch.report.timeline_text import parts
 
-    print_stats(made, sys.stdout, arguments.top)
+    print_parts(parts(made, arguments.top), sys.stdout)
 
 
 def warnings(files: Sequence[dict[str, Any]], align: str) -> Iterator[str]:
