@@ -54,7 +54,7 @@ test-consumers: $(VENV)/.tools $(VENV)/.install $(CHAKRA)/.install ## The public
 	CHAKRA=$(CHAKRA)/bin $(BIN)/python -m pytest tests/chakra
 
 FRAMEWORKS := $(VENV)/frameworks
-RAY := tests/integration/ranks/test_dataset.py::test_a_cluster_with_a_killed_worker[ray-ray_dataset.py]
+RAY := tests/integration/ranks/test_dataset.py::test_a_cluster_with_a_killed_worker[ray]
 FIRST_USERS := tests/integration/trainings/test_first_users.py
 test-frameworks: $(FRAMEWORKS)/.packages $(VENV)/.install ## Launchers and training frameworks, in an environment above that of the tests
 	$(FRAMEWORKS)/bin/python -m pytest tests/frameworks "$(RAY)" $(FIRST_USERS)

@@ -13,19 +13,8 @@ WAIT = 256  # of a job's flags
 
 def record(program: str, folder: Path, world: int, *arguments: object, **changes: str) -> list[list[dict[str, Any]]]:
     """Run ``tests/isolated/pipeline_PROGRAM.py FOLDER ARGUMENTS`` on ranks and return the JSON lines of each."""
-    shared = processes.meeting(world) | changes
-    ranks = [
-        processes.start_warm(
-            ("torch", IMPORTS[program]),
-            f"pipeline_{program}.py",
-            folder,
-            *arguments,
-            RANK=str(rank),
-            LOCAL_RANK=str(rank),
-            **shared,
-        )
-        for rank in range(world)
-    ]
+    imports = ("torch", IMPORTS[program])
+    ranks = processes.start_ranks(imports, f"pipeline_{program}.py", world, folder, *arguments, **changes)
     printed = processes.outputs(ranks)
     return [[json.loads(line) for line in output.splitlines() if line.startswith("{")] for output in printed]
 

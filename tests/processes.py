@@ -46,12 +46,15 @@ def outputs(running: Sequence[warm.Program | subprocess.Popen[str]], seconds: in
     return [output for output, _ in ends]
 
 
+def popen(*command: object, folder: Path | None = None, **changes: str) -> subprocess.Popen[str]:
+    """Start a command with its output in pipes."""
+    changed, pipe = environment(**changes), subprocess.PIPE
+    return subprocess.Popen([*map(str, command)], env=changed, cwd=folder, text=True, stdout=pipe, stderr=pipe)
+
+
 def start(program: str, *arguments: object, **changes: str) -> subprocess.Popen[str]:
     """Start a program of tests/isolated with its output in pipes."""
-    command = [sys.executable, str(ISOLATED / program), *map(str, arguments)]
-    return subprocess.Popen(
-        command, env=environment(**changes), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    return popen(sys.executable, ISOLATED / program, *arguments, **changes)
 
 
 def _rank(rank: int, function: Callable[..., None], arguments: tuple[object, ...]) -> None:
@@ -106,9 +109,23 @@ def start_warm(imports: tuple[str, ...], program: str | Path, *arguments: object
     return warm.start(imports, [str(ISOLATED / program), *map(str, arguments)], environment(**changes))
 
 
+def start_ranks(
+    imports: tuple[str, ...], program: str | Path, ranks: int, *arguments: object, **changes: str
+) -> list[warm.Program]:
+    """The same on each rank of a new group, with the variables of torchrun."""
+    shared = meeting(ranks) | changes
+    of_ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(ranks)]
+    return [start_warm(imports, program, *arguments, **of_rank, **shared) for of_rank in of_ranks]
+
+
 def run_warm(program: str | Path, *arguments: object, imports: tuple[str, ...] = TORCH) -> str:
     """The output of a program of tests/isolated, which must succeed, in a process that has imported PyTorch."""
     return outputs([start_warm(imports, program, *arguments)])[0]
+
+
+def run_in(folder: Path, *words: object, **changes: str) -> str:
+    """The output of ``python`` or ``fastdispatch`` with its arguments, in a folder and a process like that."""
+    return outputs([start_warm(TORCH, "in_folder.py", folder, *words, **changes)])[0]
 
 
 def run(program: str, *arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
@@ -119,10 +136,9 @@ def run(program: str, *arguments: object, **changes: str) -> subprocess.Complete
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
-def run_ranks(program: str, count: int, folder: Path) -> None:
-    """Run a program of tests/isolated on ranks 0, 1, ... in parallel, with arguments FOLDER RANK."""
-    ranks = [start_warm(TORCH, program, folder, rank) for rank in range(count)]
-    outputs(ranks, 120)
+def run_ranks(program: str, ranks: int, folder: Path) -> None:
+    """Run a program of tests/isolated on all ranks of a new group, with the argument FOLDER."""
+    outputs(start_ranks(TORCH, program, ranks, folder), 120)
 
 
 def python(*arguments: object, folder: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:

@@ -18,11 +18,8 @@ MS = 10**6
 def recorded(template: Path, path: Path, slow: int, extra: str, line: int, rank: int = 0) -> Path:
     """``slow`` ms in one function, and a function that only this run has; ``line`` moves all of them in their file."""
     dump = Dump(template)
-    dump.document["ranks"][0] |= {
-        "rank": rank,
-        "world": 2,
-        "meta": {"folder": str(path.parent), "command": ["train.py"]},
-    }
+    facts = {"folder": str(path.parent), "command": ["train.py"]}
+    dump.document["ranks"][0] |= {"rank": rank, "world": 2, "meta": facts}
     root = dump.call(-1, 7, "", "", "main", "")
     step = dump.call(root, 1, "train.py", "", "step", "project", line=line, own=2 * MS)
     dump.call(step, 1, "train.py", "Model", "slow", "project", line=line + 5, own=slow * MS, calls=4)
@@ -154,15 +151,8 @@ def test_source_of_present_files(tmp_path: Path, template: Path, browser: Browse
         recorded(template, tmp_path / "before.json", 20, "gone_since", 3),
         recorded(template, tmp_path / "after.json", 26, "new_now", 8),
     ]
-    lines = [""] * 30
-    for line, text in (
-        (8, "def step(): pass"),
-        (13, "def slow(): pass"),
-        (17, "def same(): pass"),
-        (28, "def new_now(): 7"),
-    ):
-        lines[line - 1] = text
-    (tmp_path / "train.py").write_text("\n".join(lines))
+    functions = {8: "def step(): pass", 13: "def slow(): pass", 17: "def same(): pass", 28: "def new_now(): 7"}
+    (tmp_path / "train.py").write_text("\n".join(functions.get(line, "") for line in range(1, 31)))
     file = tmp_path / "page.html"
     file.write_bytes(page(Diff(*map(fastdispatch.load, sides)), PageOptions(source=True)))
     with opened(browser, file, "view=source&query=new_now") as shown:

@@ -259,11 +259,8 @@ def test_many_ranks_share_lines(gpt: Path, browser: Browser, tmp_path: Path) -> 
         assert "up to 6 ranks" in maps.inner_text() and "slowest rank 601" in maps.inner_text()
         canvas = maps.locator("canvas").first
         canvas.hover(position={"x": 140, "y": 22 + 3 * (601 // 6) + 1})
-        assert (
-            shown.locator(".tip")
-            .inner_text()
-            .startswith("rank 601 · step\n9 µs\nthe largest of 6 rows\nmedian of the ranks 1 µs")
-        )
+        tip = shown.locator(".tip").inner_text()
+        assert tip.startswith("rank 601 · step\n9 µs\nthe largest of 6 rows\nmedian of the ranks 1 µs")
         maps.locator("select").select_option("place")
         canvas.hover(position={"x": 140, "y": 22 + 1})
         assert shown.locator(".tip").inner_text().endswith("node0\npipe, data, model: 0, 0, \u2013")

@@ -135,18 +135,10 @@ def test_everything_can_be_reached_by_keyboard_and_the_focus_is_seen(gpt: Path, 
             reached.add(shown.evaluate("document.activeElement.id || document.activeElement.tagName"))
             if shown.evaluate("document.activeElement !== document.body"):
                 assert shown.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-        assert {
-            "tab-flame",
-            "theme",
-            "query",
-            "weight",
-            "package",
-            "kind",
-            "phase",
-            "min",
-            "reset",
-            "CANVAS",
-        } <= reached
+        assert (
+            set(["tab-flame", "theme", "query", "weight", "package", "kind", "phase", "min", "reset", "CANVAS"])
+            <= reached
+        )
         shown.locator("#tab-flame").focus()
         shown.keyboard.press("ArrowRight")
         assert "view=" in address(shown)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pretrain
 import pytest
+import torch
 from playwright.sync_api import Browser, Page, expect
 
 import fastdispatch
@@ -23,9 +24,8 @@ LAYERS = 2
 def boxes(shown: Page) -> dict[str, str]:
     """Labels of the boxes, with their full texts."""
     labels = shown.locator("#view-graph .box .label").all_text_contents()
-    return dict(
-        zip(labels, shown.locator("#view-graph .box").evaluate_all("l => l.map(b => b.ariaLabel)"), strict=True)
-    )
+    texts = shown.locator("#view-graph .box").evaluate_all("l => l.map(b => b.ariaLabel)")
+    return dict(zip(labels, texts, strict=True))
 
 
 def numbers(shown: Page) -> list[int]:
@@ -107,9 +107,8 @@ def test_the_graph_unfolds_by_keyboard(gpt: Path, browser: Browser) -> None:
 def test_the_heaviest_path_and_hidden_functions(gpt: Path, browser: Browser) -> None:
     with opened(browser, gpt / "page.html", "view=graph&heaviest=1") as shown:
         assert shown.locator("#view-graph .box.heaviest").count() >= 2
-        assert (
-            shown.locator("#view-graph path.heaviest").count() == shown.locator("#view-graph .box.heaviest").count() - 1
-        )
+        count = shown.locator("#view-graph .box.heaviest").count()
+        assert shown.locator("#view-graph path.heaviest").count() == count - 1
         count = len(boxes(shown))
         hidden = sum(numbers(shown)[2:3])
         look(shown, view="graph", min=10)
@@ -284,3 +283,44 @@ def test_modules_of_the_selected_rank(gpt: Path, browser: Browser, tmp_path: Pat
             assert f", of {label};" in shown.locator("#view-modules .viewbar").inner_text()
             table = trace.table("module", rank)
             assert forward(shown) == pytest.approx(table["total"][table["where"].index("GPT")], rel=0.01)
+
+
+# -- the page of a model of transformers -------------------------------------------------------------------------------
+
+
+VIEWS = ("overview", "flame", "graph", "table", "modules", "source")
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("huggingface")
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(vocab_size=64, n_positions=16, n_embd=16, n_layer=LAYERS, n_head=2)
+    model = transformers.GPT2LMHeadModel(config)
+    optimizer = torch.optim.AdamW(model.parameters())
+    tokens = torch.randint(0, 64, (2, 16))
+    with fastdispatch.CallGraph(folder):
+        for _ in range(2):
+            model(input_ids=tokens, labels=tokens).loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    (folder / "page.html").write_bytes(page(fastdispatch.load(folder), "GPT-2", PageOptions(source=True)))
+    return folder
+
+
+def test_every_view_shows_it(gpt2: Path, browser: Browser) -> None:
+    key = "transformers/models/gpt2/modeling_gpt2.py:[GPT2Block]:forward"
+    node = fastdispatch.load(gpt2).nodes["key"].index(key)
+    with opened(browser, gpt2 / "page.html", f"query=GPT2Block&node={node}") as shown:
+        assert shown.locator("#found").inner_text().split(" ")[0] != "0"
+        for view in VIEWS:
+            look(shown, view=view, node=node)
+            assert shown.locator(f"#view-{view}").is_visible()
+        assert f"transformer.h.* \u00d7 {LAYERS}" in shown.locator("#details").inner_text()
+        look(shown, view="modules")
+        names = shown.locator("#view-modules tbody tr b").all_inner_texts()
+        assert names[0] == "GPT2LMHeadModel"
+        assert {"transformer", "h.*", "attn", "mlp", "lm_head"} <= set(names)
+        look(shown, view="source", node=node)
+        assert "def forward(" in shown.locator("#view-source pre").inner_text()

@@ -269,23 +269,4 @@ def a_lowered_limit() -> dict[str, Any]:
     return {"result": result, "calls": counts(graph, "down")[0]}
 
 
-CASES: dict[str, Callable[[], dict[str, Any]]] = {
-    function.__name__: function
-    for function in (
-        recorded,
-        paused,
-        edges_in_the_deep,
-        beyond_the_stack_of_entries,
-        small_thread,
-        main_past_half,
-        errors,
-        c_frames,
-        limits_of_c_code,
-        greenlets_of_a_thread,
-        greenlets_of_the_main_thread,
-        a_thread_without_a_further_stack,
-        a_window_without_a_further_stack,
-        a_lowered_limit,
-    )
-}
-print(json.dumps(CASES[case]()))
+print(json.dumps(globals()[case]()))

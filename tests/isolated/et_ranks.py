@@ -1,5 +1,5 @@
 """Three ranks on gloo: two steps of a minimal network, recorded by fastdispatch and PyTorch's observer, then each kind
-of communication once, on two groups, recorded by fastdispatch. Usage: et_ranks.py FOLDER RANK"""
+of communication once, on two groups, recorded by fastdispatch. Usage: et_ranks.py FOLDER"""
 
 import atexit
 import os
@@ -62,8 +62,9 @@ def communicate(rank: int, pair: dist.ProcessGroup) -> None:
         work.wait()
 
 
-def main(folder: str, rank: int) -> None:
-    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=RANKS)
+def main(folder: str) -> None:
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
     train(rank, folder)
     pair = dist.new_group([1, 2])
     with fastdispatch.CallGraph(f"{folder}/comms", et=True):
@@ -72,7 +73,7 @@ def main(folder: str, rank: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1])
     # gloo's threads can abort a process that finalizes the interpreter.
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -1,5 +1,5 @@
-"""One rank of a gloo group that gathers: FOLDER RANK WORLD PORT LIMIT FAULT. The fault is ``killed`` or ``slow`` of
-this rank before it stops, or ``none``."""
+"""One rank of a gloo group that gathers: FOLDER LIMIT FAULT... Each rank has a fault before it stops: ``killed``,
+``slow`` or ``none``."""
 
 import os
 import signal
@@ -12,10 +12,10 @@ import torch.distributed as dist
 
 import fastdispatch
 
-folder, rank, world, port, limit, fault = sys.argv[1], *map(int, sys.argv[2:5]), *sys.argv[5:7]
-dist.init_process_group(
-    "gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world, timeout=timedelta(seconds=60)
-)
+_, folder, limit, *faults = sys.argv
+dist.init_process_group("gloo", timeout=timedelta(seconds=60))
+rank = dist.get_rank()
+fault = faults[rank]
 with fastdispatch.CallGraph(f"{folder}/host{rank}", gather=float(limit), timeline="python") as graph:
     for _ in range(rank + 1):
         torch.ones(3).add_(rank)

@@ -1,9 +1,5 @@
-"""Train on gloo, RANK of WORLD_SIZE, recording to argv[1], until file argv[3] exists; argv[2]: the rendezvous file.
+"""Train on gloo until file argv[2] exists, recorded to argv[1]. Rank 1 has no batch while file argv[2].stall exists."""
 
-Rank 1 waits for its batch while file argv[3].stall exists.
-"""
-
-import os
 import sys
 import time
 from pathlib import Path
@@ -13,17 +9,15 @@ import torch.distributed as dist
 
 import fastdispatch
 
-rank = int(os.environ["RANK"])
-dist.init_process_group(
-    "gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=int(os.environ["WORLD_SIZE"])
-)
+dist.init_process_group("gloo")
+rank = dist.get_rank()
 model = torch.nn.Linear(32, 32)
 optimizer = torch.optim.SGD(model.parameters(), 1e-3)
 ended = torch.zeros(1)
 
 
 def load_batch() -> torch.Tensor:
-    while rank == 1 and Path(f"{sys.argv[3]}.stall").exists():
+    while rank == 1 and Path(f"{sys.argv[2]}.stall").exists():
         time.sleep(0.02)
     return torch.ones(8, 32)
 
@@ -36,7 +30,7 @@ def train_step() -> None:
 
 def agree() -> bool:
     """Whether any rank should end: all end in the same step."""
-    ended.fill_(Path(sys.argv[3]).exists())
+    ended.fill_(Path(sys.argv[2]).exists())
     dist.all_reduce(ended)
     return bool(ended.item())
 

@@ -65,32 +65,12 @@ def jobs_of_one_batch() -> list[tuple[str, int, int]]:
     torch.cuda.nvtx.range_push = torch.cuda.nvtx.range_pop = lambda *_: None  # type: ignore
     parallel_state.set_pipeline_model_parallel_rank(0)
     parallel_state.set_pipeline_model_parallel_world_size(1)
-    config = SimpleNamespace(
-        timers=None,
-        enable_autocast=False,
-        fp8=None,
-        grad_scale_func=None,
-        calculate_per_token_loss=False,
-        mtp_num_layers=None,
-        num_moe_experts=None,
-    )
+    unset = ("timers", "fp8", "grad_scale_func", "mtp_num_layers", "num_moe_experts")
+    config = SimpleNamespace(enable_autocast=False, calculate_per_token_loss=False, **dict.fromkeys(unset))
+    batches = (forward_step, None, Chunk(), MICRO_BATCHES, None, None, [], config)
+    options = (False, None, False, contextlib.nullcontext, torch.zeros([], dtype=torch.int), lambda first: False)
     with fastdispatch.CallGraph(None, jobs=True, ops="off") as graph:
-        combined_1f1b.combined_1f1b_schedule_for_no_pipelining(
-            forward_step,
-            None,
-            Chunk(),
-            MICRO_BATCHES,
-            None,
-            None,
-            [],
-            config,
-            False,
-            None,
-            False,
-            contextlib.nullcontext,
-            torch.zeros([], dtype=torch.int),
-            lambda first: False,
-        )
+        combined_1f1b.combined_1f1b_schedule_for_no_pipelining(*batches, *options)
     assert graph._session is not None
     jobs = fastdispatch.Trace(graph._session.trace(timeline=True)).jobs()
     return [*zip(jobs["kind"], jobs["micro_batch"], jobs["flags"], strict=True)]

@@ -23,14 +23,13 @@ TEST = "python3-pytest python3-pytest-timeout python3-hypothesis python3-jsonsch
 
 #: What depends on the version of PyTorch: operators, origins, classes, compiled regions, unchanged results.
 TORCH_SUBJECTS = ["attach", "backward", "callbacks", "calls", "classes", "cycles", "deep", "dispatch", "evaluators"]
-TORCH_SUBJECTS += ["gpu", "gpu_waits", "monitor", "operators", "other_tools", "recording", "schedule", "unchanged"]
+TORCH_SUBJECTS += ["gpu", "gpu_waits", "operators", "other_tools", "recording", "sources", "unchanged"]
 TORCH_SUBJECTS += ["unseen"]
 #: What differs most between versions of Python.
 SHORT = [
     "integration/calls/test_calls",
     "integration/calls/test_sources",
     "integration/calls/test_collections",
-    "integration/calls/test_monitor",
     "integration/safety/test_startup",
     "integration/safety/test_attach",
 ]
@@ -284,18 +283,8 @@ def cross_wheel(root: Path, row: Environment) -> str:
         "CJSON_DIR": str(libraries),
         "ZLIB_DIR": str(libraries),
     }
-    build: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "-q",
-        "--no-build-isolation",
-        "--no-deps",
-        "-w",
-        folder,
-        ROOT,
-    ]
+    options = ["-q", "--no-build-isolation", "--no-deps", "-w", str(folder)]
+    build = [sys.executable, "-m", "pip", "wheel", *options, str(ROOT)]
     subprocess.run(build, check=True, env=os.environ | environment)
     (built,) = folder.glob("*.whl")
     run(sys.executable, "-m", "wheel", "tags", "--remove", "--python-tag", tag, "--abi-tag", tag, built)

@@ -16,7 +16,7 @@ import pytest
 import fastdispatch
 from tests import commands, programs, traces
 from tests.integration.calls.test_calls import SOURCES, record
-from tests.oracle.c_counting import CCallCounter
+from tests.oracle.counting import CCallCounter
 from tests.oracle.recorded import Recorded
 from tests.traces import edges
 
@@ -224,7 +224,7 @@ def test_a_forked_process_records_c_functions_too(tmp_path: Path) -> None:
 
 
 def test_c_calls_without_a_tool_id_name_the_owners() -> None:
-    from tests.integration.calls.test_monitor import free_ids_taken
+    from tests.integration.calls.test_sources import free_ids_taken
 
     with free_ids_taken(), pytest.raises(fastdispatch.Error) as error:
         fastdispatch.CallGraph(None, ops="off", detail="c_calls").start()

@@ -39,12 +39,14 @@ def fail(*_: object) -> int:
     raise ValueError("from the schedule")
 
 
-def test_an_interrupt_inside_a_schedule_reaches_the_program() -> None:
-    graph = CallGraph(None, ops="off", schedule=lambda step: interrupt() if step == 1 else 2)
-    with pytest.raises(KeyboardInterrupt), graph:
+@pytest.mark.parametrize(("ends", "kind"), [(interrupt, KeyboardInterrupt), (leave, SystemExit)])
+def test_an_end_inside_a_schedule_reaches_the_program(ends: Callable[[], int], kind: type[BaseException]) -> None:
+    graph = CallGraph(None, ops="off", schedule=lambda step: ends() if step == 1 else 2)
+    with pytest.raises(kind) as raised, graph:
         graph.step()
         spin()
         pytest.fail("the program went on")
+    assert kind is KeyboardInterrupt or raised.value.code == 7
 
 
 def test_an_interrupt_inside_a_filter_reaches_the_program() -> None:
@@ -59,14 +61,6 @@ def test_an_interrupt_inside_a_filter_reaches_the_program() -> None:
         spin()
         pytest.fail("the program went on")
     assert sum(key.endswith(":spin") for key in asked) == 1
-
-
-def test_an_exit_keeps_its_status() -> None:
-    graph = CallGraph(None, ops="off", schedule=lambda step: leave() if step == 1 else 2)
-    with pytest.raises(SystemExit) as raised, graph:
-        graph.step()
-        spin()
-    assert raised.value.code == 7
 
 
 def test_an_exit_on_another_thread_ends_that_thread() -> None:

@@ -47,28 +47,22 @@ def test_the_end_of_a_window_waits_for_nothing_and_loses_nothing(printed: dict[s
     assert trace.ranks[0]["meta"]["gpu_steps"] == 3
 
 
-def test_stop_waits_without_the_gil(printed: dict[str, Any], folder: Path) -> None:
-    assert 0 < printed["freed"]["slept"] < PATIENCE
-    assert unfinished(folder, "freed") == 0
+@pytest.mark.parametrize(("name", "lost"), [("freed", 0), ("interrupted", CALLS)])
+def test_stop_waits_without_the_gil(printed: dict[str, Any], folder: Path, name: str, lost: int) -> None:
+    """Until another thread lets the GPU continue; an interrupt ends the wait, and the recording is complete."""
+    assert 0 < printed[name]["slept"] < PATIENCE
+    assert printed[name].get("interrupted", True)
+    assert unfinished(folder, name) >= lost and (lost or unfinished(folder, name) == 0)
 
 
-@pytest.mark.parametrize("name", ["patient", "left"])
-def test_stop_waits_for_two_seconds_at_most_and_counts_losses(printed: dict[str, Any], folder: Path, name: str) -> None:
-    assert printed[name]["slept"] == PATIENCE
-    assert unfinished(folder, name) >= CALLS
-
-
-@pytest.mark.parametrize("name", ["raised", "in_error"])
-def test_an_exception_or_an_error_is_not_held_up(printed: dict[str, Any], folder: Path, name: str) -> None:
-    assert printed[name]["slept"] == 0
+@pytest.mark.parametrize(("name", "slept"), [("patient", PATIENCE), ("left", PATIENCE), ("raised", 0), ("in_error", 0)])
+def test_stop_waits_for_two_seconds_at_most_and_counts_losses(
+    printed: dict[str, Any], folder: Path, name: str, slept: int
+) -> None:
+    """An exception or an error is not held up."""
+    assert printed[name]["slept"] == slept
     assert unfinished(folder, name) >= CALLS
     assert printed["in_error"]["error"] == 700  # still the program's
-
-
-def test_an_interrupt_ends_the_wait_and_the_recording_is_complete(printed: dict[str, Any], folder: Path) -> None:
-    assert printed["interrupted"]["interrupted"]
-    assert 0 < printed["interrupted"]["slept"] < PATIENCE
-    assert unfinished(folder, "interrupted") >= CALLS
 
 
 def test_a_program_that_fails_ends_at_once(folder: Path) -> None:

@@ -93,21 +93,21 @@ def test_kernels_are_below_the_functions_that_launch_them(runs: Runs) -> None:
     kernels = [row for row, calls in enumerate(figures["calls"]) if calls]
     assert sorted(figures["bytes"][row] for row in kernels) == [0, 0, 40960]
     assert {(figures["device"][row], figures["stream"][row]) for row in kernels} == {(0, 7)}
-    assert run.printed["kinds"] == 0
-
-
-def test_backward_kernels_are_charged_to_the_forward(runs: Runs) -> None:
-    run = runs("train")
     (row,) = (row for row, name in enumerate(run.names) if name.endswith("gpu_kernels.py:[]:forward"))
     assert run.contexts["gpu_backward"][row] == 10_000
+    assert run.printed["kinds"] == 0
+    loaded = "libcudart.so.13 and libcupti.so.13 are loaded: kernels are recorded"
+    assert run.printed["doctor"] == f"{loaded}, clocks and power through libnvidia-ml.so.1"
 
 
-def test_only_recorded_steps_are_collected(runs: Runs) -> None:
-    run = runs("windows")  # two of three steps
-    assert run.kernels() == of_steps(20)
+@pytest.mark.parametrize(("name", "steps"), [("windows", 20), ("fork", 4)])
+def test_kernels_of_all_recorded_steps(runs: Runs, name: str, steps: int) -> None:
+    """Of two of three steps; of a program that forks, whose child leaves CUPTI alone."""
+    run = runs(name)
+    assert run.kernels() == of_steps(steps)
     assert run.losses == {}
-    assert run.meta["gpu_steps"] == 20
-    assert run.printed["windows"] == 10
+    assert run.meta["gpu_steps"] == steps
+    assert run.printed["windows"] == (10 if name == "windows" else 1)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,8 @@ def test_flops_are_by_the_time_of_kernels(runs: Runs) -> None:
     assert found["peak"] == {"rate": pytest.approx(989.5e12), "source": "bf16 of NVIDIA H100 80GB HBM3"}
     assert found["mfu"] == pytest.approx(2 * 64**3 / (found["step"] * 1e-9) / 989.5e12)
     assert found["mfu"] == found["hfu"]
+    others = flops_by_module(runs("others"))["rows"]["Layer"]  # copies and communication are in no rate
+    assert (others["time"], others["rate"]) == (1000, pytest.approx(2 * 32**3 / 1e-6))
     lines = commands.out("report", runs("layer").out, "--steps", "all").splitlines()
     share = f"{100 * found['mfu']:.3g} %"
     assert lines[0].endswith(f"MFU {share} of 990 TFLOP/s (bf16 of NVIDIA H100 80GB HBM3), HFU {share}"), lines[0]
@@ -215,12 +217,6 @@ def test_a_low_clock_has_its_reason(runs: Runs) -> None:
     clock = f"{device['clock_mhz'] // 1000} {device['clock_mhz'] % 1000:03}"
     assert f"GPU: mean clock {clock} of 1 980 MHz, power cap, " in text
     assert text.count("; rank 0: Xid 79") == 1
-
-
-def test_copies_and_communication_are_in_no_rate(runs: Runs) -> None:
-    found = flops_by_module(runs("others"))
-    assert found["rows"]["Layer"]["time"] == 1000
-    assert found["rows"]["Layer"]["rate"] == pytest.approx(2 * 32**3 / 1e-6)
 
 
 def divided(works: list[tuple[int, int, int]]) -> dict[str, int]:
@@ -319,13 +315,6 @@ def test_a_profiler_gets_its_records(runs: Runs) -> None:
     assert run.meta["gpu_kernels"]["problem"] == "libcupti.so.13 is in use by torch.profiler"
 
 
-def test_another_tool_holds_cupti(runs: Runs) -> None:
-    run = runs("held")
-    assert run.kernels() == {}
-    assert run.meta["gpu_kernels"]["problem"] == "libcupti.so.13 is in use by Nsight Systems"
-    assert (run.printed["kinds"], run.printed["flushes"], run.printed["windows"]) == (0, 0, 0)
-
-
 @pytest.mark.parametrize(
     ("name", "line"),
     [
@@ -349,6 +338,8 @@ def test_report_and_doctor_say_why_kernels_are_missing(runs: Runs, name: str, li
     assert commands.document("report", run.out)["gpu_missing"] == line
     problem = run.meta["gpu_kernels"]["problem"]
     assert line.startswith(f"{problem}: ")
+    if name == "held":
+        assert (run.kernels(), run.printed["flushes"], run.printed["windows"]) == ({}, 0, 0)
     if name != "profile":
         assert run.contexts["calls"][run.names.index("gpu_kernels.py:[]:train_step")] == 3
         assert run.printed["doctor"] == f"libcudart.so.13 is loaded, but {problem}: GPU times of modules, no kernels"
@@ -376,11 +367,6 @@ def test_reports_list_kernels_with_short_names(runs: Runs) -> None:
     assert row[:3] == ["10", "400", "ns"]
 
 
-def test_doctor_names_the_library(runs: Runs) -> None:
-    loaded = "libcudart.so.13 and libcupti.so.13 are loaded: kernels are recorded"
-    assert runs("train").printed["doctor"] == f"{loaded}, clocks and power through libnvidia-ml.so.1"
-
-
 def test_a_pytorch_without_cupti(tmp_path: Path) -> None:
     printed = processes.run_warm("gpu_without_cupti.py", standin.build(tmp_path), tmp_path / "out")
     problem = "no libcupti is loaded"
@@ -390,12 +376,6 @@ def test_a_pytorch_without_cupti(tmp_path: Path) -> None:
     line = f"{problem}: GPU times are those of modules"
     assert commands.document("report", run.out)["gpu_missing"] == line
     assert line in " ".join(commands.out("report", run.out).split())
-
-
-def test_a_forked_child_leaves_cupti_alone(runs: Runs) -> None:
-    run = runs("fork")
-    assert run.kernels() == of_steps(4)
-    assert run.losses == {}
 
 
 @pytest.mark.parametrize(("end", "status"), [("exit", 0), ("raise", 1), ("kill", -9)])

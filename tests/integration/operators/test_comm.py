@@ -1,13 +1,14 @@
 """Bytes of communication per call path and group: known volumes of parallel trainings on two ranks with gloo."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fastdispatch
-from tests import commands, processes, schemas
+from tests import commands, golden, processes, schemas
 
 torch = pytest.importorskip("torch")
 dist = pytest.importorskip("torch.distributed")
@@ -146,36 +147,15 @@ def rows(runs: Path, scene: str, rank: int) -> dict[tuple[str, str, int], list[i
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_bytes_of_each_operator(runs: Path, rank: int) -> None:
-    message = (
-        {("c10d::send", "float32 0:2", 0): [1, 24, 0]} if rank == 0 else {("c10d::recv_", "float32 0:2", 0): [1, 0, 24]}
-    )
-    assert rows(runs, "plain", rank) == {
-        ("c10d::allreduce_", "float32 0:2", 0): [1, 24, 24],
-        ("c10d::allreduce_", "float32 0:2", ASYNC): [1, 24, 24],
-        ("c10d::allreduce_", "float64 1:2", 0): [1, 96, 96],
-        ("c10d::broadcast_", "float64 0:2", 0): [1, 96, 96],
-        ("c10d::allgather_", "float32 0:2", 0): [1, 24, 48],
-        ("c10d::alltoall_base_", "float64 0:2", 0): [1, 96, 96],
-        ("c10d::barrier", "none 0:2", 0): [1, 0, 0],
-        **message,
-    }
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_bytes_of_unequal_ranks(runs: Path, rank: int) -> None:
-    found = rows(runs, "unequal", rank)
-    (objects,) = [figures for (name, detail, _), figures in found.items() if detail == "uint8 0:2"]
-    assert objects[0] == 1 and objects[1] == objects[2] > 0  # the pickled object; its size is one int64
-    del found["c10d::broadcast_", "uint8 0:2", 0]
-    assert found == {
-        ("c10d::alltoall_base_", "float32 0:2", 0): [1, 24, 12] if rank == 0 else [1, 16, 28],
-        ("c10d::allreduce_coalesced_", "float32 0:2", 0): [1, 20, 20],
-        ("c10d::reduce_", "float32 0:2", 0): [1, 24, 24],
-        ("c10d::gather_", "float32 0:2", 0): [1, 24, 48 if rank == 0 else 0],
-        ("c10d::scatter_", "float32 0:2", 0): [1, 48 if rank == 0 else 0, 24],
-        ("c10d::broadcast_", "int64 0:2", 0): [1, 8, 8],
-    }
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+def test_bytes_of_each_operator(runs: Path, scene: Callable[[str, int], None], rank: int) -> None:
+    """Those that follow from the sizes in the programs."""
+    found = rows(runs, scene.__name__, rank)
+    if scene is unequal:
+        objects = found.pop(("c10d::broadcast_", "uint8 0:2", 0))
+        assert objects[0] == 1 and objects[1] == objects[2] > 0  # the pickled object; its size is one int64
+    expected = golden.document("comm_bytes")[scene.__name__][rank]
+    assert {f"{name} {detail} {flags}": figures for (name, detail, flags), figures in found.items()} == expected
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -196,26 +176,6 @@ def test_collectives_are_counted_per_group(runs: Path, rank: int) -> None:
     of = fastdispatch.load(runs / "plain").ranks[rank]["measures"]
     rows = zip(of["kind"], of["detail"], of["count"], strict=True)
     assert {detail: count for kind, detail, count in rows if kind == "collectives"} == {"0:2": 6, "1:2": 1}
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_volumes_of_trainings(runs: Path, rank: int) -> None:
-    gradients = 4 * (100 * 250 + 250 * 101)
-    reduced = {("c10d::allreduce_", "float32 0:2", ASYNC): [STEPS * 2, STEPS * gradients, STEPS * gradients]}
-    assert rows(runs, "data_parallel", rank) == reduced
-    weight = 4 * 64 * 32
-    assert rows(runs, "sharded", rank) == {
-        ("c10d::_allgather_base_", "float32 0:2", 0): [STEPS, STEPS * weight // 2, STEPS * weight],
-        ("c10d::_reduce_scatter_base_", "float32 0:2", 0): [STEPS, STEPS * weight, STEPS * weight // 2],
-    }
-    output = 4 * 5 * 32
-    reduced = {("c10d::allreduce_", "float32 0:2", ASYNC): [STEPS, STEPS * output, STEPS * output]}
-    assert rows(runs, "tensor_parallel", rank) == reduced
-    moved = STEPS * 4 * (4 * 2 * 16)
-    assert rows(runs, "pipeline", rank) == {
-        ("c10d::send", "float32 0:2", 0): [STEPS * 4, moved, 0],
-        ("c10d::recv_", "float32 0:2", 0): [STEPS * 4, 0, moved],
-    }
 
 
 def report(runs: Path, scene: str) -> dict[tuple[str, str, bool], dict[str, Any]]:

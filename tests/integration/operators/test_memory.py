@@ -44,12 +44,16 @@ def train(steps: int = 5, kept: list[Any] | None = None) -> list[Any]:
     return [parameter.detach().clone() for parameter in model.parameters()]
 
 
-def recorded(work: Callable[[], object], folder: Path, **options: Any) -> tuple[DeviceMemory, Unfollowed]:
-    with fastdispatch.CallGraph(folder, measure="memory", **options):
-        work()
+def read(folder: Path) -> tuple[DeviceMemory, Unfollowed]:
     trace = fastdispatch.load(folder)
     devices, missing = memory_of(trace, trace.ranks[0], CallSites(trace))
     return devices[0], missing
+
+
+def recorded(work: Callable[[], object], folder: Path, **options: Any) -> tuple[DeviceMemory, Unfollowed]:
+    with fastdispatch.CallGraph(folder, measure="memory", **options):
+        work()
+    return read(folder)
 
 
 def profiled(work: Callable[[], object], folder: Path) -> list[int]:
@@ -211,9 +215,7 @@ def test_between_the_windows_of_a_schedule(tmp_path: Path) -> None:
     graph = fastdispatch.CallGraph(tmp_path, measure="memory", steps="2:4")
     with graph:
         work()
-    trace = fastdispatch.load(tmp_path)
-    devices, _ = memory_of(trace, trace.ranks[0], CallSites(trace))
-    assert sum(path.live for path in devices[0].paths.values()) == 0
+    assert sum(path.live for path in read(tmp_path)[0].paths.values()) == 0
 
 
 def test_exceptions_and_a_second_recording(tmp_path: Path) -> None:
@@ -224,9 +226,7 @@ def test_exceptions_and_a_second_recording(tmp_path: Path) -> None:
     for name in ("first", "second"):
         with pytest.raises(KeyError, match="of the program"):
             recorded(fail, tmp_path / name)
-        trace = fastdispatch.load(tmp_path / name)
-        devices, _ = memory_of(trace, trace.ranks[0], CallSites(trace))
-        assert sums(devices[0]) == (1, 400, 1, 400)
+        assert sums(read(tmp_path / name)[0]) == (1, 400, 1, 400)
 
 
 def test_a_self_test_without_reports_refuses() -> None:
@@ -281,13 +281,9 @@ def test_a_reduced_merge_has_the_memory_of_the_rank_with_the_highest_peak(
             kept = [torch.zeros(LEAK // 4) for _ in range(steps)]
         del kept
     ranks = [tmp_path / "run" / f"rank{rank:05}.fd" for rank in range(4)]
-    texts = set()
-    for number, groups in enumerate(([[0, 1, 2, 3]], [[3, 2], [1, 0]], [[2], [0, 3], [1]])):
-        paths = [[ranks[rank] for rank in group] for group in groups]
-        many_ranks.summed(paths, tmp_path / f"{number}.parquet").dump(tmp_path / "made.json")
-        texts.add((tmp_path / "made.json").read_bytes())
-    assert len(texts) == 1
-    made = memory_report(fastdispatch.load(tmp_path / "made.json"))
+    orders = ([[0, 1, 2, 3]], [[3, 2], [1, 0]], [[2], [0, 3], [1]])
+    groupings = [[[ranks[rank] for rank in group] for group in groups] for groups in orders]
+    made = memory_report(fastdispatch.load(many_ranks.any_grouping(groupings, tmp_path)))
     assert (made.rank, made.ranks, made.devices[0].peak) == (1, 4, 3 * LEAK)
     one = memory_report(fastdispatch.load(ranks[1]))
     assert made.devices == one.devices and one.kept == (sys.version_info < (3, 12))

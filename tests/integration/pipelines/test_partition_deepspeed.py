@@ -78,11 +78,7 @@ def test_deepspeed_without_a_pipeline_has_phases(both: dict[str, Any], plain: Pa
 def test_a_pipeline_cut_by_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Parameters put all dear layers on the first stage. After a run of it each stage has about half of the time,
     trains the same, and records the layers it was given."""
-    place = processes.meeting(2)
-    imports = ("torch", "deepspeed")
-    ranks = [
-        processes.start_warm(imports, "deepspeed_partition.py", tmp_path, RANK=str(rank), **place) for rank in range(2)
-    ]
+    ranks = processes.start_ranks(("torch", "deepspeed"), "deepspeed_partition.py", 2, tmp_path)
     printed = processes.outputs(ranks)
     first, last = (json.loads(output.splitlines()[-1]) for output in printed)
     assert first["before"] == last["before"] == [0, 7, 9]

@@ -29,12 +29,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made, started = {}, []
     for name, planted in RUNS.items():
         made[name] = tmp_path_factory.mktemp(name)
-        place = processes.meeting(STAGES)
-        for rank in range(STAGES):
-            arguments = (made[name], STAGES, BATCHES, *planted)
-            started.append(
-                processes.start_warm(processes.TORCH, "pipeline_ranks.py", *arguments, RANK=str(rank), **place)
-            )
+        arguments = (made[name], STAGES, BATCHES, *planted)
+        started += processes.start_ranks(processes.TORCH, "pipeline_ranks.py", STAGES, *arguments)
     for at, process in enumerate(started):
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0 or at >= STAGES, errors

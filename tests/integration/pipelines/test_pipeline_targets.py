@@ -9,7 +9,7 @@ import torch
 
 import fastdispatch
 from fastdispatch.pipeline import Graph, Node, convert
-from tests import processes, warm
+from tests import processes
 
 #: Skips over a stage, writes in place, an output of the first stage, integers, a weight in two stages.
 LAYERS = [
@@ -53,12 +53,7 @@ IMPORTS = {"torch": ("torch", "torch.distributed.pipelining"), "deepspeed": ("to
 
 def run_ranks(command: list[str], count: int, imports: tuple[str, ...]) -> str:
     """What the last rank prints."""
-    shared = processes.meeting(count) | {"DS_ACCELERATOR": "cpu"}
-    ranks = [
-        warm.start(imports, command, processes.environment(RANK=str(rank), LOCAL_RANK=str(rank), **shared))
-        for rank in range(count)
-    ]
-    return processes.outputs(ranks)[-1]
+    return processes.outputs(processes.start_ranks(imports, command[0], count, *command[1:], DS_ACCELERATOR="cpu"))[-1]
 
 
 @pytest.mark.parametrize(("target", "replicas"), [("torch", [1, 2, 1]), ("deepspeed", [2, 2])])
@@ -74,8 +69,7 @@ def test_losses_are_those_of_the_unsplit_model(target: str, replicas: list[int],
 def test_the_package_trains_by_its_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = [LAYERS[0], *((name, stage, sources, {}) for name, stage, sources, _ in LAYERS[1:10])]
     write(graph_of(row, 2), tmp_path / "net_by_conf")
-    program = str(Path(__file__).parents[2] / "isolated" / "package_ranks.py")
-    printed = run_ranks([program, str(tmp_path / "net_by_conf")], 2, IMPORTS["torch"])
+    printed = run_ranks(["package_ranks.py", str(tmp_path / "net_by_conf")], 2, IMPORTS["torch"])
     monkeypatch.syspath_prepend(tmp_path)
     torch.manual_seed(0)
     model = importlib.import_module("net_by_conf").full_model()

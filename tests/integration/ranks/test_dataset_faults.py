@@ -41,6 +41,13 @@ def run(source: Path, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.fixture
+def target(run: Path) -> Path:
+    """Its data set."""
+    assert main(["merge", str(run), "-o", f"{run.parent / 'F'}/"]) == 0
+    return run.parent / "F"
+
+
 @pytest.fixture(params=[64, 2], ids=["one group", "three groups"])
 def group_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """In one group the step runs in this process, in several in worker processes."""
@@ -146,10 +153,8 @@ def test_figures_beyond_the_range_of_numbers(run: Path) -> None:
     assert figures.sql("SELECT count(DISTINCT rank) FROM figures WHERE total > 0").fetchall() == [(RANKS,)]
 
 
-def test_a_lost_partition(run: Path, group_size: int) -> None:
+def test_a_lost_partition(run: Path, group_size: int, target: Path) -> None:
     """Queries refuse to leave its ranks out; the next merge writes it again, from all of its recordings only."""
-    target = run.parent / "run.parquet"
-    assert main(["merge", str(run), "-o", str(target)]) == 0
     counts = "SELECT count(*), sum(calls)::BIGINT FROM figures"
     expected = fastdispatch.scan(target).sql(counts).fetchall()
     lost = min(target.glob("figures/*.parquet"))
@@ -157,31 +162,26 @@ def test_a_lost_partition(run: Path, group_size: int) -> None:
     assert f"{lost}: lost: run fastdispatch merge again" in commands.error("sql", target, counts)
     (group,) = (each for each in run_manifest.load(target).groups if each.name == lost.stem)
     other = f"{lost} is lost: also give {group.inputs[1].path}"
-    assert other in commands.error("merge", group.inputs[0].path, "-o", target)
-    assert main(["merge", str(run), "-o", str(target)]) == 0
+    assert other in commands.error("merge", group.inputs[0].path, "-o", f"{target}/")
+    assert main(["merge", str(run), "-o", f"{target}/"]) == 0
     assert fastdispatch.scan(target).sql(counts).fetchall() == expected
 
 
-def test_lost_sums(run: Path) -> None:
-    target = run.parent / "run.parquet"
-    assert main(["merge", str(run), "-o", str(target)]) == 0
+def test_lost_sums(run: Path, target: Path) -> None:
     whole = (target / "whole.json.gz").read_bytes()
     shutil.rmtree(target / "parts")
     (target / "whole.json.gz").unlink()
     (target / "settled.json.gz").unlink(missing_ok=True)
     assert "no sum of ranks in this data set" in commands.error("report", target)
-    assert main(["merge", str(run), "-o", str(target)]) == 0
+    assert main(["merge", str(run), "-o", f"{target}/"]) == 0
     assert (target / "whole.json.gz").read_bytes() == whole
 
 
-def test_a_damaged_manifest_destroys_nothing(run: Path) -> None:
-    target = run.parent / "run.parquet"
-    assert main(["merge", str(run), "-o", str(target)]) == 0
+def test_a_damaged_manifest_destroys_nothing(run: Path, target: Path) -> None:
     files = sorted(target.rglob("*"))
     (target / "manifest.json").write_text('{"format": "fastd')
-    assert "manifest.json: not the manifest of a data set" in commands.error(
-        "merge", run / "rank00000.fd", "-o", target
-    )
+    error = commands.error("merge", run / "rank00000.fd", "-o", f"{target}/")
+    assert "manifest.json: not the manifest of a data set" in error
     assert sorted(target.rglob("*")) == files
 
 
@@ -270,10 +270,10 @@ merge run -o F
 
 
 @pytest.mark.parametrize(("place", "damage", "reason"), IN_SET)
-def test_a_damaged_data_set_is_one_line(place: str, damage: Callable[[Path], object], reason: str, run: Path) -> None:
+def test_a_damaged_data_set_is_one_line(
+    place: str, damage: Callable[[Path], object], reason: str, run: Path, target: Path
+) -> None:
     """Whatever the command; each names the damaged file. A merge that writes the file again works."""
-    target = run.parent / "F"
-    assert main(["merge", str(run), "-o", f"{target}/"]) == 0
     file = next(target.glob(place))
     damage(file)
     assert mutants.faults(COMMANDS, run.parent) == []
@@ -294,14 +294,13 @@ def test_any_path_of_a_data_set(name: str, run: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["other", "figures", "parts", "jobs.partial", ".fastdispatch-dataset"])
-def test_links_out_of_a_data_set_are_not_followed(place: str, run: Path) -> None:
-    target, outside = run.parent / "run.parquet", run.parent / "outside"
-    assert main(["merge", str(run), "-o", str(target)]) == 0
+def test_links_out_of_a_data_set_are_not_followed(place: str, run: Path, target: Path) -> None:
+    outside = run.parent / "outside"
     outside.mkdir()
     for name in ("group-mine.parquet", "group-mine.partial", "group-0123456789abcdef.whole.json.gz"):
         (outside / name).write_text("mine")
     before = sorted(outside.iterdir())
     shutil.rmtree(target / place) if (target / place).is_dir() else (target / place).unlink(missing_ok=True)
     (target / place).symlink_to(outside if "." not in place else outside / "new")
-    main(["merge", str(run), "-o", str(target)])
+    main(["merge", str(run), "-o", f"{target}/"])
     assert sorted(outside.iterdir()) == before

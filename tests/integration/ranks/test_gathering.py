@@ -16,13 +16,8 @@ pytest.importorskip("torch")
 
 def gather(folder: Path, world: int, limit: float, faults: dict[int, str]) -> list[str]:
     """Run all ranks; return what they printed on standard error."""
-    port = processes.free_port()
-    running = [
-        processes.start_warm(
-            processes.TORCH, "gather_ranks.py", folder, rank, world, port, limit, faults.get(rank, "none")
-        )
-        for rank in range(world)
-    ]
+    given = [faults.get(rank, "none") for rank in range(world)]
+    running = processes.start_ranks(processes.TORCH, "gather_ranks.py", world, folder, limit, *given)
     ends = [each.communicate(timeout=240) for each in running]
     for rank, each in enumerate(running):
         assert (each.returncode == 0) == (faults.get(rank) != "killed"), ends[rank][1]

@@ -27,19 +27,7 @@ class Ranks:
 
     def __init__(self, folder: Path) -> None:
         self.run, self.stop_file = folder / "run", folder / "end"
-        self.processes = [
-            processes.start_warm(
-                processes.TORCH,
-                "live_ranks.py",
-                self.run,
-                folder / "meet",
-                self.stop_file,
-                RANK=str(rank),
-                WORLD_SIZE="2",
-                LOCAL_RANK=str(rank),
-            )
-            for rank in range(2)
-        ]
+        self.processes = processes.start_ranks(processes.TORCH, "live_ranks.py", 2, self.run, self.stop_file)
         for process in self.processes:
             assert process.stdout is not None and process.stdout.readline() == "under way\n"
 
@@ -133,16 +121,8 @@ def test_the_last_steps_of_a_recording(tmp_path: Path) -> None:
     assert steps_in(tmp_path / "merged.json") == ["step 5", "step 6"]
 
 
-def test_bad_paths_are_one_line(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for arguments, text in (
-        (["stacks", tmp_path / "none"], "no such recording or run directory"),
-        (["top", tmp_path / "empty", "--once"], "no recording in this folder"),
-        (["resume", tmp_path / "empty"], "no recording in this folder"),
-        (["top", tmp_path, "--json"], "--json requires --once"),
-        (["top", tmp_path, "--interval", "0"], "0.1 to 3600"),
-    ):
-        assert text in commands.complaint(*arguments)
+def test_a_folder_without_recordings(tmp_path: Path) -> None:
+    assert "no recording in this folder" in commands.complaint("resume", tmp_path)
 
 
 def test_top_as_json_has_the_findings_up_to_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,9 +169,13 @@ def test_a_run_directory_has_its_data_set_inside(ranks: list[Path], tmp_path: Pa
     assert dumped(load_run(run), tmp_path / "lost") == expected
 
 
-def test_damaged_recordings_of_a_run_directory_are_named(ranks: list[Path], tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(ranks[0].parent, run, ignore=shutil.ignore_patterns("*.parquet"))
+@pytest.fixture
+def run(ranks: list[Path], tmp_path: Path) -> Path:
+    """A run directory that a test may change."""
+    return shutil.copytree(ranks[0].parent, tmp_path / "run", ignore=shutil.ignore_patterns("*.parquet"))
+
+
+def test_damaged_recordings_of_a_run_directory_are_named(run: Path) -> None:
     (run / "rank00004.fd").write_bytes(b"")
     status, output, errors = commands.run("report", run)
     assert errors.startswith(f"fastdispatch: skipped: {run / 'rank00004.fd'}: ")
@@ -180,10 +184,8 @@ def test_damaged_recordings_of_a_run_directory_are_named(ranks: list[Path], tmp_
 
 @pytest.mark.parametrize("problem", ["duckdb", "place"])
 def test_a_data_set_that_cannot_be_written_in_the_run_directory(
-    problem: str, ranks: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    problem: str, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(ranks[0].parent, run, ignore=shutil.ignore_patterns("*.parquet"))
     if problem == "duckdb":
         monkeypatch.setitem(sys.modules, "duckdb", None)
         expected = "more than 16 ranks and SQL need DuckDB: pip install 'fastdispatch[scale]'"

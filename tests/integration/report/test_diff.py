@@ -133,18 +133,7 @@ def test_a_lock_that_is_free_in_some_steps_is_a_change(tmp_path: Path) -> None:
 
 def record_ranks(folder: Path, world: int, seconds: float) -> Path:
     """Record ranks of which rank 1 sleeps for ``seconds`` in each step."""
-    ranks = [
-        processes.start_warm(
-            ("torch",),
-            "slow_rank.py",
-            folder,
-            folder.with_suffix(".meet"),
-            seconds,
-            RANK=str(rank),
-            WORLD_SIZE=str(world),
-        )
-        for rank in range(world)
-    ]
+    ranks = processes.start_ranks(("torch",), "slow_rank.py", world, folder, seconds)
     assert [(rank.communicate(timeout=120)[1], rank.returncode) for rank in ranks] == [("", 0)] * world
     return folder
 

@@ -101,6 +101,13 @@ def _is_open(function: str, stacks: list[live.Stack], seconds: float = 5 + 2 + L
     return any(key.endswith(f":{function}") and age >= seconds * 1e9 for key, age in calls)
 
 
+def found_in(folder: Path, kinds: list[str]) -> dict[str, Findings]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "HANG_S", LIMIT)
+        patch.syspath_prepend(processes.ISOLATED)  # the command of the recordings is that of tests/warm.py
+        return {kind: fastdispatch.findings(folder / kind) for kind in kinds}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, Findings, Path]]:
     """All programs at once: the findings while they run, those after they were killed, and the recordings."""
@@ -112,10 +119,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, 
             assert [process.stdout.readline() for process in each] == ["under way\n"] * len(each)
         for kind in set(kinds) - {"evaluates"}:
             processes.wait_for(partial(is_under_way, kind, folder / kind))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(limits, "HANG_S", LIMIT)
-            patch.syspath_prepend(processes.ISOLATED)  # the command of the recordings is that of tests/warm.py
-            running = {kind: fastdispatch.findings(folder / kind) for kind in kinds}
+        running = found_in(folder, kinds)
     finally:
         for process in chain(*programs.values()):
             process.kill()
@@ -123,10 +127,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Findings, 
             os.kill(int(worker.name.rpartition("-")[2]), signal.SIGKILL)
         for process in chain(*programs.values()):
             process.wait(60)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "HANG_S", LIMIT)
-        patch.syspath_prepend(processes.ISOLATED)
-        return {kind: (running[kind], fastdispatch.findings(folder / kind), folder / kind) for kind in kinds}
+    dead = found_in(folder, kinds)
+    return {kind: (running[kind], dead[kind], folder / kind) for kind in kinds}
 
 
 def hangs(found: Findings) -> list[Finding]:

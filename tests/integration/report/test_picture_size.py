@@ -34,7 +34,7 @@ def smallest_text(picture: str) -> float:
 def test_text_is_legible_on_a_laptop(tmp_path: Path) -> None:
     """Counts, which are the same in each run, select the same functions for the picture."""
     program = processes.ROOT / "docs" / "examples" / "gpt" / "pretrain.py"
-    processes.successful("run", "--options=timing=0", "--out", tmp_path / "run", program, "--steps", 12)
+    processes.run_in(tmp_path, "fastdispatch", "run", "--options=timing=0", "--out", "run", program, "--steps", 12)
     picture = fastdispatch.load(tmp_path / "run", steps=(4, 12)).svg()
     assert picture.count('class="node"') >= 8
     assert smallest_text(picture) >= LEGIBLE

@@ -153,7 +153,7 @@ def test_a_function_named_as_one_of_input_is_one_if_its_result_is_used(
     kind: str, function: str, tmp_path: Path
 ) -> None:
     (tmp_path / "reads.py").write_text(READS)
-    processes.successful("run", "--out", "out", "--steps", "all", "reads.py", kind, folder=tmp_path)
+    processes.run_in(tmp_path, "fastdispatch", "run", "--out", "out", "--steps", "all", "reads.py", kind)
     titles = [each.title for each in fastdispatch.findings(tmp_path / "out") if each.id == "input-wait"]
     expected = f"the loop waits for its input, in {function} (judged by its name)"
     assert titles == ([expected] if function else [])

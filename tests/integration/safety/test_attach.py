@@ -24,15 +24,8 @@ class Target:
 
     def __init__(self, folder: Path, *arguments: str, python: str = sys.executable, **changes: str) -> None:
         self.folder = folder
-        program = str(processes.ISOLATED / "attachable.py")
-        self.process = subprocess.Popen(
-            [python, program, str(folder / "orders"), *arguments],
-            cwd=folder,
-            env=processes.environment(**changes),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        program = processes.ISOLATED / "attachable.py"
+        self.process = processes.popen(python, program, folder / "orders", *arguments, folder=folder, **changes)
 
     @property
     def pid(self) -> int:
@@ -192,9 +185,7 @@ while not os.path.exists("end"):
 @needs_remote_exec
 @pytest.mark.torch
 def test_some_steps_of_a_training(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", TRAINING]
-    environment = processes.environment()
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as training:
+    with processes.popen(sys.executable, "-c", TRAINING, folder=tmp_path) as training:
         assert training.stdout is not None
         assert training.stdout.readline() == "ready\n"
         processes.successful("attach", training.pid, "--steps", 3, "--out", tmp_path / "out")

@@ -60,7 +60,7 @@ def test_a_run_directory_serves_the_next_run(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="making a small file system needs root")
 def test_a_full_disk_costs_the_recording_and_not_the_program(small_disk: Path) -> None:
-    result = processes.run("full_disk.py", small_disk / "run", small_disk / "filler")
+    result = processes.run("limited_files.py", small_disk / "run", small_disk / "filler")
     assert result.stdout.startswith("done")
     trace = fastdispatch.load(small_disk / "run")
     assert trace.ranks[0]["counters"]["disk_full"] > 0

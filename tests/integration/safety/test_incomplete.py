@@ -35,7 +35,7 @@ CLAIMS = (
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("incomplete")
     (folder / "program.py").write_text(PROGRAM)
-    processes.successful("run", "-q", "--timeline", "--out", "out", "program.py", folder=folder)
+    processes.run_in(folder, "fastdispatch", "run", "-q", "--timeline", "--out", "out", "program.py")
     return folder / "out" / "rank00000.fd"
 
 

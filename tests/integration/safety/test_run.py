@@ -137,7 +137,7 @@ def test_steps_under_run(tmp_path: Path) -> None:
         "def step(n):\n    o.zero_grad()\n    m(torch.ones(1, 2)).sum().backward()\n    o.step()\n"
         "for n in range(10): step(n)"
     )
-    processes.successful("run", "--steps", "2:5", write(tmp_path, text), folder=tmp_path)
+    processes.run_in(tmp_path, "fastdispatch", "run", "--steps", "2:5", write(tmp_path, text))
     trace = fastdispatch.load(tmp_path / "fastdispatch-out")
     table = trace.table("function")
     assert table["calls"][table["where"].index("program.py:[]:step")] == 3

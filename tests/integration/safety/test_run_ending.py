@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -44,19 +43,14 @@ if rank != first:
 """
 
 
+RUN = (sys.executable, "-m", "fastdispatch", "run")
+
+
 def ranks_of(folder: Path, *words: str, count: int = 3) -> list[str]:
     """Run the program under ``fastdispatch run`` on ranks and return what each prints; rank 0 or 1 ends first."""
     (folder / "program.py").write_text(PROGRAM)
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "fastdispatch", "run", "program.py", *words],
-            env=processes.environment(RANK=str(rank), WORLD_SIZE=str(count), FASTDISPATCH_RUN_ID="x"),
-            cwd=folder,
-            text=True,
-            stderr=subprocess.PIPE,
-        )
-        for rank in range(count)
-    ]
+    run, shared = (*RUN, "program.py", *words), {"WORLD_SIZE": str(count), "FASTDISPATCH_RUN_ID": "x"}
+    started = [processes.popen(*run, folder=folder, RANK=str(rank), **shared) for rank in range(count)]
     first = 1 if words else 0
     printed = {first: started[first].communicate(timeout=60)[1]}
     (folder / "go").touch()
@@ -125,10 +119,7 @@ def test_the_signal_that_ended_a_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
 def test_signals_are_passed_on(number: signal.Signals, tmp_path: Path) -> None:
     trap = f"trap 'echo trapped; exit 5' {number.name[3:]}; touch ready; while :; do sleep 0.01; done"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fastdispatch", "run", "-q", "sh", "-c", trap],
-        env=processes.environment(), cwd=tmp_path, text=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
+    process = processes.popen(*RUN, "-q", "sh", "-c", trap, folder=tmp_path)
     while not (tmp_path / "ready").exists():
         time.sleep(0.01)
     process.send_signal(number)
@@ -137,10 +128,7 @@ def test_signals_are_passed_on(number: signal.Signals, tmp_path: Path) -> None:
 
 
 def test_a_command_ends_with_its_parent(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fastdispatch", "run", "-q", "sh", "-c", "echo $$; exec sleep 600"],
-        env=processes.environment(), cwd=tmp_path, text=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
+    process = processes.popen(*RUN, "-q", "sh", "-c", "echo $$; exec sleep 600", folder=tmp_path)
     assert process.stdout is not None
     child = int(process.stdout.readline())
     process.kill()

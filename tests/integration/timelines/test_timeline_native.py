@@ -72,9 +72,8 @@ def rank(number: int, count: int = 400) -> dict[str, Any]:
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
     for number in range(2):
-        (folder / f"r{number}.json").write_text(
-            json.dumps(rank(number), ensure_ascii=False)
-        )  # its reader of JSON leaves escapes as they are
+        text = json.dumps(rank(number), ensure_ascii=False)  # its reader of JSON leaves escapes as they are
+        (folder / f"r{number}.json").write_text(text)
     return folder
 
 

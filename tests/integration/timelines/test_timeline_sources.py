@@ -205,14 +205,6 @@ def test_paddle_intervals_are_those_of_its_patterns(tmp_path: Path, variant: str
     }
 
 
-def test_paddle_names_contain_durations(tmp_path: Path) -> None:
-    write_logs(tmp_path, {"workerlog.0": log()})
-    plain, _ = pictures(tmp_path, tmp_path)
-    assert plain[0]["name"] == "forward_0 (9.000 ms)" and plain[2]["name"] == "forward_1 (9.001 ms)"
-    plain, _ = pictures(tmp_path, tmp_path, "--durations", "args")
-    assert plain[0]["name"] == "forward_0"
-
-
 def test_paddle_files_as_text(tmp_path: Path) -> None:
     jobs_at = "".join(job_line(0, "forward", 0, at, at + 2000) for at in (10_000, 20_000))
     write_logs(tmp_path, {"workerlog.2": f"Schedule Profiler start at step 4 and end at step 5\n{jobs_at}"})
@@ -236,6 +228,8 @@ def test_paddle_files_as_text(tmp_path: Path) -> None:
     rows = [named.format("STEP", 2333), named.format("GPU:2", 2334)]
     assert (tmp_path / "pipeline_profile.json").read_text() == text(edges('"GPU2"', '"Step"'))
     assert (tmp_path / "pipeline_profile_perfetto.json").read_text() == text(edges(2334, 2333) + rows)
+    bare, _ = pictures(tmp_path, tmp_path, "--devices", "2", "--steps", "5", "--durations", "args")
+    assert bare[0]["name"] == "forward_0"
     (line,) = merge_timelines("--paddle", tmp_path, "--steps", "7:9", "-o", tmp_path / "none", status=2)
     assert line.endswith("workerlog.2: no job of these steps in it: nothing is written")
     assert not (tmp_path / "none").exists()
@@ -250,22 +244,17 @@ def test_paddle_defect_1_steps_have_their_numbers(tmp_path: Path) -> None:
     assert {each["args"]["step"] for each in plain if "args" in each} == {5, 6, 7}
 
 
-def test_paddle_defect_3_a_single_machine(tmp_path: Path) -> None:
-    write_logs(tmp_path, {"machine0/workerlog.0": log()})
-    plain, numbered = pictures(tmp_path, tmp_path, "--multi_machine")
-    assert set(jobs(plain)) == {"GPU0(machine:0)", "Step"}
-    assert set(jobs(numbered)) == {2333, 2334}
-    assert "GPU:0(machine:0)" in {each["args"]["name"] for each in numbered if each["ph"] == "M"}
-
-
-def test_paddle_defect_4_machines_in_their_order(tmp_path: Path) -> None:
-    """Also found without the flag."""
-    stages = {f"machine{i}": i for i in (10, 2, 0, 1)}
-    write_logs(tmp_path, {f"{name}/workerlog.0": log(stage=stage) for name, stage in stages.items()})
-    plain, _ = pictures(tmp_path, tmp_path)
-    begins = [rows[0][1] for name, rows in jobs(plain).items() if name != "Step"]
-    assert [name for name in jobs(plain)] == [f"GPU0(machine:{i})" for i in range(4)] + ["Step"]
+@pytest.mark.parametrize("machines", [[10, 2, 0, 1], [0]], ids=["defect 4", "defect 3: a single machine"])
+def test_paddle_machines_are_in_their_order(machines: list[int], tmp_path: Path) -> None:
+    """Several machines are also found without the flag."""
+    write_logs(tmp_path, {f"machine{i}/workerlog.0": log(stage=i) for i in machines})
+    plain, numbered = pictures(tmp_path, tmp_path, *(["--multi_machine"] if machines == [0] else []))
+    rows, places = jobs(plain), range(len(machines))
+    begins = [times[0][1] for name, times in rows.items() if name != "Step"]
+    assert [*rows] == [f"GPU0(machine:{i})" for i in places] + ["Step"]
     assert begins == sorted(begins)
+    assert set(jobs(numbered)) == {2333, *(2334 + i for i in places)}
+    assert "GPU:0(machine:0)" in {each["args"]["name"] for each in numbered if each["ph"] == "M"}
 
 
 def test_paddle_defect_5_clocks_of_machines(tmp_path: Path) -> None:
@@ -334,14 +323,12 @@ def test_steps_of_every_kind(run: Path, tmp_path: Path) -> None:
     assert "not a range of steps" in line
 
 
-def test_durations_in_names(tmp_path: Path) -> None:
+def test_names_of_jobs_contain_their_duration_once(tmp_path: Path) -> None:
+    """Names of other slices have it, too."""
     events = [{"ph": "X", "name": 'a"é', "ts": 0, "dur": 1500}, {"ph": "i", "name": "b", "ts": 0}]
     (tmp_path / "r0.json").write_text(json.dumps(events))
     trace = merged(tmp_path, tmp_path / "r0.json", "--durations", "name")
     assert [each["name"] for each in trace["traceEvents"][:2]] == ['a"é (1.50 ms)', "b"]
-
-
-def test_names_of_jobs_contain_their_duration_once(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "out", jobs=True), fastdispatch.job("forward", mb=3):
         pass
     trace = merged(tmp_path, tmp_path / "out", "--durations", "name")

@@ -50,16 +50,15 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def found(out: Path, first: int, last: int) -> dict[str, float]:
-    return {each.name: each.calls for each in activities(fastdispatch.load(out, steps=(first, last)))}
-
-
-def test_evaluation_and_checkpoints_are_recognised(out: Path) -> None:
-    assert found(out, 8, 31) == {"evaluation": 2, "checkpoint saving": 2, "recomputation": 24}
-
-
-def test_usual_steps_have_no_activity(out: Path) -> None:
-    assert found(out, 1, 11) == {"recomputation": 11}
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ((8, 31), {"evaluation": 2, "checkpoint saving": 2, "recomputation": 24}),
+        ((1, 11), {"recomputation": 11}),  # usual steps
+    ],
+)
+def test_evaluation_and_checkpoints_are_recognised(out: Path, steps: tuple[int, int], expected: dict[str, int]) -> None:
+    assert {each.name: each.calls for each in activities(fastdispatch.load(out, steps=steps))} == expected
 
 
 def test_phases_add_up(out: Path) -> None:

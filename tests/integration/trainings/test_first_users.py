@@ -4,6 +4,7 @@ import importlib.util
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,37 +36,21 @@ class Training:
 
 NOT_SLOW = (r"\[slow-rank", "its host, other programs", "no jobs of a pipeline", "no pipeline engine")
 
+#: A pipeline whose last stage is slow.
+PIPELINE: dict[str, Any] = {"ranks": 2, "line": "", "false": NOT_SLOW}
+DEEPSPEED = {"program": "pipeline_deepspeed.py", "imports": ("torch", "deepspeed"), "stages_or_chunks": 2}
+MEGATRON = {"program": "pipeline_megatron.py", "imports": ("torch", "megatron.core"), "stages_or_chunks": 1}
+
 TRAININGS = {
     "huggingface": Training(
         "input-wait", "[Tokens]:__getitem__", imports=("torch.distributed", "transformers", "accelerate")
     ),
     "data_parallel": Training("slow-rank", ":augment", 2, 24, (1,), false=(r"\[input-wait",)),
-    "deepspeed": Training(
-        "stage-imbalance",
-        "",
-        2,
-        steps=8,
-        program="pipeline_deepspeed.py",
-        imports=("torch", "deepspeed"),
-        stages_or_chunks=2,
-        slow={"SLOW": "0.02"},
-        line="",
-        false=NOT_SLOW,
-    ),
+    "deepspeed": Training("stage-imbalance", "", steps=8, slow={"SLOW": "0.02"}, **PIPELINE, **DEEPSPEED),
     "lightning": Training("host-sync", ":training_step", imports=("torch.distributed", "lightning")),
     "compiled": Training("graph-break", "", steps=24, imports=("torch._dynamo", "fastdispatch")),
     "fully_sharded": Training("unequal-work", "", 2, 16, (1,), false=("main calls", "flatten_dense_tensors")),
-    "megatron": Training(
-        "stage-imbalance",
-        "",
-        2,
-        program="pipeline_megatron.py",
-        imports=("torch", "megatron.core"),
-        stages_or_chunks=1,
-        slow={"SLEEP": "0.01"},
-        line="",
-        false=NOT_SLOW,
-    ),
+    "megatron": Training("stage-imbalance", "", slow={"SLEEP": "0.01"}, **PIPELINE, **MEGATRON),
     "hang": Training("hang", ":wait_for_checkpoint", 2, 24, (1,), false=(r"^ *[\d.]+ [nu]s +\S*:all_reduce",)),
     "notebook": Training("host-code", ":log_loss", steps=50, line="", false=(r"(critical|warning): .*host-sync",)),
 }

@@ -329,12 +329,6 @@ def test_the_profiler_of_a_part_of_the_run(tmp_path: Path) -> None:
         assert trace.window is not None or budget
 
 
-def test_an_optimizer_that_steps_in_some_iterations_belongs_to_the_next(tmp_path: Path) -> None:
-    trace = recorded(tmp_path, every_fifth_also_the_other, SOURCES[0])
-    assert trace.window is not None and trace.window.ended == N
-    assert trace.ranks[0]["counters"]["steps_unclear"] == 0
-
-
 def loops_of_their_own(one: Part, other: Part) -> None:
     for _ in range(N // 6):
         for _ in range(3):
@@ -404,12 +398,17 @@ def a_new_one_for_a_few_calls(one: Part, other: Part) -> None:
             optimizer.step()
 
 
-@pytest.mark.parametrize("program", [epochs_with_evaluation, epochs_of_a_loader], ids=lambda one: one.__name__)
-def test_the_steps_of_short_epochs_are_those_of_the_optimizer(
-    tmp_path: Path, program: Callable[[Part, Part], None]
+@pytest.mark.parametrize(
+    ("program", "steps"),
+    [(epochs_with_evaluation, 6 * N), (epochs_of_a_loader, 6 * N), (every_fifth_also_the_other, N)],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_steps_are_those_of_the_optimizer_of_each_iteration(
+    tmp_path: Path, program: Callable[[Part, Part], None], steps: int
 ) -> None:
+    """Of short epochs; an optimizer that steps in some iterations belongs to the next one."""
     trace = recorded(tmp_path, program, SOURCES[0])
-    assert trace.window is not None and trace.window.ended == 6 * N
+    assert trace.window is not None and trace.window.ended == steps
     assert trace.ranks[0]["counters"]["steps_unclear"] == 0
 
 

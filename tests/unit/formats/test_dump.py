@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import fastdispatch
+from fastdispatch.read.dump_tables import TABLES
 from tests import golden, programs, schemas
 from tests.unit.formats.dumps import documents
 from tests.unit.formats.test_merge import written
@@ -297,3 +298,48 @@ def test_long_columns(tmp_path: Path) -> None:
         with pytest.raises(fastdispatch.Error, match=f"latest_steps.{name}: a value"):
             loaded(json.dumps(document).encode(), tmp_path / "dump.json")
         steps[name][3] = 3
+
+
+# -- the tables of fields have the columns, types and units of the schema ----------------------------------------------
+
+
+OF_DUMPS = schemas.schema("dump")
+
+#: Accepted definitions of the schema, by type and unit of a column.
+DEFINITIONS = {
+    ("index", None): {"row", "index"},
+    ("text", None): {"text"},
+    ("I", None): {"u32"},
+    ("Q", None): {"u64"},
+    ("Q", "ns"): {"ns"},
+    ("Q", "bytes"): {"bytes"},
+    ("maybe", "bytes"): {"bytes_or_null"},
+    ("double", "ns^2"): {"number"},
+    ("bool", None): {"boolean"},
+    ("B", None): {"integer"},
+}
+
+
+#: Of all ranks, or of a rank.
+DUMPED = [table for table, (when, _) in TABLES.items() if when != "other" or table in OF_DUMPS["properties"]]
+
+
+@pytest.mark.parametrize("table", DUMPED)
+def test_columns_of_the_schema(table: str) -> None:
+    columns = TABLES[table][1]
+    shared = OF_DUMPS["properties"]
+    properties = shared if table in shared else shared["ranks"]["items"]["properties"]
+    schema = properties[table]["properties"]
+    assert [name for name, *_ in columns] == list(schema)
+    for name, kind, _, _, unit in columns:
+        items = schema[name]["items"]
+        assert items.get("$ref", items.get("type")).rpartition("/")[2] in DEFINITIONS[kind, unit], (name, unit)
+        if kind == "double":
+            assert items["description"] == unit
+
+
+def test_units_of_definitions() -> None:
+    assert {name: OF_DUMPS["$defs"][name]["description"] for name in ("ns", "bytes")} == {
+        "ns": "nanoseconds",
+        "bytes": "bytes",
+    }

@@ -189,19 +189,8 @@ def agree(path: Path) -> pyreader.Recording:
     columns = [figures[name] for name in ("calls", "resumes", "self")]
     expected = {row: values for row, *values in zip(figures["context"], *columns, strict=True)}
     assert summed(ours, found.figures) == {theirs[row]: tuple(values) for row, values in expected.items()}
-    for name in (
-        "rank",
-        "world",
-        "pid",
-        "id",
-        "boot_id",
-        "state",
-        "timing",
-        "steps",
-        "steps_source",
-        "file_bytes",
-        "start_realtime",
-    ):
+    facts = "rank world pid id boot_id state timing steps steps_source file_bytes start_realtime"
+    for name in facts.split():
         assert found.header[name] == rank[name], name
     assert found.header["counters"] == tuple(rank["counters"].values())
     for name in ("role", "system_id", "running", "served", "covered", "self", "events", "events_lost", "cpu"):
@@ -285,14 +274,8 @@ def test_a_recording_of_training(tmp_path: Path) -> None:
     found = agree(tmp_path / "rank00000.fd")
     assert found.modules and len(found.steps) == 3
     assert any(origin for _, _, _, origin in found.contexts.values())
-    assert {KINDS[node[0]] for node in found.nodes.values()} >= {
-        "python",
-        "op",
-        "autograd",
-        "range",
-        "thread",
-        "overflow",
-    }
+    kinds = {KINDS[node[0]] for node in found.nodes.values()}
+    assert kinds >= {"python", "op", "autograd", "range", "thread", "overflow"}
 
 
 def test_a_recording_that_overflowed(tmp_path: Path) -> None:

@@ -12,46 +12,20 @@ from fastdispatch import Error
 from fastdispatch.files.regular import open_regular
 from fastdispatch.read.paddle_log import LogContent, PaddleJob, as_chrome_json, is_log, items
 from fastdispatch.report.trace_faults import check
+from tests import golden
 
 INFO = "Profiler Info: Job ("
 REST = ", micro_batch_id = 2, job_start_time = 1697793307213.760986, "
 WHOLE = f"{INFO}3), type = forward{REST}job_end_time = 1697793307254.006104"
-START = 1697793307213760986
-FOUND = PaddleJob("forward", 3, 2, START, START + 40245118)
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("", []),
-        ("Profiler Info", []),
-        (f"I1020 09:15:07.265326 22317 standalone_executor.cc:217] {WHOLE}", [FOUND]),
-        # output of others: before, behind, digits right behind, a second job
-        (f"loss 3.1{WHOLE}42 loss 3.2{WHOLE}\r", [FOUND, FOUND]),
-        (f"{WHOLE}{WHOLE}", [FOUND, FOUND]),
-        (f"{INFO}1), ty{WHOLE}", [None, FOUND]),
-        (f"{INFO}1), type = forw{WHOLE}", [None, FOUND]),
-        ("Schedule Profiler start at step 5 and end at step 8", [5]),
-        (f"Schedule Profiler start at step x{WHOLE}", [FOUND]),
-        (f"Schedule Profiler start at step 5 and end at step 8{WHOLE}", [5, FOUND]),
-        (
-            f"{INFO}3), type = a_b1{REST}job_end_time = 1697793307213.7609875",
-            [PaddleJob("a_b1", 3, 2, START, START + 1)],
-        ),
-        (f"{INFO}3), type = f{REST}job_end_time = 1697793307214.5", [PaddleJob("f", 3, 2, START, START + 739014)]),
-        # no job: ends before it begins, a negative time, no decimals, numbers beyond all, no type
-        (f"{INFO}3), type = f{REST}job_end_time = 1697793307213.760985", [None]),
-        (f"{INFO}3), type = f, micro_batch_id = 0, job_start_time = -1.0, job_end_time = 1.0", [None]),
-        (f"{INFO}3), type = f{REST}job_end_time = 1697793307214", [None]),
-        (f"{INFO}3), type = f{REST}job_end_time = 99999999999999999999.0", [None]),
-        (f"{INFO}3), type = f{REST}job_end_time = {'9' * 5000}.0", [None]),
-        (f"{INFO}99999999999999999999), type = f{REST}job_end_time = 1697793307214.5", [None]),
-        (f"{INFO}3), type = {'f' * 65}{REST}job_end_time = 1697793307214.5", [None]),
-        (f"{INFO}3), type = {REST}", [None]),
-    ],
+    ("line", "found"), [pytest.param(*row, id=name) for name, *row in golden.document("paddle_lines")]
 )
-def test_lines(line: str, found: list[PaddleJob | int | None]) -> None:
-    assert list(items(line.encode())) == found
+def test_lines(line: str, found: list[Any]) -> None:
+    """Jobs, first steps, and lines that are neither."""
+    expected = [PaddleJob(*each) if isinstance(each, list) else each for each in found]
+    assert list(items(line.replace("<5000 digits>", "9" * 5000).encode())) == expected
 
 
 def test_lines_that_are_cut_short() -> None:
