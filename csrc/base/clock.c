@@ -1,5 +1,7 @@
 #include "base/clock.h"
 
+#include "base/utf8.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,14 +128,6 @@ fd_clock_hertz(void)
     return fd_clock_rate(&first, &now, 1e9);
 }
 
-static int
-digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                : -1;
-}
-
 /* The id has 32 hexadecimal digits and dashes. */
 void
 fd_clock_identify_boot(uint8_t id[16])
@@ -144,8 +138,8 @@ fd_clock_identify_boot(uint8_t id[16])
     ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text);
     uint32_t digits = 0;
     for (ssize_t i = 0; i < size && digits < 32; i++) {
-        int digit = digit_of(text[i]);
-        if (digit >= 0) {
+        uint32_t digit = fd_hex_digit(text[i]);
+        if (digit < 16) {
             uint8_t *byte = &id[digits++ / 2];
             *byte = (uint8_t)(*byte << 4 | digit);
         }

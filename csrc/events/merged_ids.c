@@ -175,44 +175,14 @@ fd_timeline_ids_thread(fd_timeline_ids *ids, uint32_t pid, fd_span tid,
     return status;
 }
 
-static int
-hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
-
-/* Parse a string as hexadecimal, as viewers do. */
-static bool
-hex_number(fd_span text, uint64_t *number)
-{
-    const char *at = text.from;
-    at += fd_span_size(text) > 2 && at[0] == '0' && (at[1] | 0x20) == 'x' ? 2
-                                                                          : 0;
-    if (at == text.to || text.to - at > 16) {
-        return false;
-    }
-    *number = 0;
-    for (; at < text.to; at++) {
-        int digit = hex_digit(*at);
-        if (digit < 0) {
-            return false;
-        }
-        *number = *number << 4 | (uint64_t)digit;
-    }
-    return true;
-}
-
 uint64_t
 fd_timeline_ids_number(const fd_timeline_ids *ids, fd_span id)
 {
     uint64_t most = UINT64_MAX / ids->inputs - 1;
     uint64_t number;
     fd_span text = fd_span_inside(id);
-    bool known =
-        *id.from == '"' ? hex_number(text, &number) : fd_span_u64(id, &number);
+    bool known = *id.from == '"' ? fd_span_hex(text, &number)
+                                 : fd_span_u64(id, &number);
     if (!known) {
         number = fd_hash_bytes(text.from, fd_span_size(text));
     }

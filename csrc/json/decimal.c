@@ -136,20 +136,6 @@ fd_decimal_shift(fd_span number, int64_t ns, fd_buffer *to)
     return true;
 }
 
-/* Read the digits after "0x". */
-static bool
-hex_number(fd_span text, uint64_t *number)
-{
-    static const char digits[] = "0123456789abcdef";
-    bool valid = fd_span_size(text) > 2 && fd_span_size(text) <= 18;
-    for (const char *at = text.from + 2; at < text.to && valid; at++) {
-        const char *digit = memchr(digits, *at | 0x20, 16);
-        valid = digit != NULL;
-        *number = *number << 4 | (valid ? (uint64_t)(digit - digits) : 0);
-    }
-    return valid;
-}
-
 bool
 fd_decimal_whole(fd_span value, uint64_t *number)
 {
@@ -160,7 +146,7 @@ fd_decimal_whole(fd_span value, uint64_t *number)
         return true;
     }
     if (fd_span_begins(inside, "0x")) {
-        return hex_number(inside, number);
+        return fd_span_hex(inside, number);
     }
     if (!parse_decimal(inside, &d)) {
         return false;

@@ -88,14 +88,11 @@ find_odd(const char *at, const char *end)
 static bool
 is_hex(const char *at)
 {
-    for (int i = 0; i < 4; i++) {
-        char c = at[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')
-              || (c >= 'A' && c <= 'F'))) {
-            return false;
-        }
+    int i = 0;
+    while (i < 4 && fd_hex_digit(at[i]) < 16) {
+        i++;
     }
-    return true;
+    return i == 4;
 }
 
 /* Scan an escape sequence. */
@@ -266,8 +263,8 @@ scan_scalar(fd_scan *scan)
                            : FD_SCAN_BAD;
 }
 
-static inline fd_scan_result
-scan_mark(fd_scan *scan, char wanted)
+fd_scan_result
+fd_scan_mark(fd_scan *scan, char wanted)
 {
     fd_scan_space(scan);
     if (scan->at == scan->end) {
@@ -280,16 +277,10 @@ scan_mark(fd_scan *scan, char wanted)
     return FD_SCAN_OK;
 }
 
-fd_scan_result
-fd_scan_mark(fd_scan *scan, char wanted)
-{
-    return scan_mark(scan, wanted);
-}
-
 static fd_scan_result
 name_and_colon(fd_scan *scan, fd_span *name)
 {
-    fd_scan_result result = scan_mark(scan, '"');
+    fd_scan_result result = fd_scan_mark(scan, '"');
     if (result != FD_SCAN_OK) {
         return result;
     }
@@ -297,7 +288,7 @@ name_and_colon(fd_scan *scan, fd_span *name)
     result = scan_string(scan);
     name->to = scan->at - 1;
     if (result == FD_SCAN_OK) {
-        result = scan_mark(scan, ':');
+        result = fd_scan_mark(scan, ':');
     }
     if (result == FD_SCAN_OK) {
         fd_scan_space(scan);
@@ -316,7 +307,7 @@ fd_scan_member(fd_scan *scan, bool first, fd_span *name)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    fd_scan_result result = first ? FD_SCAN_OK : scan_mark(scan, ',');
+    fd_scan_result result = first ? FD_SCAN_OK : fd_scan_mark(scan, ',');
     return result == FD_SCAN_OK ? name_and_colon(scan, name) : result;
 }
 
@@ -400,7 +391,7 @@ fd_scan_element(fd_scan *scan, bool first, fd_span *value)
         scan->at++;
         return FD_SCAN_DONE;
     }
-    fd_scan_result result = first ? FD_SCAN_OK : scan_mark(scan, ',');
+    fd_scan_result result = first ? FD_SCAN_OK : fd_scan_mark(scan, ',');
     fd_scan_space(scan);
     value->from = scan->at;
     result = result == FD_SCAN_OK ? fd_scan_value(scan) : result;
@@ -538,6 +529,22 @@ fd_span_u64(fd_span value, uint64_t *number)
         }
     }
     return value.from < value.to;
+}
+
+bool
+fd_span_hex(fd_span value, uint64_t *number)
+{
+    const char *at = value.from;
+    bool marked =
+        fd_span_size(value) > 2 && at[0] == '0' && (at[1] | 0x20) == 'x';
+    at += marked ? 2 : 0;
+    bool valid = at < value.to && value.to - at <= 16;
+    for (*number = 0; valid && at < value.to; at++) {
+        uint32_t digit = fd_hex_digit(*at);
+        valid = digit < 16;
+        *number = *number << 4 | digit;
+    }
+    return valid;
 }
 
 bool

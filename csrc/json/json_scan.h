@@ -128,6 +128,9 @@ bool fd_span_words(fd_span value, char *to, size_t capacity);
 /* Read an unsigned integer. Return false for other values or out of range. */
 bool fd_span_u64(fd_span value, uint64_t *number);
 
+/* Read up to 16 hexadecimal digits, after "0x" or without it. */
+bool fd_span_hex(fd_span value, uint64_t *number);
+
 /* Read a number, independent of the locale. */
 bool fd_span_double(fd_span value, double *number);
 

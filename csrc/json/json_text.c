@@ -136,12 +136,8 @@ four_digits(const char *at, const char *end)
 {
     uint32_t value = 0;
     for (int i = 0; i < 4; i++, at++) {
-        char c = at < end ? *at : '\0';
-        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0')
-                       : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                       : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                              : NOT_FOUR;
-        if (digit == NOT_FOUR) {
+        uint32_t digit = at < end ? fd_hex_digit(*at) : 16;
+        if (digit == 16) {
             return NOT_FOUR;
         }
         value = value << 4 | digit;

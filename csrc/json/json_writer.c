@@ -179,15 +179,3 @@ fd_json_put_raw(fd_json_writer *w, const char *key, const char *json,
 {
     fd_buffer_bytes(fd_json_put(w, key), json, size);
 }
-
-void
-fd_json_put_known(fd_json_writer *w, const char *key, bool known,
-                  int64_t value)
-{
-    if (known) {
-        fd_json_put_i64(w, key, value);
-    }
-    else {
-        fd_json_put_null(w, key);
-    }
-}

@@ -46,10 +46,6 @@ void fd_json_put_i64(fd_json_writer *w, const char *key, int64_t value);
 void fd_json_put_bool(fd_json_writer *w, const char *key, bool value);
 void fd_json_put_null(fd_json_writer *w, const char *key);
 
-/* Write null if the value is not known. */
-void fd_json_put_known(fd_json_writer *w, const char *key, bool known,
-                       int64_t value);
-
 /* Write 17 digits with a decimal point in any locale; null if not finite. */
 void fd_json_put_double(fd_json_writer *w, const char *key, double value);
 

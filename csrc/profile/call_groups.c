@@ -109,90 +109,85 @@ short_key(fd_grouping grouping, const fd_trace_context *context)
 typedef struct grouping_state {
     const fd_trace *trace;
     fd_groups *groups;
-    fd_map by_key;   /* short key -> group */
-    fd_map by_label; /* label -> group */
-    fd_buffer label; /* temporary */
+    fd_grouping grouping;
+    fd_arena *arena;  /* memory of the next three */
+    fd_map *by_key;   /* short key -> group */
+    fd_map *by_label; /* label -> group */
+    fd_buffer *label; /* temporary */
 } grouping_state;
 
-static fd_status
-new_group(grouping_state *s, fd_grouping grouping,
-          const fd_trace_context *context, uint32_t *group)
+static uint32_t
+new_group(grouping_state *s, const fd_trace_context *context)
 {
     uint32_t label;
-    s->label.size = 0;
-    label_of(s->trace, grouping, context, &s->label);
-    fd_status status = s->label.status;
-    fd_then(status, fd_text_pool_add(&s->groups->labels, s->label.bytes,
-                                     s->label.size, &label));
-    if (status != FD_OK) {
-        return status;
-    }
+    fd_groups *groups = s->groups;
+    s->label->size = 0;
+    label_of(s->trace, s->grouping, context, s->label);
+    fd_arena_check(s->arena, s->label->status);
+    fd_arena_check(s->arena, fd_text_pool_add(&groups->labels, s->label->bytes,
+                                              s->label->size, &label));
     /* Label 0 is the empty text, which is a separate group. Nodes of two kinds
      * can have the same label. */
-    *group = grouping == FD_BY_NODE
-               ? 0
-               : fd_map_get(&s->by_label, (uint64_t)label + 1);
-    if (*group == 0) {
-        fd_group made = {.label = label, .node = context->node};
-        *group = s->groups->list.count;
-        status = fd_vector_push(&s->groups->list, made);
-        fd_then(status, fd_map_put(&s->by_label, (uint64_t)label + 1, *group));
+    uint32_t group = s->grouping == FD_BY_NODE
+                       ? 0
+                       : fd_map_get(s->by_label, (uint64_t)label + 1);
+    if (group == 0) {
+        group = groups->list.count;
+        fd_arena_push(&groups->arena, &groups->list,
+                      (fd_group){.label = label, .node = context->node});
+        fd_arena_put(s->arena, s->by_label, (uint64_t)label + 1, group);
     }
-    if (status == FD_OK) {
-        s->groups->list.list[*group].members++;
-    }
-    return status;
+    groups->list.list[group].members++;
+    return group;
 }
 
-static fd_status
-group_context(grouping_state *s, fd_grouping grouping, uint32_t id)
+static uint32_t
+group_of_context(grouping_state *s, const fd_trace_context *context)
 {
-    const fd_trace_context *context = &s->trace->contexts.list[id];
     const fd_trace_node *node = &s->trace->nodes.list[context->node];
-    if (!takes_part(grouping, node, context->module)) {
-        return FD_OK;
+    if (!takes_part(s->grouping, node, context->module)) {
+        return 0;
     }
-    uint64_t key = short_key(grouping, context);
-    uint32_t group = fd_map_get(&s->by_key, key);
+    uint64_t key = short_key(s->grouping, context);
+    uint32_t group = fd_map_get(s->by_key, key);
     if (group == 0) {
-        fd_status status = new_group(s, grouping, context, &group);
-        fd_then(status, fd_map_put(&s->by_key, key, group));
-        if (status != FD_OK) {
-            return status;
-        }
+        group = new_group(s, context);
+        fd_arena_put(s->arena, s->by_key, key, group);
     }
-    s->groups->of_context[id] = group;
-    return FD_OK;
+    return group;
 }
 
 fd_status
 fd_groups_make(fd_groups *groups, const fd_trace *trace, fd_grouping grouping)
 {
     *groups = (fd_groups){.of_context = NULL};
-    grouping_state s = {.trace = trace, .groups = groups};
-    groups->of_context =
-        fd_calloc(trace->contexts.count, sizeof *groups->of_context);
-    fd_status status =
-        groups->of_context == NULL
-            ? FD_ENOMEM
-            : fd_vector_push(&groups->list, (fd_group){.label = 0});
-    for (uint32_t i = 1; i < trace->contexts.count && status == FD_OK; i++) {
-        status = group_context(&s, grouping, i);
-    }
-    fd_map_clear(&s.by_key);
-    fd_map_clear(&s.by_label);
-    fd_buffer_clear(&s.label);
-    if (status != FD_OK) {
+    fd_arena *arena = &groups->arena;
+    if (fd_arena_caught(arena, NULL)) {
         fd_groups_clear(groups);
+        return FD_ENOMEM;
     }
-    return status;
+    fd_arena *part = fd_arena_part(arena);
+    grouping_state s = {trace,
+                        groups,
+                        grouping,
+                        part,
+                        fd_arena_map(part),
+                        fd_arena_map(part),
+                        fd_arena_buffer(part)};
+    groups->of_context =
+        fd_arena_new(arena, trace->contexts.count, sizeof *groups->of_context);
+    fd_arena_push(arena, &groups->list, (fd_group){.label = 0});
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        groups->of_context[i] = group_of_context(&s, &trace->contexts.list[i]);
+    }
+    fd_arena_drop(part);
+    return fd_arena_left(arena);
 }
 
 void
 fd_groups_clear(fd_groups *groups)
 {
-    fd_free(groups->of_context);
-    fd_vector_clear(&groups->list);
+    fd_arena_clear(&groups->arena);
     fd_text_pool_clear(&groups->labels);
     *groups = (fd_groups){.of_context = NULL};
 }

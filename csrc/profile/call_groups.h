@@ -4,6 +4,7 @@
 #ifndef FD_CALL_GROUPS_H
 #define FD_CALL_GROUPS_H
 
+#include "base/arena.h"
 #include "trace/trace.h"
 
 typedef enum fd_grouping {
@@ -23,7 +24,8 @@ typedef struct fd_group {
 } fd_group;
 
 typedef struct fd_groups {
-    uint32_t *of_context;     /* owned; 0: not in a group */
+    fd_arena arena;           /* memory of the lists */
+    uint32_t *of_context;     /* 0: not in a group */
     FD_VECTOR(fd_group) list; /* entry 0 unused */
     fd_text_pool labels;
 } fd_groups;

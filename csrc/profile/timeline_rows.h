@@ -9,6 +9,7 @@
 #ifndef FD_TIMELINE_ROWS_H
 #define FD_TIMELINE_ROWS_H
 
+#include "base/arena.h"
 #include "trace/trace.h"
 
 typedef struct fd_timeline_call {
@@ -29,6 +30,7 @@ typedef struct fd_timeline_flow {
 } fd_timeline_flow;
 
 typedef struct fd_timeline_rows {
+    fd_arena arena; /* memory of the lists */
     FD_VECTOR(fd_timeline_call) list;
     FD_VECTOR(fd_timeline_flow) flows; /* flows with both ends in `list` */
     /* number of calls that are shorter than all in `list` */
@@ -37,9 +39,7 @@ typedef struct fd_timeline_rows {
 } fd_timeline_rows;
 
 /* Find the `most` longest calls of a rank; of equal ones, the first. Clear the
- * result also after a failure. */
+ * arena of the result also after a failure. */
 fd_status fd_timeline_rows_make(fd_timeline_rows *rows,
                                 const fd_trace_rank *rank, uint32_t most);
-void fd_timeline_rows_clear(fd_timeline_rows *rows);
-
 #endif

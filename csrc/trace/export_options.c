@@ -3,6 +3,13 @@
 #include "trace/trace.h"
 #include "json/json_writer.h"
 
+/* Write null if the value is not known. */
+static void
+put_known(fd_json_writer *w, const char *key, bool known, int64_t value)
+{
+    known ? fd_json_put_i64(w, key, value) : fd_json_put_null(w, key);
+}
+
 void
 fd_export_write_clock(fd_json_writer *w, const fd_rank_clock *clock)
 {
@@ -10,11 +17,9 @@ fd_export_write_clock(fd_json_writer *w, const fd_rank_clock *clock)
     fd_json_put_i64(w, "offset_ns", clock->map.offset_ns);
     fd_json_put_i64(w, "at_ns", clock->map.at_ns);
     fd_json_put_milli(w, "drift_ppb", clock->map.drift_ppt);
-    fd_json_put_known(w, "uncertainty_ns",
-                      clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
-                      clock->uncertainty_ns);
-    fd_json_put_known(w, "residual_ns", clock->has_residual,
-                      clock->residual_ns);
+    put_known(w, "uncertainty_ns", clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
+              clock->uncertainty_ns);
+    put_known(w, "residual_ns", clock->has_residual, clock->residual_ns);
     fd_json_put_u64(w, "violations", clock->violations);
 }
 

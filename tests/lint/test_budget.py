@@ -21,7 +21,7 @@ BUDGET: dict[str, int] = {
     "csrc/et": 6600,
     "csrc/events": 9350,
     "csrc/gpu": 4650,
-    "csrc/json": 1500,
+    "csrc/json": 1450,
     "csrc/module": 5600,
     "csrc/pipeline": 3100,
     "csrc/profile": 1100,

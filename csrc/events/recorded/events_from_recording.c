@@ -8,13 +8,13 @@
 #include <string.h>
 
 typedef struct recording {
-    char *path;                    /* owned */
     fd_trace *trace;               /* owned; loaded without its timeline at
                                     * first */
     fd_trace_events *events;       /* owned; reads `trace` */
     const fd_transfers *transfers; /* borrowed, or NULL */
     bool whole;                    /* the timeline is loaded */
     uint64_t made;                 /* number of events and members added */
+    char path[];
 } recording;
 
 static void
@@ -24,7 +24,6 @@ release_recording(void *context)
     if (r != NULL) {
         fd_trace_events_close(r->events);
         fd_trace_free(r->trace);
-        fd_free(r->path);
         fd_free(r);
     }
 }
@@ -120,19 +119,10 @@ has_timeline(const fd_trace *trace)
     return false;
 }
 
+/* Load the trace without its timeline, which it must have. */
 static fd_status
-open_recording(recording **made, const char *path, fd_error *error)
+check_recording(recording *r, fd_error *error)
 {
-    recording *r = fd_calloc(1, sizeof *r);
-    *made = r;
-    if (r == NULL) {
-        return FD_ENOMEM;
-    }
-    r->path = fd_malloc(strlen(path) + 1);
-    if (r->path == NULL) {
-        return FD_ENOMEM;
-    }
-    strcpy(r->path, path);
     fd_status status = load_trace(r, false, error);
     return status != FD_OK || has_timeline(r->trace) ? status
          : r->trace->ranks.list[0].incomplete
@@ -155,9 +145,14 @@ fd_status
 fd_timeline_from_recording(fd_timeline_maker *maker, fd_bytes_in *in,
                            const char *path, fd_error *error)
 {
-    recording *r;
+    size_t size = strlen(path) + 1;
+    recording *r = fd_calloc(1, sizeof *r + size);
     fd_bytes_in_close(in);
-    fd_status status = open_recording(&r, path, error);
+    if (r == NULL) {
+        return FD_ENOMEM;
+    }
+    memcpy(r->path, path, size);
+    fd_status status = check_recording(r, error);
     if (status != FD_OK) {
         release_recording(r);
         return status;

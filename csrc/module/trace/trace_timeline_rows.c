@@ -67,7 +67,7 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
     Py_END_ALLOW_THREADS
     PyObject *made =
         status == FD_OK ? rows_object(trace, &rows) : PyErr_NoMemory();
-    fd_timeline_rows_clear(&rows);
+    fd_arena_clear(&rows.arena);
     return made;
 }
 

@@ -46,7 +46,7 @@ use_timeline(const fd_trace *trace)
         must(fd_timeline_rows_make(&strips, &trace->ranks.list[i], 3)
              == FD_OK);
         must(strips.list.count <= 3);
-        fd_timeline_rows_clear(&strips);
+        fd_arena_clear(&strips.arena);
     }
 }
 

@@ -23,8 +23,8 @@ TEST(members_and_elements)
     fd_json_put_u64(&w, "a", UINT64_MAX);
     fd_json_begin_array(&w, "b");
     fd_json_put_i64(&w, NULL, INT64_MIN);
-    fd_json_put_known(&w, NULL, true, -1);
-    fd_json_put_known(&w, NULL, false, 7);
+    fd_json_put_i64(&w, NULL, -1);
+    fd_json_put_null(&w, NULL);
     fd_json_begin_object(&w, NULL);
     fd_json_end_object(&w);
     fd_json_begin_array(&w, NULL);

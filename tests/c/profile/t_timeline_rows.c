@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+static void
+clear_rows(fd_timeline_rows *rows)
+{
+    fd_arena_clear(&rows->arena);
+}
+
 /* Rows as text: thread, depth and context, start and duration. */
 static void
 describe(const fd_timeline_rows *rows, fd_buffer *to)
@@ -53,7 +59,7 @@ make(fd_trace_rank *rank)
 #define STRIPS(most, text) \
     do { \
         fd_trace_rank rank; \
-        CLEAN(fd_timeline_rows_clear) fd_timeline_rows rows; \
+        CLEAN(clear_rows) fd_timeline_rows rows; \
         CLEAN(fd_buffer_clear) fd_buffer to = {.bytes = NULL}; \
         make(&rank); \
         OK(fd_timeline_rows_make(&rows, &rank, most)); \
@@ -80,7 +86,7 @@ TEST(of_equals_the_first)
                                {5, 5, 2, 0, FD_EVENT_CALL},
                                {10, 5, 3, 0, FD_EVENT_CALL}};
     fd_trace_rank rank;
-    CLEAN(fd_timeline_rows_clear) fd_timeline_rows rows;
+    CLEAN(clear_rows) fd_timeline_rows rows;
     memset(&rank, 0, sizeof rank);
     rank.events.list = events;
     rank.events.count = 3;
