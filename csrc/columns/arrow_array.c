@@ -1,12 +1,15 @@
 #include "columns/arrow_array.h"
 
-#include "base/alloc.h"
+#include "columns/arrow_memory.h"
 #include "columns/arrow_schema.h"
 
 #include <string.h>
 
+enum { BUFFERS = 3 };
+
 /* A column of the rows that the table shows. */
 typedef struct shown_column {
+    fd_arrow_memory *memory;
     const fd_column *column;
     const char *rows;
     size_t row_bytes;
@@ -28,103 +31,51 @@ is_null(const fd_column *column, uint64_t value)
                                                  : value == 0;
 }
 
-enum { BUFFERS = 3 };
+FD_ARROW_RELEASE(release_array, ArrowArray)
 
-/* Arrays that own their buffers and texts. */
-typedef struct owned_buffers {
-    const void *list[BUFFERS];
-} owned_buffers;
-
-/* Free a child or a dictionary, which may have been moved away. */
+/* Begin an array with `buffers` buffers and `children` children, all unset. */
 static void
-drop_part(struct ArrowArray *part)
+begin_array(fd_arrow_memory *memory, struct ArrowArray *array, int64_t length,
+            int64_t buffers, size_t children)
 {
-    if (part != NULL && part->release != NULL) {
-        part->release(part);
-    }
-    fd_free(part);
-}
-
-static void
-release_array(struct ArrowArray *array)
-{
-    owned_buffers *owned = array->private_data;
-    for (int64_t i = 0; i < array->n_children; i++) {
-        drop_part(array->children[i]);
-    }
-    drop_part(array->dictionary);
-    for (int i = 0; owned != NULL && i < BUFFERS; i++) {
-        fd_free((void *)(uintptr_t)owned->list[i]);
-    }
-    fd_free(owned);
-    fd_free(array->children);
-    array->release = NULL;
-}
-
-static fd_status
-add_children(struct ArrowArray *array, size_t count)
-{
-    array->children =
-        count == 0 ? NULL : fd_calloc(count, sizeof(struct ArrowArray *));
-    for (size_t i = 0; i < count && array->children != NULL; i++) {
-        array->children[i] = fd_calloc(1, sizeof(struct ArrowArray));
-        if (array->children[i] == NULL) {
-            return FD_ENOMEM;
-        }
-        array->n_children++;
-    }
-    return count == 0 || array->children != NULL ? FD_OK : FD_ENOMEM;
-}
-
-/* Make an empty array with `count` buffers and `children` children, all unset.
- * FD_ENOMEM is the only failure; the array is then released. */
-static fd_status
-begin_array(struct ArrowArray *array, int64_t length, int count,
-            size_t children)
-{
+    fd_arena *arena = &memory->arena;
     *array = (struct ArrowArray){
-        .length = length, .n_buffers = count, .release = release_array};
-    owned_buffers *owned = fd_calloc(1, sizeof *owned);
-    if (owned == NULL) {
-        release_array(array);
-        return FD_ENOMEM;
+        .length = length,
+        .n_buffers = buffers,
+        .buffers = fd_arena_new(arena, BUFFERS, sizeof(void *)),
+        .children = fd_arena_new(arena, children, sizeof(struct ArrowArray *)),
+        .private_data = memory,
+        .release = release_array};
+    memory->parts++;
+    while ((size_t)array->n_children < children) {
+        array->children[array->n_children++] =
+            fd_arena_new(arena, 1, sizeof(struct ArrowArray));
     }
-    array->private_data = owned;
-    array->buffers = owned->list;
-    if (add_children(array, children) != FD_OK) {
-        release_array(array);
-        return FD_ENOMEM;
-    }
-    return FD_OK;
 }
 
-/* Allocate one buffer of at least `size` bytes, zeroed and owned by the array,
- * or return NULL after a failed allocation. */
+/* Allocate one buffer of at least `size` bytes, zeroed. */
 static void *
-add_buffer(struct ArrowArray *array, int index, size_t size)
+add_buffer(fd_arrow_memory *memory, struct ArrowArray *array, int index,
+           size_t size)
 {
-    void *made = fd_calloc(size + 1, 1);
+    void *made = fd_arena_new(&memory->arena, size + 1, 1);
     array->buffers[index] = made;
     return made;
 }
 
 /* Fill the validity bitmap of a column with nulls. */
-static fd_status
+static void
 fill_validity(struct ArrowArray *array, const shown_column *shown)
 {
-    if (!fd_arrow_is_nullable(shown->column)) {
-        return FD_OK;
-    }
-    uint8_t *bits = add_buffer(array, 0, shown->count / 8 + 1);
-    for (uint32_t i = 0; bits != NULL && i < shown->count; i++) {
+    uint8_t *bits = add_buffer(shown->memory, array, 0, shown->count / 8 + 1);
+    for (uint32_t i = 0; i < shown->count; i++) {
         bool null = is_null(shown->column, cell_value(shown, i));
         bits[i / 8] |= (uint8_t)(!null << i % 8);
         array->null_count += null;
     }
-    return bits != NULL ? FD_OK : FD_ENOMEM;
 }
 
-static fd_status
+static void
 fill_numbers(struct ArrowArray *array, const shown_column *shown)
 {
     bool are_bits = shown->column->type == FD_COLUMN_BOOL;
@@ -132,9 +83,10 @@ fill_numbers(struct ArrowArray *array, const shown_column *shown)
     uint64_t less = shown->column->type == FD_COLUMN_INDEX
                  || shown->column->type == FD_COLUMN_CONTEXT
                  || shown->column->type == FD_COLUMN_U64_OR_NONE;
-    char *to = add_buffer(
-        array, 1, are_bits ? shown->count / 8 + 1 : shown->count * width);
-    for (uint32_t i = 0; to != NULL && i < shown->count; i++) {
+    char *to =
+        add_buffer(shown->memory, array, 1,
+                   are_bits ? shown->count / 8 + 1 : shown->count * width);
+    for (uint32_t i = 0; i < shown->count; i++) {
         uint64_t value = cell_value(shown, i);
         value -= value > 0 ? less : 0;
         if (are_bits) {
@@ -144,8 +96,10 @@ fill_numbers(struct ArrowArray *array, const shown_column *shown)
             memcpy(to + i * width, &value, width); /* little-endian */
         }
     }
-    return to != NULL ? FD_OK : FD_ENOMEM;
 }
+
+/* Return the value of a row in a text column, without a copy. */
+typedef const char *text_at(const void *context, uint32_t row, size_t *size);
 
 static const char *
 string_at(const void *context, uint32_t row, size_t *size)
@@ -198,102 +152,8 @@ number_texts(const shown_column *shown, uint32_t *numbers, uint32_t *used,
     return count;
 }
 
-static fd_status
-fill_texts(struct ArrowArray *array, shown_column *shown)
-{
-    size_t texts = (size_t)shown->texts->texts.count + 1;
-    size_t most = texts < shown->count ? texts : shown->count;
-    uint32_t *indexes = add_buffer(array, 1, shown->count * sizeof *indexes);
-    uint32_t *numbers = fd_calloc(texts, sizeof *numbers);
-    uint32_t *used = fd_calloc(most + 1, sizeof *used);
-    fd_status status = FD_ENOMEM;
-    if (indexes != NULL && numbers != NULL && used != NULL) {
-        uint32_t count = number_texts(shown, numbers, used, indexes);
-        shown->used = used;
-        status = fd_arrow_texts(array->dictionary, count, used_text, shown);
-    }
-    fd_free(numbers);
-    fd_free(used);
-    return status;
-}
-
-static fd_status
-fill_dictionary(struct ArrowArray *array, shown_column *shown)
-{
-    array->dictionary = fd_calloc(1, sizeof *array->dictionary);
-    if (array->dictionary == NULL) {
-        return FD_ENOMEM;
-    }
-    const char *const *names = shown->column->names;
-    if (names == NULL) {
-        return fill_texts(array, shown);
-    }
-    uint32_t count = 0;
-    while (names[count] != NULL) {
-        count++;
-    }
-    int32_t *indexes = add_buffer(array, 1, shown->count * sizeof *indexes);
-    for (uint32_t i = 0; indexes != NULL && i < shown->count; i++) {
-        indexes[i] = (int32_t)cell_value(shown, i);
-    }
-    return indexes == NULL
-             ? FD_ENOMEM
-             : fd_arrow_texts(array->dictionary, count, name_at, names);
-}
-
-static fd_status
-fill_column(struct ArrowArray *array, shown_column *shown)
-{
-    if (shown->column->type == FD_COLUMN_CHARS
-        || shown->column->type == FD_COLUMN_STRING) {
-        return fd_arrow_texts(array, shown->count, string_at, shown);
-    }
-    fd_status status = begin_array(array, shown->count, 2, 0);
-    fd_then(status, fill_validity(array, shown));
-    fd_then(status, fd_arrow_is_dictionary(shown->column)
-                        ? fill_dictionary(array, shown)
-                        : fill_numbers(array, shown));
-    return status;
-}
-
-fd_status
-fd_arrow_array(struct ArrowArray *array, const fd_table *table,
-               const fd_arrow_rows *rows)
-{
-    uint32_t first = table->from_one && rows->count > 0;
-    uint32_t count = rows->count - first;
-    size_t ranks = rows->rank != NULL;
-    fd_status status = begin_array(array, count, 1, table->count + ranks);
-    if (status != FD_OK) {
-        return status;
-    }
-    if (ranks > 0) {
-        shown_column rank = {&fd_arrow_rank,
-                             (const char *)rows->rank,
-                             0,
-                             count,
-                             rows->texts,
-                             NULL};
-        status = fill_column(array->children[0], &rank);
-    }
-    for (size_t i = 0; i < table->count && status == FD_OK; i++) {
-        shown_column shown = {
-            .column = &table->columns[i],
-            .rows = (const char *)rows->list + first * table->row_bytes,
-            .row_bytes = table->row_bytes,
-            .count = count,
-            .texts = rows->texts,
-        };
-        status = fill_column(array->children[i + ranks], &shown);
-    }
-    if (status != FD_OK) {
-        array->release(array);
-    }
-    return status;
-}
-
 static size_t
-size_of_texts(uint32_t count, fd_arrow_text *text, const void *context)
+size_of_texts(uint32_t count, text_at *text, const void *context)
 {
     size_t sum = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -304,25 +164,121 @@ size_of_texts(uint32_t count, fd_arrow_text *text, const void *context)
     return sum;
 }
 
-fd_status
-fd_arrow_texts(struct ArrowArray *array, uint32_t count, fd_arrow_text *text,
-               const void *context)
+/* Make an array of UTF-8 texts, which are copied. */
+static void
+fill_texts(fd_arrow_memory *memory, struct ArrowArray *array, uint32_t count,
+           text_at *text, const void *context)
 {
     size_t bytes = size_of_texts(count, text, context);
-    if (bytes > INT32_MAX || begin_array(array, count, BUFFERS, 0) != FD_OK) {
-        return FD_ENOMEM;
+    if (bytes > INT32_MAX) {
+        fd_arena_fail(&memory->arena, FD_ENOMEM);
     }
-    int32_t *ends = add_buffer(array, 1, ((size_t)count + 1) * sizeof *ends);
-    char *to = add_buffer(array, 2, bytes);
-    if (ends == NULL || to == NULL) {
-        release_array(array);
-        return FD_ENOMEM;
-    }
+    begin_array(memory, array, count, BUFFERS, 0);
+    int32_t *ends =
+        add_buffer(memory, array, 1, ((size_t)count + 1) * sizeof *ends);
+    char *to = add_buffer(memory, array, 2, bytes);
     for (uint32_t i = 0; i < count; i++) {
         size_t size;
         const char *from = text(context, i, &size);
         memcpy(to + ends[i], from, size);
         ends[i + 1] = ends[i] + (int32_t)size;
     }
-    return FD_OK;
+}
+
+static void
+fill_used_texts(struct ArrowArray *dictionary, shown_column *shown,
+                uint32_t *indexes)
+{
+    fd_arena *arena = &shown->memory->arena;
+    size_t texts = (size_t)shown->texts->texts.count + 1;
+    size_t most = texts < shown->count ? texts : shown->count;
+    uint32_t *numbers = fd_arena_new(arena, texts, sizeof *numbers);
+    uint32_t *used = fd_arena_new(arena, most + 1, sizeof *used);
+    uint32_t count = number_texts(shown, numbers, used, indexes);
+    shown->used = used;
+    fill_texts(shown->memory, dictionary, count, used_text, shown);
+    fd_arena_drop(numbers);
+    fd_arena_drop(used);
+}
+
+static void
+fill_dictionary(struct ArrowArray *array, shown_column *shown)
+{
+    const char *const *names = shown->column->names;
+    uint32_t *indexes =
+        add_buffer(shown->memory, array, 1, shown->count * sizeof *indexes);
+    array->dictionary =
+        fd_arena_new(&shown->memory->arena, 1, sizeof *array->dictionary);
+    if (names == NULL) {
+        fill_used_texts(array->dictionary, shown, indexes);
+        return;
+    }
+    uint32_t count = 0;
+    while (names[count] != NULL) {
+        count++;
+    }
+    for (uint32_t i = 0; i < shown->count; i++) {
+        indexes[i] = (uint32_t)cell_value(shown, i);
+    }
+    fill_texts(shown->memory, array->dictionary, count, name_at, names);
+}
+
+static void
+fill_column(struct ArrowArray *array, shown_column *shown)
+{
+    const fd_column *column = shown->column;
+    if (column->type == FD_COLUMN_CHARS || column->type == FD_COLUMN_STRING) {
+        fill_texts(shown->memory, array, shown->count, string_at, shown);
+        return;
+    }
+    begin_array(shown->memory, array, shown->count, 2, 0);
+    if (fd_arrow_is_nullable(column)) {
+        fill_validity(array, shown);
+    }
+    if (fd_arrow_is_dictionary(column)) {
+        fill_dictionary(array, shown);
+    }
+    else {
+        fill_numbers(array, shown);
+    }
+}
+
+static void
+fill_table(fd_arrow_memory *memory, struct ArrowArray *array,
+           const fd_table *table, const fd_arrow_rows *rows)
+{
+    uint32_t first = table->from_one && rows->count > 0;
+    size_t ranks = rows->rank != NULL;
+    shown_column shown = {.memory = memory,
+                          .column = &fd_arrow_rank,
+                          .rows = (const char *)rows->rank,
+                          .count = rows->count - first,
+                          .texts = rows->texts};
+    begin_array(memory, array, shown.count, 1, table->count + ranks);
+    if (ranks > 0) {
+        fill_column(array->children[0], &shown);
+    }
+    shown.rows = (const char *)rows->list + first * table->row_bytes;
+    shown.row_bytes = table->row_bytes;
+    for (size_t i = 0; i < table->count; i++) {
+        shown.column = &table->columns[i];
+        fill_column(array->children[i + ranks], &shown);
+    }
+}
+
+fd_status
+fd_arrow_array(struct ArrowArray *array, const fd_table *table,
+               const fd_arrow_rows *rows)
+{
+    fd_arrow_memory *memory = fd_calloc(1, sizeof *memory);
+    if (memory == NULL) {
+        return FD_ENOMEM;
+    }
+    if (fd_arena_caught(&memory->arena, NULL)) {
+        array->release = NULL;
+        fd_arrow_memory_free(memory);
+        return FD_ENOMEM;
+    }
+    fill_table(memory, array, table, rows);
+    return fd_arena_left(&memory->arena);
 }

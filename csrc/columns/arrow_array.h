@@ -19,12 +19,4 @@ typedef struct fd_arrow_rows {
 fd_status fd_arrow_array(struct ArrowArray *array, const fd_table *table,
                          const fd_arrow_rows *rows);
 
-/* Return the value of a row in a text column, without a copy. */
-typedef const char *fd_arrow_text(const void *context, uint32_t row,
-                                  size_t *size);
-
-/* Make an array of UTF-8 texts, which are copied. */
-fd_status fd_arrow_texts(struct ArrowArray *array, uint32_t count,
-                         fd_arrow_text *text, const void *context);
-
 #endif

@@ -1,6 +1,6 @@
 #include "columns/arrow_schema.h"
 
-#include "base/alloc.h"
+#include "columns/arrow_memory.h"
 
 #include <string.h>
 
@@ -29,27 +29,7 @@ fd_arrow_is_nullable(const fd_column *column)
         || column->type == FD_COLUMN_I64_OR_NONE;
 }
 
-/* Free a child or a dictionary, which may have been moved away. */
-static void
-drop_part(struct ArrowSchema *part)
-{
-    if (part != NULL && part->release != NULL) {
-        part->release(part);
-    }
-    fd_free(part);
-}
-
-static void
-release_schema(struct ArrowSchema *schema)
-{
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        drop_part(schema->children[i]);
-    }
-    drop_part(schema->dictionary);
-    fd_free(schema->children);
-    fd_free(schema->private_data); /* the metadata */
-    schema->release = NULL;
-}
+FD_ARROW_RELEASE(release_schema, ArrowSchema)
 
 static void
 put_text(char **to, const char *text)
@@ -62,57 +42,45 @@ put_text(char **to, const char *text)
 
 /* Return {"unit": unit} in the encoding of the specification. */
 static char *
-metadata_of(const char *unit)
+metadata_of(fd_arena *arena, const char *unit)
 {
     static const char key[] = "unit";
     int32_t pairs = 1;
-    char *made = fd_malloc(3 * sizeof pairs + strlen(key) + strlen(unit));
-    if (made != NULL) {
-        char *at = made + sizeof pairs;
-        memcpy(made, &pairs, sizeof pairs);
-        put_text(&at, key);
-        put_text(&at, unit);
-    }
+    char *made =
+        fd_arena_new(arena, 3 * sizeof pairs + strlen(key) + strlen(unit), 1);
+    char *at = made + sizeof pairs;
+    memcpy(made, &pairs, sizeof pairs);
+    put_text(&at, key);
+    put_text(&at, unit);
     return made;
 }
 
-static fd_status
-fill_column(struct ArrowSchema *schema, const fd_column *column)
+static struct ArrowSchema *
+new_schema(fd_arrow_memory *memory, const char *name, const char *format)
 {
-    bool dictionary = fd_arrow_is_dictionary(column);
-    *schema = (struct ArrowSchema){
-        .format = dictionary ? "i" : formats[column->type],
-        .name = column->name,
-        .flags = fd_arrow_is_nullable(column) ? ARROW_FLAG_NULLABLE : 0,
-        .release = release_schema,
-    };
-    if (column->unit != NULL) {
-        schema->private_data = metadata_of(column->unit);
-        schema->metadata = schema->private_data;
-        if (schema->metadata == NULL) {
-            return FD_ENOMEM;
-        }
-    }
-    if (dictionary) {
-        schema->dictionary = fd_malloc(sizeof *schema->dictionary);
-        if (schema->dictionary == NULL) {
-            return FD_ENOMEM;
-        }
-        *schema->dictionary = (struct ArrowSchema){
-            .format = "u", .name = "", .release = release_schema};
-    }
-    return FD_OK;
+    struct ArrowSchema *made = fd_arena_new(&memory->arena, 1, sizeof *made);
+    *made = (struct ArrowSchema){.format = format,
+                                 .name = name,
+                                 .release = release_schema,
+                                 .private_data = memory};
+    memory->parts++;
+    return made;
 }
 
-static fd_status
-add_column(struct ArrowSchema *schema, const fd_column *column)
+static struct ArrowSchema *
+column_schema(fd_arrow_memory *memory, const fd_column *column)
 {
-    struct ArrowSchema *child = fd_calloc(1, sizeof *child);
-    if (child == NULL) {
-        return FD_ENOMEM;
+    bool dictionary = fd_arrow_is_dictionary(column);
+    struct ArrowSchema *made = new_schema(
+        memory, column->name, dictionary ? "i" : formats[column->type]);
+    made->flags = fd_arrow_is_nullable(column) ? ARROW_FLAG_NULLABLE : 0;
+    if (column->unit != NULL) {
+        made->metadata = metadata_of(&memory->arena, column->unit);
     }
-    schema->children[schema->n_children++] = child;
-    return fill_column(child, column);
+    if (dictionary) {
+        made->dictionary = new_schema(memory, "", "u");
+    }
+    return made;
 }
 
 const fd_column fd_arrow_rank = {
@@ -122,18 +90,25 @@ fd_status
 fd_arrow_schema(struct ArrowSchema *schema, const fd_table *table,
                 bool with_rank)
 {
-    *schema = (struct ArrowSchema){
-        .format = "+s", .name = "", .release = release_schema};
-    schema->children = fd_calloc(table->count + 1, sizeof *schema->children);
-    fd_status status = schema->children != NULL ? FD_OK : FD_ENOMEM;
-    if (with_rank && status == FD_OK) {
-        status = add_column(schema, &fd_arrow_rank);
+    fd_arrow_memory *memory = fd_calloc(1, sizeof *memory);
+    if (memory == NULL) {
+        return FD_ENOMEM;
     }
-    for (size_t i = 0; i < table->count && status == FD_OK; i++) {
-        status = add_column(schema, &table->columns[i]);
+    if (fd_arena_caught(&memory->arena, NULL)) {
+        schema->release = NULL;
+        fd_arrow_memory_free(memory);
+        return FD_ENOMEM;
     }
-    if (status != FD_OK) {
-        release_schema(schema);
+    *schema = *new_schema(memory, "", "+s");
+    schema->children = fd_arena_new(&memory->arena, table->count + 1,
+                                    sizeof *schema->children);
+    if (with_rank) {
+        schema->children[schema->n_children++] =
+            column_schema(memory, &fd_arrow_rank);
     }
-    return status;
+    for (size_t i = 0; i < table->count; i++) {
+        schema->children[schema->n_children++] =
+            column_schema(memory, &table->columns[i]);
+    }
+    return fd_arena_left(&memory->arena);
 }

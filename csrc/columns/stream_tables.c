@@ -1,6 +1,5 @@
 #include "columns/stream_tables.h"
 
-#include "base/alloc.h"
 #include "profile/totals.h"
 
 #include <string.h>
@@ -132,108 +131,70 @@ static const fd_table ranks =
 void
 fd_table_rows_clear(fd_table_rows *batch)
 {
-    fd_free(batch->owned);
-    fd_buffer_clear(&batch->strings);
-    *batch = (fd_table_rows){.list = NULL};
+    fd_arena_clear(&batch->arena);
+    batch->list = NULL;
+    batch->count = 0;
 }
 
-/* Allocate `count` owned rows of `size` bytes. */
+/* Allocate `count` own rows of `size` bytes. */
 static void *
 own_rows(fd_table_rows *batch, uint32_t count, size_t size)
 {
-    batch->owned = fd_calloc((size_t)count + 1, size);
-    batch->list = batch->owned;
-    return batch->owned;
+    void *rows = fd_arena_new(&batch->arena, (size_t)count + 1, size);
+    batch->list = rows;
+    return rows;
 }
 
-typedef void write_name(const fd_trace *, uint32_t, fd_buffer *);
-
-/* Return the names of nodes or modules by number, or NULL after a failed
- * allocation. The caller frees the list; the texts are in the strings of the
- * batch. */
-static const char **
-names_of(fd_table_rows *batch, const fd_trace *trace, uint32_t count,
-         write_name *write)
+/* Return the name of a node or a module. */
+static const char *
+name_of(fd_table_rows *batch, const fd_trace *trace, uint32_t id,
+        void (*write)(const fd_trace *, uint32_t, fd_buffer *))
 {
-    size_t *places = fd_calloc((size_t)count + 1, sizeof *places);
-    const char **names = fd_calloc((size_t)count + 1, sizeof *names);
-    for (uint32_t i = 1; places != NULL && i < count; i++) {
-        places[i] = batch->strings.size;
-        write(trace, i, &batch->strings);
-        fd_buffer_bytes(&batch->strings, "", 1);
-    }
-    if (places == NULL || names == NULL || batch->strings.status != FD_OK) {
-        fd_free(names);
-        names = NULL;
-    }
-    for (uint32_t i = 1; names != NULL && i < count; i++) {
-        names[i] = batch->strings.bytes + places[i];
-    }
-    fd_free(places);
-    return names;
-}
-
-typedef void make_row(void *row, const fd_trace *, uint32_t id,
-                      const char *name);
-
-/* Add rows 1 to count - 1 of the trace, each with its name. */
-static fd_status
-fill_named(fd_table_rows *batch, const fd_trace *trace, uint32_t count,
-           size_t row_bytes, write_name *write, make_row *make)
-{
-    char *rows = own_rows(batch, count, row_bytes);
-    const char **names = names_of(batch, trace, count, write);
-    fd_status status = rows != NULL && names != NULL ? FD_OK : FD_ENOMEM;
-    for (uint32_t i = 1; status == FD_OK && i < count; i++) {
-        make(rows + batch->count++ * row_bytes, trace, i, names[i]);
-    }
-    fd_free(names);
-    return status;
+    fd_buffer *text = fd_arena_buffer(&batch->arena);
+    write(trace, id, text);
+    fd_buffer_bytes(text, "", 1);
+    fd_arena_check(&batch->arena, text->status);
+    return text->bytes;
 }
 
 static void
-make_node(void *row, const fd_trace *trace, uint32_t id, const char *name)
-{
-    *(node_row *)row = (node_row){id - 1, trace->nodes.list[id], name};
-}
-
-static void
-make_module(void *row, const fd_trace *trace, uint32_t id, const char *name)
-{
-    *(module_row *)row = (module_row){id - 1, trace->modules.list[id], name};
-}
-
-static fd_status
 fill_nodes(fd_table_rows *batch, const fd_trace *trace, const uint64_t *paths,
            uint32_t rank)
 {
     (void)paths;
     (void)rank;
-    return fill_named(batch, trace, trace->nodes.count, sizeof(node_row),
-                      fd_trace_node_key, make_node);
+    node_row *rows = own_rows(batch, trace->nodes.count, sizeof *rows);
+    for (uint32_t i = 1; i < trace->nodes.count; i++) {
+        rows[batch->count++] =
+            (node_row){i - 1, trace->nodes.list[i],
+                       name_of(batch, trace, i, fd_trace_node_key)};
+    }
 }
 
-static fd_status
+static void
 fill_modules(fd_table_rows *batch, const fd_trace *trace,
              const uint64_t *paths, uint32_t rank)
 {
     (void)paths;
     (void)rank;
-    return fill_named(batch, trace, trace->modules.count, sizeof(module_row),
-                      fd_trace_module_name, make_module);
+    module_row *rows = own_rows(batch, trace->modules.count, sizeof *rows);
+    for (uint32_t i = 1; i < trace->modules.count; i++) {
+        rows[batch->count++] =
+            (module_row){i - 1, trace->modules.list[i],
+                         name_of(batch, trace, i, fd_trace_module_name)};
+    }
 }
 
-static fd_status
+static void
 fill_contexts(fd_table_rows *batch, const fd_trace *trace,
               const uint64_t *paths, uint32_t rank)
 {
     (void)rank;
     context_row *rows = own_rows(batch, trace->contexts.count, sizeof *rows);
-    for (uint32_t i = 1; rows != NULL && i < trace->contexts.count; i++) {
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
         rows[batch->count++] =
             (context_row){i - 1, paths[i], trace->contexts.list[i]};
     }
-    return rows != NULL ? FD_OK : FD_ENOMEM;
 }
 
 static bool
@@ -244,71 +205,59 @@ has_figures(const fd_total *total)
         || total->gpu_calls > 0 || total->gpu_total > 0;
 }
 
-/* Add the sums of the contexts of the rank, by context. */
 static void
-add_sums(fd_table_rows *batch, const fd_totals *totals, const uint64_t *paths,
-         uint32_t count, const fd_trace_rank *rank)
+release_totals(void *totals)
 {
-    figure_row *rows = batch->owned;
-    uint32_t at = 0;
-    for (uint32_t i = 1; i < count; i++) {
-        while (at < rank->figures.count
-               && rank->figures.list[at].context < i) {
-            at++;
-        }
-        bool own =
-            at < rank->figures.count && rank->figures.list[at].context == i;
-        if (own || has_figures(&totals->list[i])) {
-            figure_row *row = &rows[batch->count++];
-            *row = (figure_row){i, paths[i], totals->list[i], {.context = i}};
-            if (own) {
-                row->spread = rank->figures.list[at];
-            }
-        }
-    }
+    fd_totals_clear(totals);
 }
 
-static fd_status
+/* Add the sums of the contexts of the rank, by context. */
+static void
 fill_figures(fd_table_rows *batch, const fd_trace *trace,
              const uint64_t *paths, uint32_t rank)
 {
-    fd_totals totals = {.list = NULL};
-    uint32_t count = trace->contexts.count;
-    fd_status status = fd_totals_sum(&totals, trace, (int)rank, false);
-    if (status == FD_OK
-        && own_rows(batch, count, sizeof(figure_row)) == NULL) {
-        status = FD_ENOMEM;
+    const fd_trace_rank *of = &trace->ranks.list[rank];
+    const fd_figure *next = of->figures.list;
+    const fd_figure *end = next + of->figures.count;
+    fd_totals *totals =
+        fd_arena_owned(&batch->arena, sizeof *totals, release_totals);
+    fd_arena_check(&batch->arena,
+                   fd_totals_sum(totals, trace, (int)rank, false));
+    figure_row *rows = own_rows(batch, trace->contexts.count, sizeof *rows);
+    for (uint32_t i = 1; i < trace->contexts.count; i++) {
+        while (next < end && next->context < i) {
+            next++;
+        }
+        bool own = next < end && next->context == i;
+        if (own || has_figures(&totals->list[i])) {
+            rows[batch->count++] =
+                (figure_row){i, paths[i], totals->list[i],
+                             own ? *next : (fd_figure){.context = i}};
+        }
     }
-    if (status == FD_OK) {
-        add_sums(batch, &totals, paths, count, &trace->ranks.list[rank]);
-    }
-    fd_totals_clear(&totals);
-    return status;
 }
 
-static fd_status
+static void
 fill_counters(fd_table_rows *batch, const fd_trace *trace,
               const uint64_t *paths, uint32_t rank)
 {
     (void)paths;
     counter_row *rows = own_rows(batch, FD_COUNT_USED, sizeof *rows);
     const uint64_t *counts = trace->ranks.list[rank].counters;
-    for (uint32_t i = 0; rows != NULL && i < FD_COUNT_USED; i++) {
+    for (uint32_t i = 0; i < FD_COUNT_USED; i++) {
         if (counts[i] > 0) {
             rows[batch->count++] = (counter_row){i, counts[i]};
         }
     }
-    return rows != NULL ? FD_OK : FD_ENOMEM;
 }
 
-static fd_status
+static void
 fill_ranks(fd_table_rows *batch, const fd_trace *trace, const uint64_t *paths,
            uint32_t rank)
 {
     (void)paths;
     batch->list = &trace->ranks.list[rank];
     batch->count = 1;
-    return FD_OK;
 }
 
 static const struct {
@@ -334,14 +283,18 @@ fd_status
 fd_table_rows_fill(fd_table_rows *batch, const fd_arrow_table *table,
                    const fd_trace *trace, const uint64_t *paths, uint32_t rank)
 {
-    if (table->fill != NULL) {
-        return table->fill(batch, trace, paths, rank);
+    if (table->fill == NULL) {
+        const fd_rank_list *rows =
+            fd_rank_rows_of(&trace->ranks.list[rank], table->table);
+        batch->list = rows->list;
+        batch->count = rows->count;
+        return FD_OK;
     }
-    const fd_rank_list *rows =
-        fd_rank_rows_of(&trace->ranks.list[rank], table->table);
-    batch->list = rows->list;
-    batch->count = rows->count;
-    return FD_OK;
+    if (fd_arena_caught(&batch->arena, NULL)) {
+        return batch->arena.status;
+    }
+    table->fill(batch, trace, paths, rank);
+    return fd_arena_left(&batch->arena);
 }
 
 const fd_arrow_table *

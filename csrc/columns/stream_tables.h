@@ -3,21 +3,21 @@
 #ifndef FD_STREAM_TABLES_H
 #define FD_STREAM_TABLES_H
 
+#include "base/arena.h"
 #include "profile/totals.h"
 #include "trace/trace_columns.h"
 
-/* The rows of a batch. `list` is part of the trace, or of `owned`. */
+/* The rows of a batch. `list` is part of the trace, or of the arena. */
 typedef struct fd_table_rows {
     const void *list;
     uint32_t count;
-    void *owned;
-    fd_buffer strings; /* texts of the owned rows */
+    fd_arena arena;
 } fd_table_rows;
 
 void fd_table_rows_clear(fd_table_rows *batch);
 
-typedef fd_status fd_table_fill(fd_table_rows *batch, const fd_trace *trace,
-                                const uint64_t *paths, uint32_t rank);
+typedef void fd_table_fill(fd_table_rows *batch, const fd_trace *trace,
+                           const uint64_t *paths, uint32_t rank);
 
 typedef struct fd_arrow_table {
     const fd_table *table;
