@@ -104,9 +104,12 @@ fd_columns(const fd_table *table, const void *rows, uint32_t count,
 
 /* Formats of the module struct. */
 static const char *const cell_formats[] = {
-    [FD_COLUMN_U8] = "B",    [FD_COLUMN_BOOL] = "?", [FD_COLUMN_U32] = "I",
-    [FD_COLUMN_U64] = "Q",   [FD_COLUMN_I32] = "i",  [FD_COLUMN_I64] = "q",
-    [FD_COLUMN_DOUBLE] = "d"};
+    [FD_COLUMN_U8] = "B",          [FD_COLUMN_BOOL] = "?",
+    [FD_COLUMN_U16] = "H",         [FD_COLUMN_U32] = "I",
+    [FD_COLUMN_INDEX] = "I",       [FD_COLUMN_CONTEXT] = "I",
+    [FD_COLUMN_U64] = "Q",         [FD_COLUMN_U64_OR_NONE] = "Q",
+    [FD_COLUMN_I32] = "i",         [FD_COLUMN_I64] = "q",
+    [FD_COLUMN_I64_OR_NONE] = "q", [FD_COLUMN_DOUBLE] = "d"};
 
 static PyObject *
 column_array(const fd_table *table, const fd_column *column, const void *rows,
@@ -135,13 +138,18 @@ column_array(const fd_table *table, const fd_column *column, const void *rows,
 }
 
 PyObject *
-fd_arrays(const fd_table *table, const void *rows, uint32_t count)
+fd_arrays(const fd_table *table, const void *rows, uint32_t count,
+          const fd_text_pool *texts)
 {
     PyObject *arrays = PyDict_New();
     for (size_t i = 0; arrays != NULL && i < table->count; i++) {
+        const fd_column *column = &table->columns[i];
+        bool numbers =
+            fd_cell_bytes(column) > 0 && column->type != FD_COLUMN_TEXT;
         arrays = fd_columns_with(
-            arrays, table->columns[i].name,
-            column_array(table, &table->columns[i], rows, count));
+            arrays, column->name,
+            numbers ? column_array(table, column, rows, count)
+                    : column_list(table, column, rows, count, texts));
     }
     return arrays;
 }

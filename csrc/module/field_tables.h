@@ -16,8 +16,9 @@ PyObject *fd_columns(const fd_table *table, const void *rows, uint32_t count,
                      const fd_text_pool *texts);
 
 /* Return {column: memoryview of its values, as they are in the struct}: flags
- * are bytes, enumerations numbers. The columns are numbers. */
-PyObject *fd_arrays(const fd_table *table, const void *rows, uint32_t count);
+ * are bytes, enumerations numbers. A column of texts is a list. */
+PyObject *fd_arrays(const fd_table *table, const void *rows, uint32_t count,
+                    const fd_text_pool *texts);
 
 /* Return {column: value} of one row, [{column: value}] of several. No column
  * is a text. */

@@ -466,18 +466,18 @@ class Trace:
         ``iterations`` of a pipeline whose jobs were not compared with a plan: job (row), flags, micro_batches, stages,
         processes, position (-1: unknown), schedule; ``gpu_events``: context, launcher, host (the launch), start,
         duration (ns), thread, device, stream; ``facts`` (key, value: JSON), ``notes``, ``ids`` (boot_id) and
-        ``open_lines`` (line of each open call, 0: unknown). ``ArgumentError`` for another name.
+        ``open_lines`` (line of each open call, 0: unknown), ``job_slices`` (drawn: the slice of each job is in the
+        timeline that was read). ``ArgumentError`` for another name.
         """
 
-    def job_arrays(self, rank: SupportsIndex, /) -> dict[str, Any]:
-        """Return the jobs of the rank at an index: ``kind`` (a list of names), and as arrays step, flags, bytes, start,
-        duration, gpu_start and gpu_duration (ns), open, drawn (its slice is in the timeline that was read); and
-        iteration, micro_batch, stage, peer and buffer, plus 1 (0: unknown). ``ArgumentError`` for rank -1."""
+    def arrays(self, table: str, rank: SupportsIndex = -1, /) -> dict[str, Any]:
+        """Return a table of :meth:`columns` with its numbers as arrays, as they are stored: rows and other numbers that
+        can be unknown are plus 1, names of enumerations are numbers."""
 
-    def replace(self, changes: Sequence[tuple[str, int, dict[str, list[Any]]]], /) -> None:
-        """Replace columns of texts and flags: table and rank as in :meth:`columns`, and a value for each row. Facts,
-        notes and iterations can get another number of rows. Afterwards the rows of other tables have another order.
-        ``ArgumentError`` for other columns."""
+    def replace(self, changes: Iterable[tuple[str, int, int, dict[str, Any]]], /) -> None:
+        """Replace columns of texts (lists) and flags (arrays of ``Q``): table and rank as in :meth:`columns`, number of
+        rows, and the columns. Facts, notes and iterations can get another number of rows. Afterwards the rows of other
+        tables have another order. ``ArgumentError`` for other columns."""
 
     def contexts(self, rank: SupportsIndex = -1, steady: bool = False, /) -> _Columns:
         """parent, node, module, origin (rows), flags, calls, resumes, self, total, ops, backward, async, gpu_calls,

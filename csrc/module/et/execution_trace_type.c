@@ -154,9 +154,10 @@ et_columns(PyObject *object, PyObject *name)
     if (self == NULL || !find_table(self, name, &found)) {
         return NULL;
     }
-    return found.numbers ? fd_arrays(&found.table, found.list, found.count)
-                         : fd_columns(&found.table, found.list, found.count,
-                                      &self->et.texts);
+    return found.numbers
+             ? fd_arrays(&found.table, found.list, found.count, NULL)
+             : fd_columns(&found.table, found.list, found.count,
+                          &self->et.texts);
 }
 
 static PyObject *

@@ -26,10 +26,10 @@ fd_moments_with(PyObject *made, const fd_timeline_sync *sync)
 {
     made = fd_columns_with(
         made, "parts",
-        fd_arrays(&parts_table, sync->parts.list, sync->parts.count));
-    return fd_columns_with(
-        made, "messages",
-        fd_arrays(&messages_table, sync->messages.list, sync->messages.count));
+        fd_arrays(&parts_table, sync->parts.list, sync->parts.count, NULL));
+    return fd_columns_with(made, "messages",
+                           fd_arrays(&messages_table, sync->messages.list,
+                                     sync->messages.count, NULL));
 }
 
 bool

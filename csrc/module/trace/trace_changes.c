@@ -25,25 +25,20 @@ add_text(fd_trace *trace, const fd_table *table, const fd_column *column,
     return fd_text_pool_take(&trace->texts, &spelled, id);
 }
 
-/* Set a cell. Return false with an exception on failure. */
+/* Set a cell to a text. Return false with an exception on failure. */
 static bool
 set_cell(fd_trace *trace, const fd_table *table, const fd_column *column,
          char *row, PyObject *value)
 {
     uint32_t id = 0;
-    if (column->type == FD_COLUMN_U32) {
-        fd_cell_set(column, row, PyLong_AsUnsignedLongMask(value));
-        return PyErr_Occurred() == NULL;
-    }
     const char *text = PyUnicode_AsUTF8(value);
     if (text == NULL) {
         return false;
     }
     if (column->type == FD_COLUMN_CHARS) {
         if (strlen(text) >= column->bytes) {
-            PyErr_Format(fd_value_error(),
-                         "replace: %s: longer than %zu bytes", column->name,
-                         column->bytes - 1);
+            PyErr_Format(fd_value_error(), "%s: longer than %zu bytes",
+                         column->name, column->bytes - 1);
             return false;
         }
         strcpy(row + column->offset, text);
@@ -84,7 +79,7 @@ resize_rows(const fd_trace_rows *at, uint32_t count)
     return true;
 }
 
-/* Set the cells of a column to texts or flags, one per row. */
+/* Set the cells of a column to texts, one per row. */
 static bool
 set_cells(fd_trace *trace, const fd_trace_rows *at, const fd_column *column,
           PyObject *values)
@@ -107,68 +102,6 @@ is_free(const fd_column *column)
     return column->type == FD_COLUMN_TEXT || column->type == FD_COLUMN_CHARS
         || strcmp(column->name, "flags") == 0
         || strcmp(column->name, "job") == 0;
-}
-
-static bool
-replace_column(fd_trace *trace, const fd_trace_rows *at, const char *name,
-               PyObject *values)
-{
-    const fd_table *table = at->table;
-    const fd_column *column = fd_column_named(table, name);
-    if (column == NULL || !is_free(column) || !PyList_Check(values)) {
-        PyErr_Format(fd_value_error(), "replace: %s: no such column", name);
-        return false;
-    }
-    uint32_t count = (uint32_t)PyList_GET_SIZE(values) + table->from_one;
-    bool done = count == at->rows->count;
-    if (!done && !is_independent(table)) {
-        PyErr_SetString(fd_value_error(), "replace: not one value per row");
-        return false;
-    }
-    return (done || resize_rows(at, count))
-        && set_cells(trace, at, column, values);
-}
-
-/* Replace columns of one table: (table, rank, {column: values}). */
-static bool
-replace_columns(PyObject *self, PyObject *item)
-{
-    const char *table;
-    int rank;
-    PyObject *columns;
-    PyObject *key;
-    PyObject *values;
-    Py_ssize_t next = 0;
-    fd_trace_rows at;
-    if (!PyArg_Parse(item, "(siO!)", &table, &rank, &PyDict_Type, &columns)
-        || !fd_trace_rows_of(self, table, rank, &at)) {
-        return false;
-    }
-    while (PyDict_Next(columns, &next, &key, &values)) {
-        const char *name = PyUnicode_AsUTF8(key);
-        if (name == NULL
-            || !replace_column(fd_trace_of(self), &at, name, values)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-PyObject *
-fd_trace_replace(PyObject *self, PyObject *changes)
-{
-    fd_trace *trace = fd_trace_of(self);
-    PyObject *list = PySequence_Fast(changes, "changes must be a list");
-    bool done = list != NULL;
-    for (Py_ssize_t i = 0; done && i < PySequence_Fast_GET_SIZE(list); i++) {
-        done = replace_columns(self, PySequence_Fast_GET_ITEM(list, i));
-    }
-    Py_XDECREF(list);
-    if (done && fd_trace_sort(trace) != FD_OK) {
-        PyErr_NoMemory();
-        done = false;
-    }
-    return done ? Py_NewRef(Py_None) : NULL;
 }
 
 /* Return whether a number of a dump fits its column, and convert it. In JSON,
@@ -245,14 +178,15 @@ set_array(const fd_trace_rows *at, const fd_column *column, PyObject *values)
     return fits;
 }
 
-/* Set a column of a new table: a list of texts, or an array. */
+/* Set a column: a list of texts, or an array. */
 static bool
-load_column(fd_trace *trace, const fd_trace_rows *at, PyObject *name,
-            PyObject *values)
+load_column(fd_trace *trace, const fd_trace_rows *at, bool replaces,
+            PyObject *name, PyObject *values)
 {
+    const char *wanted = PyUnicode_AsUTF8(name);
     const fd_column *column =
-        fd_column_named(at->table, PyUnicode_AsUTF8(name));
-    bool done = column != NULL
+        wanted == NULL ? NULL : fd_column_named(at->table, wanted);
+    bool done = column != NULL && (!replaces || is_free(column))
              && (PyList_Check(values) ? set_cells(trace, at, column, values)
                                       : set_array(at, column, values));
     if (!done && PyErr_Occurred() == NULL) {
@@ -285,24 +219,26 @@ has_contexts(fd_trace *trace, const fd_trace_rows *at)
     return good;
 }
 
-/* Find the table of (table, rank, rows, {column: values}) and give it its
- * rows; add the next rank. */
+/* Find a table and give it its rows; add the next rank of a new trace. Only
+ * tables to whose rows nothing refers can get another number later. */
 static bool
-load_rows(PyObject *self, const char *table, int rank, unsigned int rows,
-          fd_trace_rows *at)
+find_table(PyObject *self, const char *table, int rank, unsigned int rows,
+           bool replaces, fd_trace_rows *at)
 {
     fd_trace *trace = fd_trace_of(self);
-    if (rank == (int)trace->ranks.count && fd_trace_add_rank(trace) == NULL) {
+    if (!replaces && rank == (int)trace->ranks.count
+        && fd_trace_add_rank(trace) == NULL) {
         PyErr_NoMemory();
         return false;
     }
     return fd_trace_rows_of(self, table, rank, at)
-        && (at->rows == &at->own
+        && (at->rows == &at->own || (replaces && !is_independent(at->table))
             || resize_rows(at, rows + at->table->from_one));
 }
 
+/* Set the columns of (table, rank, rows, {column: values}). */
 static bool
-load_table(PyObject *self, PyObject *item)
+load_table(PyObject *self, PyObject *item, bool replaces)
 {
     const char *table;
     int rank;
@@ -314,15 +250,43 @@ load_table(PyObject *self, PyObject *item)
     fd_trace_rows at;
     bool done = PyArg_Parse(item, "(siIO!)", &table, &rank, &rows,
                             &PyDict_Type, &columns)
-             && load_rows(self, table, rank, rows, &at);
+             && find_table(self, table, rank, rows, replaces, &at);
     while (done && PyDict_Next(columns, &next, &key, &values)) {
-        done = load_column(fd_trace_of(self), &at, key, values);
+        done = load_column(fd_trace_of(self), &at, replaces, key, values);
     }
-    done = done && has_contexts(fd_trace_of(self), &at);
+    if (replaces || !done) {
+        return done;
+    }
+    done = has_contexts(fd_trace_of(self), &at);
     if (done && at.table == &fd_marks_table) {
         fd_steps_choose(&fd_trace_of(self)->ranks.list[rank], NULL);
     }
     return done;
+}
+
+/* Set the columns of all items. */
+static bool
+load_all(PyObject *self, PyObject *items, bool replaces)
+{
+    PyObject *all = PyObject_GetIter(items);
+    PyObject *item;
+    bool done = all != NULL;
+    while (done && (item = PyIter_Next(all)) != NULL) {
+        done = load_table(self, item, replaces);
+        Py_DECREF(item);
+    }
+    Py_XDECREF(all);
+    return done && PyErr_Occurred() == NULL;
+}
+
+PyObject *
+fd_trace_replace(PyObject *self, PyObject *changes)
+{
+    if (!load_all(self, changes, true)) {
+        return NULL;
+    }
+    return fd_trace_sort(fd_trace_of(self)) == FD_OK ? Py_NewRef(Py_None)
+                                                     : PyErr_NoMemory();
 }
 
 PyObject *
@@ -331,16 +295,7 @@ fd_load_tables_py(PyObject *module, PyObject *tables)
     fd_trace *trace = fd_trace_new();
     PyObject *made =
         trace == NULL ? PyErr_NoMemory() : fd_trace_object(module, trace);
-    PyObject *all = PyObject_GetIter(tables);
-    PyObject *item = NULL;
-    while (made != NULL && all != NULL && (item = PyIter_Next(all)) != NULL) {
-        if (!load_table(made, item)) {
-            Py_CLEAR(made);
-        }
-        Py_DECREF(item);
-    }
-    Py_XDECREF(all);
-    if (PyErr_Occurred() != NULL) {
+    if (made != NULL && !load_all(made, tables, false)) {
         Py_CLEAR(made);
     }
     return made;

@@ -1,5 +1,5 @@
 /* Trace.columns: every table of a trace by its name; dump_tables(): the tables
- * of dumps; Trace.job_arrays; Trace.contexts and .totals: sums per context. */
+ * of dumps; Trace.arrays; Trace.contexts and .totals: sums per context. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
@@ -13,6 +13,10 @@ static const fd_column id_columns[] = {
     FD_COLUMN(fd_trace_rank, "boot_id", CHARS, boot_id)};
 static const fd_column line_columns[] = {
     FD_COLUMN(fd_open_call, "line", U32, line)};
+static const fd_column slice_columns[] = {
+    FD_COLUMN(fd_trace_job, "drawn", BOOL, drawn)};
+static const fd_table slices_table =
+    FD_TABLE("job_slices", slice_columns, fd_trace_job, false);
 static const fd_table ids_table =
     FD_TABLE("ids", id_columns, fd_trace_rank, false);
 static const fd_table lines_table =
@@ -77,6 +81,7 @@ find_of_rank(const fd_trace_rank *rank, const char *name, fd_trace_rows *rows)
     bool found = find_rows(&counters_table, &rows->counters, name, rows)
               || find_rows(&fd_live_table, &rank->threads, name, rows)
               || find_rows(&lines_table, &rank->open, name, rows)
+              || find_rows(&slices_table, &rank->jobs, name, rows)
               || find_rows(&ids_table, &rows->own, name, rows)
               || find_rows(&fd_rank_fields, &rows->own, name, rows)
               || find_rows(&fd_sparse_fields, &rows->own, name, rows)
@@ -135,6 +140,22 @@ settling_of(const fd_trace *trace)
     return columns;
 }
 
+/* Add the keys of nodes, or the paths of modules. */
+static PyObject *
+with_names(PyObject *columns, const fd_trace *trace, const fd_table *table)
+{
+    if (table == &fd_nodes_table) {
+        return fd_columns_with(
+            columns, "key",
+            fd_trace_texts(trace, trace->nodes.count, fd_trace_node_key));
+    }
+    return table == &fd_modules_table
+             ? fd_columns_with(columns, "path",
+                               fd_trace_texts(trace, trace->modules.count,
+                                              fd_trace_module_name))
+             : columns;
+}
+
 PyObject *
 fd_trace_columns(PyObject *self, PyObject *args)
 {
@@ -148,56 +169,24 @@ fd_trace_columns(PyObject *self, PyObject *args)
     if (rank == FD_ALL_RANKS && strcmp(name, settling_table.name) == 0) {
         return settling_of(trace);
     }
-    if (!fd_trace_rows_of(self, name, rank, &rows)) {
-        return NULL;
-    }
-    PyObject *columns = fd_columns(rows.table, rows.rows->list,
-                                   rows.rows->count, &trace->texts);
-    if (rows.table == &fd_nodes_table) {
-        return fd_columns_with(
-            columns, "key",
-            fd_trace_texts(trace, trace->nodes.count, fd_trace_node_key));
-    }
-    return rows.table == &fd_modules_table
-             ? fd_columns_with(columns, "path",
-                               fd_trace_texts(trace, trace->modules.count,
-                                              fd_trace_module_name))
-             : columns;
+    return fd_trace_rows_of(self, name, rank, &rows)
+             ? with_names(fd_columns(rows.table, rows.rows->list,
+                                     rows.rows->count, &trace->texts),
+                          trace, rows.table)
+             : NULL;
 }
 
-#define JOB(name, type) FD_COLUMN(fd_trace_job, #name, type, name)
-
-static const fd_column job_columns[] = {
-    JOB(step, U64),     JOB(iteration, U32), JOB(micro_batch, U32),
-    JOB(stage, U32),    JOB(peer, U32),      JOB(buffer, U32),
-    JOB(flags, U32),    JOB(bytes, U64),     JOB(start, U64),
-    JOB(duration, U64), JOB(gpu_start, U64), JOB(gpu_duration, U64),
-    JOB(open, BOOL),    JOB(drawn, BOOL),
-};
-static const fd_table jobs_table =
-    FD_TABLE("jobs", job_columns, fd_trace_job, false);
-
-static const fd_column kind_columns[] = {JOB(kind, TEXT)};
-static const fd_table kinds_table =
-    FD_TABLE("kinds", kind_columns, fd_trace_job, false);
-
 PyObject *
-fd_trace_job_arrays(PyObject *self, PyObject *number)
+fd_trace_arrays(PyObject *self, PyObject *args)
 {
-    const fd_trace *trace = fd_trace_of(self);
-    int rank;
-    if (!PyArg_Parse(number, "i", &rank) || !fd_trace_rank_fits(self, rank)) {
-        return NULL;
-    }
-    if (rank == FD_ALL_RANKS) {
-        PyErr_SetString(fd_value_error(), "this table is per rank");
-        return NULL;
-    }
-    const fd_trace_rank *of = &trace->ranks.list[rank];
-    return fd_columns_join(
-        fd_arrays(&jobs_table, of->jobs.list, of->jobs.count),
-        fd_columns(&kinds_table, of->jobs.list, of->jobs.count,
-                   &trace->texts));
+    const char *name;
+    int rank = FD_ALL_RANKS;
+    fd_trace_rows rows;
+    return PyArg_ParseTuple(args, "s|i:arrays", &name, &rank)
+                && fd_trace_rows_of(self, name, rank, &rows)
+             ? fd_arrays(rows.table, rows.rows->list, rows.rows->count,
+                         &fd_trace_of(self)->texts)
+             : NULL;
 }
 
 static const fd_column total_columns[] = {
@@ -276,9 +265,9 @@ fd_trace_totals(PyObject *self, PyObject *args)
         return NULL;
     }
     uint32_t count = trace->contexts.count;
-    PyObject *columns = fd_arrays(&totals_table, totals.list, count);
-    columns = fd_columns_join(columns,
-                              fd_arrays(&spreads_table, totals.list, count));
+    PyObject *columns = fd_arrays(&totals_table, totals.list, count, NULL);
+    columns = fd_columns_join(
+        columns, fd_arrays(&spreads_table, totals.list, count, NULL));
     fd_totals_clear(&totals);
     return columns;
 }

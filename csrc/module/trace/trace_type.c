@@ -285,9 +285,9 @@ static PyMethodDef methods[] = {
     {"columns", fd_trace_columns, METH_VARARGS,
      PyDoc_STR("columns($self, table, rank=-1, /)\n--\n\n"
                "A table; -1: one that all ranks share.")},
-    {"job_arrays", fd_trace_job_arrays, METH_O,
-     PyDoc_STR("job_arrays($self, rank, /)\n--\n\n"
-               "The jobs of a rank as arrays.")},
+    {"arrays", fd_trace_arrays, METH_VARARGS,
+     PyDoc_STR("arrays($self, table, rank=-1, /)\n--\n\n"
+               "A table, with its numbers as arrays.")},
     {"replace", fd_trace_replace, METH_O,
      PyDoc_STR("replace($self, changes, /)\n--\n\n"
                "Replace columns of tables.")},

@@ -31,7 +31,7 @@ bool fd_trace_rows_of(PyObject *self, const char *name, int rank,
 
 /* Methods; their signatures are in module/trace/trace_type.c. */
 PyObject *fd_trace_columns(PyObject *self, PyObject *args);
-PyObject *fd_trace_job_arrays(PyObject *self, PyObject *rank);
+PyObject *fd_trace_arrays(PyObject *self, PyObject *args);
 PyObject *fd_trace_replace(PyObject *self, PyObject *changes);
 PyObject *fd_trace_contexts(PyObject *self, PyObject *args);
 PyObject *fd_trace_totals(PyObject *self, PyObject *args);

@@ -48,7 +48,7 @@ def anonymize(core: _core.Trace, salt: str, prefix: str = "") -> None:
     changes: list[tuple[str, int, dict[str, list[Any]]]] = [("nodes", -1, shown), ("modules", -1, paths)]
     for index in range(len(core.columns("rank")["rank"])):
         changes += _of_rank(core, index, names, prefix)
-    core.replace(changes)
+    core.replace((table, rank, len(next(iter(columns.values()))), columns) for table, rank, columns in changes)
 
 
 def _of_rank(core: _core.Trace, index: int, names: _Names, prefix: str) -> list[tuple[str, int, dict[str, list[Any]]]]:

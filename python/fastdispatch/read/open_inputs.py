@@ -89,7 +89,7 @@ def _read_directory(folder: str, files: list[str], notes: list[str], options: _O
         first = ranks.index(min(ranks))
         lines = whole.columns("notes", first)["note"]
         lines += [os.fsencode(note).decode(errors="replace") for note in notes]
-        whole.replace([("notes", first, {"note": lines})])
+        whole.replace([("notes", first, len(lines), {"note": lines})])
     return whole
 
 

@@ -94,7 +94,7 @@ def _part_of(path: str | os.PathLike[str], shown: ShownTimes) -> _Part | None:
 
 
 def _part(trace: _core.Trace, index: int, rank: int, shown: ShownTimes) -> _Part | None:
-    if not trace.job_arrays(index)["kind"]:
+    if len(trace.arrays("job_slices", index)["drawn"]) == 0:
         return None
     from fastdispatch.read.pipeline_jobs import PipelineRank, RankJobs
 

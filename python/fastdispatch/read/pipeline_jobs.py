@@ -57,10 +57,10 @@ class PipelineRank(NamedTuple):
 
 
 class RankJobs:
-    """The jobs of a rank, in the recorded order, as arrays (``_core.Trace.job_arrays``)."""
+    """The jobs of a rank, in the recorded order, as arrays (``_core.Trace.arrays``)."""
 
     def __init__(self, trace: _core.Trace, index: int) -> None:
-        columns = trace.job_arrays(index)
+        columns = trace.arrays("jobs", index) | trace.arrays("job_slices", index)
         named = [_WORDS.get(name.upper(), OTHER) for name in columns.pop("kind")]
         self.kind: Ints = np.array(named, np.int64)
         self.columns = {name: np.asarray(column) for name, column in columns.items()}

@@ -9,6 +9,7 @@ the same micro-batch is B.
 from __future__ import annotations
 
 import json
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -52,7 +53,7 @@ def settle(core: _core.Trace) -> None:
     """Compare every iteration of every rank with its plan. Jobs that the plan does not contain get flag 128; the fact
     ``pipeline`` gets the schedule, the first difference, or the reason for a missing plan. Recordings of versions that
     compared while recording stay unchanged."""
-    changes: list[tuple[str, int, dict[str, list[Any]]]] = []
+    changes: list[tuple[str, int, int, dict[str, Any]]] = []
     for index in range(len(core.columns("rank")["rank"])):
         iterations = core.columns("iterations", index)
         jobs = core.columns("jobs", index) if iterations["job"] else {}
@@ -60,11 +61,12 @@ def settle(core: _core.Trace) -> None:
         if iterations["job"]:
             for row in found.unplanned:
                 jobs["flags"][row] |= _UNPLANNED
-            changes += [("jobs", index, {"flags": jobs["flags"]}), ("iterations", index, {"job": []})]
+            flags = {"flags": array("Q", jobs["flags"])}
+            changes += [("jobs", index, len(jobs["flags"]), flags), ("iterations", index, 0, {})]
         facts = facts_of(core, index)
         if found_out := _changes(facts.get("pipeline"), found):
             facts["pipeline"] = json.dumps(json.loads(facts["pipeline"]) | found_out)
-            changes.append(("facts", index, {"key": list(facts), "value": list(facts.values())}))
+            changes.append(("facts", index, len(facts), {"key": list(facts), "value": list(facts.values())}))
     if changes:
         core.replace(changes)
 

@@ -45,7 +45,7 @@ def trace_of(ranks: Sequence[list[Job]]) -> Any:
         return found | {name: np.array([row.get(name, False) for row in rows], bool) for name in ("open", "drawn")}
 
     tables: dict[str, Any] = {"rank": {"rank": range(len(ranks))}, "facts": {"key": [], "value": []}}
-    return SimpleNamespace(job_arrays=arrays, columns=lambda name, rank=-1: tables[name])
+    return SimpleNamespace(arrays=lambda name, rank: arrays(rank), columns=lambda name, rank=-1: tables[name])
 
 
 def pipelined(*ranks: list[Job], **known: Sequence[Any]) -> dict[str, Any]:

@@ -77,8 +77,8 @@ class Core:
         return {"rank": {"rank": [0]}, "facts": facts, "jobs": self._jobs, "iterations": self._iterations}[table]
 
     def replace(self, changes: list[Any]) -> None:
-        tables = {table: columns for table, _, columns in changes}
-        assert tables["iterations"] == {"job": []}
+        tables = {table: columns for table, _, _, columns in changes}
+        assert ("iterations", 0, 0, {}) in changes
         unplanned = [row for row, flags in enumerate(tables["jobs"]["flags"]) if flags & UNPLANNED]
         facts = json.loads(tables["facts"]["value"][1]) if "facts" in tables else {}
         before = json.loads(self._facts) if facts else {}
