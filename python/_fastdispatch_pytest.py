@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--fastdispatch-update: one process writes the baseline: omit -n")
     if path:
         from fastdispatch import Error
-        from fastdispatch.testing.operator_baseline import Baseline
+        from fastdispatch.testing.count_checks import Baseline
 
         try:
             config.stash[_baseline] = Baseline(path, update)

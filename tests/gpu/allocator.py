@@ -14,8 +14,7 @@ import tempfile
 import torch
 
 import fastdispatch
-from fastdispatch.measures.memory_figures import UNRECORDED
-from fastdispatch.measures.memory_report import memory_report
+from fastdispatch.measures.memory_report import UNRECORDED, memory_report
 
 WIDTH, LAYERS, ROWS = 4096, 4, 512
 UNIT = 1 << 26

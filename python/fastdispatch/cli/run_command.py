@@ -323,7 +323,7 @@ def verdict(path: str, *, since: float | None = None) -> None:
     after that time and has something to say."""
     from fastdispatch.dataset.run_loading import load_run
     from fastdispatch.detectors import findings
-    from fastdispatch.detectors.text import closing_lines
+    from fastdispatch.detectors.model import closing_lines
     from fastdispatch.read.summary import summary_lines
     from fastdispatch.read.trace import load
 

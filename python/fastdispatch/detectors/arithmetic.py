@@ -10,8 +10,7 @@ from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps, number
 from fastdispatch.detectors.model import Finding
 from fastdispatch.measures.call_sites import CallSites
-from fastdispatch.measures.flops import has_flops, measured_steps
-from fastdispatch.measures.operator_flops import OperatorCalls
+from fastdispatch.measures.flops import OperatorCalls, has_flops, measured_steps
 from fastdispatch.text.formats import grouped, in_flop, percent, seconds, size
 from fastdispatch.text.kernel_names import precision_of_kernel, short_kernel_name
 

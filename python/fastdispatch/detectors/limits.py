@@ -14,10 +14,8 @@ WARNING, CRITICAL = 0.05, 0.2
 
 #: host-sync: always within forward, backward or optimizer; elsewhere in every step, or from this share on.
 SYNC_SHARE = 0.01
-
 #: host-sync outside of forward, backward and optimizer: a log reads at most so many values per step.
 LOGGED = 4
-
 #: host-sync on a GPU: share of the step in which the GPU is idle because of it.
 SYNC_GPU = 0.05
 
@@ -34,7 +32,6 @@ EVALUATION_SHARE, CONSTRUCTION_SHARE = 0.1, 0.05
 #: tiny-ops: repetitions of an operator, or of a module, in one call of a function. A loop of fewer repetitions, but at
 #: least LOOP_SHORT, has LOOP_OPS operators in all.
 LOOP_OPS, LOOP_MODULES, LOOP_SHORT = 32, 16, 8
-
 #: tiny-ops: mean time; share of the time of a step; or a share of its operators with this share of its time.
 TINY_US, TINY_SHARE, TINY_OPS, TINY_LEAST = 100.0, 0.02, 0.1, 0.002
 
@@ -50,10 +47,8 @@ COMM_GPU = 0.1
 #: device-copy: share of the step; the same of casts that the cache of autocast avoids, and their number relative to
 #: that with the cache.
 COPY_SHARE, CAST_SHARE, CASTS = 0.05, 0.01, 1.15
-
 #: device-copy: share of the steps, and their number, of functions that save tensors in some steps.
 SAVES_SHARE, SAVES = 0.1, 2
-
 #: device-copy: share of the step, of tensors that are made outside of the model.
 MADE_SHARE = 0.1
 
@@ -96,7 +91,6 @@ UNEQUAL_CALLS, UNEQUAL_TIME = 1.1, 1.5
 
 #: stage-imbalance: predicted gain, as share of the step.
 STAGE_GAIN = 0.02
-
 #: stage-imbalance: another split is better if its heaviest stage takes less than this share of the time.
 BETTER_SPLIT = 0.98
 
@@ -106,13 +100,10 @@ BUBBLE = 0.1
 #: slowdown: last steps compared with the first ones, minimum number of steps, significance of the trend (standard
 #: deviations), share of the growth in one path, and growth of that path compared with the rest of the step.
 GROWTH, GROWTH_STEPS, GROWTH_SIGMAS, GROWTH_PATH, GROWTH_OF_PATH = 1.25, 16, 4.0, 0.5, 1.5
-
 #: slowdown by counts: calls per step of a function in the last third of the steps compared with the first.
 GROWTH_CALLS = 1.5
-
 #: slowdown: share of the growth that is CPU time; growth of the CPU time that decides without a path.
 GROWTH_OF_CPU, GROWTH_EVERYWHERE = 0.25, 2.0
-
 #: slowdown: the machine became slower if each phase of a step of at least this share grew by at least this part of the
 #: largest growth.
 GROWTH_PHASE, GROWTH_ALIKE = 0.03, 0.5

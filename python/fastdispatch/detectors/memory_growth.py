@@ -6,17 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastdispatch.detectors import limits
 from fastdispatch.detectors.measured_steps import MeasuredSteps
 from fastdispatch.detectors.model import Finding, Where
-from fastdispatch.measures.memory_figures import has_memory as of_paths
+from fastdispatch.measures.memory_report import MemoryRow, memory_report
+from fastdispatch.measures.memory_report import has_memory as of_paths
 from fastdispatch.read.source_calls import called, inside
 from fastdispatch.text.formats import size
-
-if TYPE_CHECKING:
-    from fastdispatch.measures.memory_report import MemoryRow
 
 _DETACHING = ("item", "detach", "float", "tolist", "numpy")
 
@@ -51,8 +49,6 @@ def _blocks(steps: MeasuredSteps) -> MemoryRow | None:
     """Return the call path whose live blocks grow most, if memory was measured (docs/guides/memory.md)."""
     if not any(of_paths(rank) for rank in steps.whole.ranks):
         return None
-    from fastdispatch.measures.memory_report import memory_report
-
     rows = [row for device in memory_report(steps.whole.trace).devices for row in device.rows]
     found = [row for row in rows if row.growth >= limits.MEMORY_STEP and row.live >= limits.MEMORY_BYTES]
     return max(found, key=lambda row: row.growth, default=None)

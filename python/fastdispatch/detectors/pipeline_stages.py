@@ -38,11 +38,6 @@ def without_core(steps: MeasuredSteps) -> str:
     return f"main threads had no core for up to {seconds(max(steps.queued.values()))} of a step"
 
 
-def stage_jobs(steps: MeasuredSteps) -> list[int]:
-    """Return the paths of forward jobs that the program marks."""
-    return [row for row in range(len(steps.paths["node"])) if steps.kind(row) == "job" and steps.key(row) == "forward"]
-
-
 def same_stage(steps: MeasuredSteps, figures: list[RankFigures]) -> list[list[RankFigures]]:
     """Group ranks by their stage: ranks of different stages have different work by design. Without a pipeline they are
     one group."""
@@ -78,13 +73,13 @@ def stage_imbalance(steps: MeasuredSteps) -> Iterator[Finding | str]:
             yield without_core(steps)
             return
     heavy, name = _heavy_module(steps, slowest["ranks"])
-    rows = stage_jobs(steps)
+    jobs = [row for row in range(len(steps.main)) if steps.kind(row) == "job" and steps.key(row) == "forward"]
     steps.claimed.update(row for row, main in enumerate(steps.main) if main)
     times = {str(row["stage"]): round(row["busy"]) for row in made.table}
     yield steps.finding(
         f"stage {slowest['stage']} computes {seconds(slowest['busy'])} per step, the mean stage {seconds(mean)}"
         + (f", mostly in {name}" if name else ""),
-        steps.where(heavy if heavy >= 0 else rows[0] if rows else 0),
+        steps.where(heavy if heavy >= 0 else jobs[0] if jobs else 0),
         gain,
         f"the other stages wait for it; equal stages save {'at most ' * steps.overloaded}{seconds(gain)} of an"
         f" iteration of {seconds(made.step)}",

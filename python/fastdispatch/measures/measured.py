@@ -8,7 +8,7 @@ from typing import Any
 from fastdispatch._core import Error
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import flops_of, has_flops, measured_steps
-from fastdispatch.measures.memory_figures import DeviceMemory, has_memory, memory_of
+from fastdispatch.measures.memory_report import DeviceMemory, has_memory, memory_of
 from fastdispatch.read.columns import rows
 from fastdispatch.read.steps import number_of_ranks
 from fastdispatch.read.trace import Group, Trace

@@ -11,7 +11,7 @@ from typing import Any
 from fastdispatch.measures.call_sites import CallSites
 from fastdispatch.measures.flops import flops_of, has_flops
 from fastdispatch.measures.measured import communicated
-from fastdispatch.measures.memory_figures import has_memory, memory_of
+from fastdispatch.measures.memory_report import has_memory, memory_of
 from fastdispatch.read.compilations import kernel_origins
 from fastdispatch.read.plumbing import plumbing
 from fastdispatch.read.steps import PHASE_BITS, PHASES

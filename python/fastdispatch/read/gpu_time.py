@@ -12,13 +12,7 @@ from fastdispatch.read.trace import Columns, Trace
 
 #: Uses and causes of a device in the recording, with their words. The host is late until the end of a step, too.
 BUSY = {"compute_ns": "compute", "communication_ns": "communication", "copy_ns": "copies"}
-_IDLE = {
-    "host_ns": "host",
-    "end_ns": "end",
-    "launch_ns": "launch",
-    "wait_ns": "wait",
-    "undecided_ns": "undecided",
-}
+_IDLE = {f"{cause}_ns": cause for cause in ("host", "end", "launch", "wait", "undecided")}
 
 #: Functions of libraries that are not named as the place of idle time: internal ones, and those of modules.
 _NOT_NAMED = ("_", "wrapper")

@@ -27,36 +27,12 @@ Inside = Callable[[Any, Any, Any, bool], Bools]
 ROW = np.dtype(timeline_rows()[0])
 
 
-class Has(IntFlag):
-    """Properties of an event, as in csrc/events/stats/event_row.h."""
-
-    EMPTY = 1
-    NAME = 2
-    PID = 4
-    ODD_ID = 8
-    START = 16
-    DURATION = 32
-    END = 64
-    ID = 128
-    ENCLOSES = 256
-    COUNTS = 512
-    ARGUMENT = 1024
-    PROCESS = 1 << 11
-    STEP = 1 << 12
-    KERNEL = 1 << 13
-    PROFILED = 1 << 14
-    OTHER = 1 << 15
-    RANK = 1 << 16
-    NUMBER = 1 << 17
-    IDLE = 1 << 18
-    DEVICE = 1 << 19
-    GPU_STEP = 1 << 20
-    LAUNCH = 1 << 21
-    WORK = 1 << 22
-    ARROW = 1 << 23
-    TIMED = 1 << 24
-    LOSS = 1 << 25
-
+#: Properties of an event, as in csrc/events/stats/event_rows.h.
+Has = IntFlag(
+    "Has",
+    "EMPTY NAME PID ODD_ID START DURATION END ID ENCLOSES COUNTS ARGUMENT PROCESS STEP KERNEL PROFILED OTHER RANK "
+    "NUMBER IDLE DEVICE GPU_STEP LAUNCH WORK ARROW TIMED LOSS",
+)
 
 _STEPS = Has.STEP | Has.GPU_STEP
 _PAIRED = np.array([ord(phase) for phase in "BEbeSF"])

@@ -52,11 +52,11 @@ REDUCED = "reduced"
 _OF_AUTOGRAD = "autograd:"
 
 
-def thread_times(ranks: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the self time of the threads of each role, ns."""
+def thread_times(ranks: Iterable[Mapping[str, Any]], column: str = "self") -> dict[str, int]:
+    """Return the self time, or another one, of the threads of each role, ns."""
     times = Counter[str]()
     for rank in ranks:
-        for role, time in rows(rank["threads"], "role self"):
+        for role, time in rows(rank["threads"], f"role {column}"):
             times[role] += time
     return dict(times)
 

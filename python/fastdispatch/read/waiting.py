@@ -216,11 +216,7 @@ def busy_time(trace: Trace, ranks: Sequence[Mapping[str, Any]], *, queue: bool =
         cpu = cpu_time(trace, rank)
         if cpu is None:
             return 0.0
-        covered = sum(
-            time
-            for role, time in zip(rank["threads"]["role"], rank["threads"]["covered"], strict=True)
-            if role == trace.main_role
-        )
+        covered = thread_times([rank], "covered").get(trace.main_role, 0)
         total += cpu + (queued_share(rank) or 0.0) * covered * queue
         steps += rank["steps"] or 1
     return total / steps if steps else 0.0

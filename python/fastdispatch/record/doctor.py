@@ -8,7 +8,7 @@ import shutil
 import site
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,7 +51,7 @@ def checks(folder: Path) -> Iterator[Check]:
 
     PyTorch is imported if it is installed. Nothing is written.
     """
-    for check in _CHECKS:
+    for check in (_python, _calls, _torch, _operators, _clock, _output, _gpu, _graphviz, _startup, _limits):
         yield check(folder)
 
 
@@ -179,17 +179,3 @@ def _first_line(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="replace").partition("\n")[0].strip()
     except OSError:
         return None
-
-
-_CHECKS: tuple[Callable[[Path], Check], ...] = (
-    _python,
-    _calls,
-    _torch,
-    _operators,
-    _clock,
-    _output,
-    _gpu,
-    _graphviz,
-    _startup,
-    _limits,
-)

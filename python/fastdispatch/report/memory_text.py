@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.measures.memory_figures import PARTS, UNRECORDED
-from fastdispatch.measures.memory_report import DeviceReport, MemoryReport, MemoryRow, Moment
+from fastdispatch.measures.memory_report import PARTS, UNRECORDED, DeviceReport, MemoryReport, MemoryRow, Moment
 from fastdispatch.report.terminal import section, table
 from fastdispatch.text.formats import counted, grouped, printable, rounded_share, size
 

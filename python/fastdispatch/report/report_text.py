@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from fastdispatch.detectors.text import first_lines
+from fastdispatch.detectors.model import first_lines
 from fastdispatch.report.compiler_text import origin_text
 from fastdispatch.report.report_find import Neighbour, Neighbours
 from fastdispatch.report.report_lines import foot, head, hidden_line, scale

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from fastdispatch._core import Error
 from fastdispatch.detectors import Findings, findings
-from fastdispatch.detectors.text import SHOWN, sentence
+from fastdispatch.detectors.model import SHOWN, sentence
 from fastdispatch.read.live import Rate, Sample, recordings
 from fastdispatch.report.processes_text import lines
 from fastdispatch.report.terminal import table

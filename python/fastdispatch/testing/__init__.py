@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from fastdispatch import CallGraph, load
 from fastdispatch._core import Error
-from fastdispatch.testing.counted_calls import CountedCalls
-from fastdispatch.testing.mark_checks import broken, limits_of
+from fastdispatch.testing.count_checks import CountedCalls, broken, limits_of
 
 if TYPE_CHECKING:
     import pytest
 
-    from fastdispatch.testing.operator_baseline import Baseline
+    from fastdispatch.testing.count_checks import Baseline
 
 __all__ = ["Recorder", "check"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 import fastdispatch
-from fastdispatch.measures.operator_flops import OperatorCalls
+from fastdispatch.measures.flops import OperatorCalls
 from fastdispatch.read.collectives import compared_groups
 from fastdispatch.report.comm_report import comm_json, comm_rows, step_lines
 from tests import traces

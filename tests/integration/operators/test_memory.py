@@ -10,8 +10,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.measures.call_sites import CallSites
-from fastdispatch.measures.memory_figures import DeviceMemory, Unfollowed, memory_of
-from fastdispatch.measures.memory_report import memory_report
+from fastdispatch.measures.memory_report import DeviceMemory, Unfollowed, memory_of, memory_report
 from tests import commands, many_ranks, processes
 
 torch = pytest.importorskip("torch")

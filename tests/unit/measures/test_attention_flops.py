@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fastdispatch
-from fastdispatch.measures.operator_flops import OperatorCalls
+from fastdispatch.measures.flops import OperatorCalls
 
 torch = pytest.importorskip("torch")
 aten = torch.ops.aten

@@ -8,7 +8,7 @@ import pytest
 
 import fastdispatch
 from fastdispatch.measures.flop_formulas import flops_of_call
-from fastdispatch.measures.operator_flops import OperatorCalls, OperatorFlops
+from fastdispatch.measures.flops import OperatorCalls, OperatorFlops
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional

@@ -11,18 +11,7 @@ import pytest
 from fastdispatch.record import doctor
 from tests import commands, processes
 
-IDS = [
-    "python",
-    "calls",
-    "torch",
-    "operators",
-    "clock",
-    "output",
-    "gpu",
-    "graphviz",
-    "startup",
-    "limits",
-]
+IDS = ["python", "calls", "torch", "operators", "clock", "output", "gpu", "graphviz", "startup", "limits"]
 
 
 def check(name: str, folder: Path) -> doctor.Check:

@@ -14,13 +14,7 @@ from tests import commands, processes
 #: A file name that was not UTF-8 on disk.
 LATIN = b"latin\xe4"
 
-KEYS = {
-    "surrogates.py:[]:lone?",
-    "tmp/lone?.py:[]:inside",
-    "tmp/latin?.py:[]:inside",
-    "lone?",
-    "lone?2",
-}
+KEYS = {"surrogates.py:[]:lone?", "tmp/lone?.py:[]:inside", "tmp/latin?.py:[]:inside", "lone?", "lone?2"}
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fastdispatch.detectors import hang, limits
-from fastdispatch.detectors.standing_ranks import Standing
+from fastdispatch.detectors.hang import Standing
 from fastdispatch.read.missing import ended_early
 from fastdispatch.read.steps import PHASES
 

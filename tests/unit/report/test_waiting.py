@@ -13,10 +13,9 @@ from fastdispatch.detectors.decide import DETECTORS, results_of
 from fastdispatch.detectors.device_copy import device_copy, rare_saves
 from fastdispatch.detectors.input_wait import input_wait
 from fastdispatch.detectors.measured_steps import MeasuredSteps
-from fastdispatch.detectors.model import Finding, NotDecided
+from fastdispatch.detectors.model import Finding, NotDecided, sentence
 from fastdispatch.detectors.rank_work import slow_rank
 from fastdispatch.detectors.repeated_work import evaluation
-from fastdispatch.detectors.text import sentence
 from fastdispatch.read.steps import PHASES
 from fastdispatch.read.waiting import PhaseSplit, busy_time, queued_share
 from fastdispatch.report.report_lines import overload
