@@ -1,12 +1,15 @@
 """The texts of generated files: Jinja templates in ``programs/``; and tables of names in ``tables/``."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
+if TYPE_CHECKING:
+    import jinja2
 
 
 @dataclass
@@ -36,6 +39,8 @@ def table(name: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
+    import jinja2  # only conversions need it, and not every installation has it
+
     loader = jinja2.PackageLoader("fastdispatch.pipeline.convert", "programs")
     found = jinja2.Environment(
         loader=loader, trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
