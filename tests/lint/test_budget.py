@@ -42,7 +42,7 @@ BUDGET: dict[str, int] = {
     "python/fastdispatch/measures": 1900,
     "python/fastdispatch/page": 5600,
     "python/fastdispatch/pipeline": 7250,
-    "python/fastdispatch/read": 7200,
+    "python/fastdispatch/read": 7150,
     "python/fastdispatch/record": 4200,
     "python/fastdispatch/report": 6150,
     "python/fastdispatch/testing": 350,

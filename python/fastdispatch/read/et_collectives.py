@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from fastdispatch._core import ExecutionTrace
 
@@ -28,6 +28,7 @@ _RANKS = {
 }
 #: Maximum distance of a communication from its call: in levels, and in nodes before the work.
 _LEVELS, _FARTHEST = 8, 4096
+_CACHED = 1 << 14
 _NAME_BYTES, _GROUP_BYTES, _MOST_32, _MOST_64 = 127, 256, (1 << 31) - 1, (1 << 63) - 1
 #: A string, or the numbers of a tensor: id, storage, offset, elements, bytes per element.
 _TENSOR = re.compile(r'"(?:[^"\\]|\\.)*"|\[' + "([0-9]+)," * 5 + '(?=")')
@@ -61,14 +62,14 @@ def described(trace: ExecutionTrace) -> list[DescribedNode]:
     return [*_Finding(trace).all()]
 
 
-@cache
+@lru_cache(_CACHED)
 def kind_of(name: str) -> tuple[int, int]:
     """Return the type of a call and Chakra's number of its collective by its name."""
     plain = name.encode().replace(b"_", b"").lower()[:_NAME_BYTES]
     return next((kind for text, kind in _KINDS.items() if text in plain), (_COMP, -1))
 
 
-@cache
+@lru_cache(_CACHED)
 def level_of(name: str, gpu: bool = False) -> int:
     if gpu:
         return _KERNEL if name.startswith("nccl") or re.search("nccl(Dev)?Kernel|ncclSymk|rccl", name) else 0
@@ -110,14 +111,10 @@ class _Finding:
         self.nodes, self.parents, self.flags = nodes, nodes["parent"], nodes["flags"]
         names = {number: trace.text(number).partition("\0")[0] for number in {*nodes["name"]}}
         self.names = [names[number] for number in nodes["name"]]
-        self.groups = {group: _items(ranks) for group, ranks in zip(*self._groups(trace), strict=True)}
+        groups = trace.columns("groups")
+        self.groups = {group: _items(ranks) for group, ranks in zip(groups["name"], groups["ranks"], strict=True)}
         #: By node: the level that it may describe, and the highest level that it contains.
         self.levels, self.claims = bytearray(len(self.names)), bytearray(len(self.names))
-
-    @staticmethod
-    def _groups(trace: ExecutionTrace) -> tuple[list[str], list[str]]:
-        groups = trace.columns("groups")
-        return groups["name"], groups["ranks"]
 
     def all(self) -> Iterator[DescribedNode]:
         for node, (name, flags) in enumerate(zip(self.names, self.flags, strict=True)):
