@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.matrix import __main__ as matrix
+from tests.matrix.environments import MATRIX, ROOT
 
 REPORT = """<testsuites><testsuite>
   <testcase classname="tests.unit.test_a" name="test_one"/>
@@ -36,3 +37,10 @@ def test_rows_of_other_versions_stay(tmp_path: Path, monkeypatch: pytest.MonkeyP
     matrix.write(["| 3.14 | none | 3 |", "| 3.14 | 2.14 | 4 |"])
     rows = "| 3.13 | 2.6 | 1 |\n| 3.14 | 2.14 | 4 |\n| 3.14 | none | 3 |\n"
     assert page.read_text() == f"# Head\n\n{rule}\n{rows}\n## After\n\n| a |\n|---|\n| 3.15 | text |\n"
+
+
+def test_the_tests_of_all_environments_exist() -> None:
+    for name in {name for row in MATRIX for short in (False, True) for name in row.tests(short)}:
+        file, _, test = name.partition("::")
+        assert (ROOT / file).exists(), name
+        assert not test or f"def {test.partition('[')[0]}(" in (ROOT / file).read_text(), name
