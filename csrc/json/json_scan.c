@@ -263,20 +263,6 @@ scan_scalar(fd_scan *scan)
                            : FD_SCAN_BAD;
 }
 
-fd_scan_result
-fd_scan_mark(fd_scan *scan, char wanted)
-{
-    fd_scan_space(scan);
-    if (scan->at == scan->end) {
-        return FD_SCAN_CUT;
-    }
-    if (*scan->at != wanted) {
-        return FD_SCAN_BAD;
-    }
-    scan->at++;
-    return FD_SCAN_OK;
-}
-
 static fd_scan_result
 name_and_colon(fd_scan *scan, fd_span *name)
 {

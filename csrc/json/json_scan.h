@@ -78,7 +78,19 @@ fd_scan_space(fd_scan *scan)
 fd_scan_result fd_scan_value(fd_scan *scan);
 
 /* Skip space, then the character `wanted`; fail at other characters. */
-fd_scan_result fd_scan_mark(fd_scan *scan, char wanted);
+static inline fd_scan_result
+fd_scan_mark(fd_scan *scan, char wanted)
+{
+    fd_scan_space(scan);
+    if (scan->at == scan->end) {
+        return FD_SCAN_CUT;
+    }
+    if (*scan->at != wanted) {
+        return FD_SCAN_BAD;
+    }
+    scan->at++;
+    return FD_SCAN_OK;
+}
 
 /* Read the name of the next member of an object, without quotes, and advance
  * `at` to its value. Call it after the '{' (`first`) or after the previous
