@@ -414,7 +414,7 @@ class Session:
     def trace(self, *, timeline: bool = False) -> Trace:
         """Return the recording so far."""
 
-    def progress(self) -> tuple[int, bool, int, int, int, list[tuple[int, int]]]:
+    def progress(self) -> tuple[int, bool, int, int, int, int, list[tuple[int, int]]]:
         """Return figures for a budget: the number of steps of which recording ended early; whether the calls of the
         running step are watched; the number of recorded calls and operators; the number of followed calls of the
         threads that end steps; for how long this thread has waited for a processor, ns, -1: not known; and the steps

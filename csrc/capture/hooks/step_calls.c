@@ -8,7 +8,26 @@
 
 #include <stdio.h>
 
-enum { STEP_EVENTS = FD_CODE_OPTIMIZER | FD_CODE_ENGINE, MOST_NOTES = 16 };
+enum {
+    STEP_EVENTS = FD_CODE_OPTIMIZER | FD_CODE_ENGINE,
+    MOST_NOTES = 16,
+    LONGEST_US = 100 /* time for an end of a step without the schedule */
+};
+
+void
+fd_events_timed(uint64_t began)
+{
+    fd_session *session = fd_process_active();
+    if (session == NULL || session->running || session->quiet.reporting) {
+        return;
+    }
+    fd_partial_plan *plan = &session->partial;
+    uint64_t ticks = fd_clock_ticks() - began - plan->asked;
+    if ((double)ticks < fd_clock_hertz() / 1e6 * LONGEST_US) {
+        plan->handled += ticks;
+    }
+    plan->asked = 0;
+}
 
 /* Return the optimizer of a call: `self`, the first positional argument, or
  * the argument of a scaler. */
@@ -112,7 +131,9 @@ fd_events_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
         return;
     }
     if (thread->step_nesting++ == 0 && (special & FD_CODE_OPTIMIZER) != 0) {
+        uint64_t began = fd_clock_ticks();
         optimizer_called(thread, special, frame, caller);
+        fd_events_timed(began);
     }
 }
 
@@ -223,9 +244,11 @@ fd_events_returned(fd_thread *thread, uint16_t special)
         wait_returned(session, thread);
         return;
     }
+    uint64_t began = fd_clock_ticks();
     uint32_t source = ended_step(session, thread, special);
     if (source != FD_STEPS_NONE) {
         session->step_ended(session, thread, source);
+        fd_events_timed(began);
     }
     session = fd_process_active();
     if (session != NULL && (special & FD_CODE_CHANGES) != 0) {
@@ -298,10 +321,12 @@ fd_optimizer_reported(PyThreadState *state)
         thread->unheard = true;
         return;
     }
+    uint64_t began = fd_clock_ticks();
     if (thread->step_nesting > 0) {
         if (++thread->reports == 1 && thread->step_nesting == 1
             && session->quiet.hides_steps) {
             seen_optimizer_ended(session, thread);
+            fd_events_timed(began);
         }
         return;
     }
@@ -311,6 +336,7 @@ fd_optimizer_reported(PyThreadState *state)
         frame = hidden_optimizer(frame);
         if (frame != NULL) {
             hidden_optimizer_ended(session, thread, frame);
+            fd_events_timed(began);
         }
     }
 }

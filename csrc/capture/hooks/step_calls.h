@@ -19,6 +19,11 @@ void fd_events_called(fd_thread *thread, uint16_t special,
 /* Handle its end. */
 void fd_events_returned(fd_thread *thread, uint16_t special);
 
+/* Add the time since tick `began` to that for the ends of unrecorded steps,
+ * without the schedule, which measures its own. Long times are other work of
+ * the machine and do not count. */
+void fd_events_timed(uint64_t began);
+
 /* Handle the report of PyTorch that Optimizer.step is about to return, which
  * counts if the call is hidden in a quiet one. */
 void fd_optimizer_reported(PyThreadState *state);

@@ -25,7 +25,10 @@ enum {
     LATE_MS = 2, /* a deadline that no Python call has noticed for this time */
     STILL_LATE = 16, /* times LATE_MS, while the pending call waits */
     /* CPython counts the threads of the process after a fork, and warns. */
-    UNWATCHED_S = PY_VERSION_HEX >= 0x030C0000 ? 1 : 0
+    UNWATCHED_S = PY_VERSION_HEX >= 0x030C0000 ? 1 : 0,
+    /* Recorded steps are compared with the eight before them: 9 ends. Reads
+     * at the other ends would cost up to 4 us each. */
+    ENDS_BESIDE = 9
 };
 
 /* Return the patience in ticks. */
@@ -207,7 +210,8 @@ fd_partial_is_decided(fd_session *session)
     }
     plan->decided--;
     plan->durations[plan->unasked] = duration;
-    plan->worked[plan->unasked++] = thread_work();
+    plan->worked[plan->unasked++] =
+        plan->decided < ENDS_BESIDE ? thread_work() : 0;
     return true;
 }
 

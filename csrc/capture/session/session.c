@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20 /* between looks for the file `hold` */ };
+enum { LOOK_MS = 200 /* between looks for the file `hold` */ };
 
 static void
 free_session(fd_session *session)
@@ -157,10 +157,12 @@ scheduled_action(fd_session *session, fd_thread *thread)
     if (fd_partial_is_decided(session)) {
         return FD_ACTION_NONE;
     }
+    uint64_t began = fd_clock_ticks();
     PyObject *step = PyLong_FromUnsignedLongLong(session->step);
     PyObject *result = step == NULL ? NULL
                                     : fd_session_call(session, thread,
                                                       session->schedule, step);
+    session->partial.asked = fd_clock_ticks() - began;
     fd_guard guard = fd_guard_enter_open(thread);
     PyObject *number = result == NULL ? NULL : PyNumber_Index(result);
     if (number == NULL && result != NULL) {
@@ -308,7 +310,7 @@ keep_hook(const fd_session *session)
 }
 
 /* Return whether file `hold` was created or removed since the last look. That
- * costs up to 10 us, so short unrecorded steps do not look. */
+ * costs up to 20 us, so short unrecorded steps do not look. */
 static bool
 hold_changed(fd_session *session)
 {

@@ -70,7 +70,7 @@ typedef struct fd_step_plan {
                            of the places so far, or NULL */
 } fd_step_plan;
 
-enum { FD_MOST_UNASKED = 64 };
+enum { FD_MOST_UNASKED = 256 };
 
 /* The budget of a session, and parts of steps and of time that are recorded:
  * session/partial_steps.h. */
@@ -95,9 +95,11 @@ typedef struct fd_partial_plan {
     uint32_t unasked; /* number of steps that have ended since it decided, */
     uint64_t durations[FD_MOST_UNASKED]; /* their durations, ticks, */
     uint64_t worked[FD_MOST_UNASKED];    /* processor time of the thread at
-                                            their ends, ns, */
+                                            their ends, ns; 0: not read, */
     bool watched_when_asked;             /* and `watched` at that time */
     uint64_t step_began;                 /* tick of the latest end of a step */
+    uint64_t handled; /* ticks for the ends of unrecorded steps, and for */
+    uint64_t asked;   /* the schedule at the latest one */
 } fd_partial_plan;
 
 /* Calls below which nothing is followed in unrecorded steps:

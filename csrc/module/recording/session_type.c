@@ -1,6 +1,7 @@
 /* fastdispatch._core.Session: a recording session. */
 #include "capture/frames/notebook_calls.h"
 #include "capture/hooks/collection_hook.h"
+#include "capture/hooks/step_calls.h"
 #include "capture/operators/records.h"
 #include "capture/session/session.h"
 #include "capture/timers/call_timers.h"
@@ -243,7 +244,9 @@ session_step(PyObject *self, PyObject *unused)
         return NULL;
     }
     if (fd_process_active() == fd_session_of(self)) {
+        uint64_t began = fd_clock_ticks();
         fd_session_step(fd_session_of(self), thread, FD_STEPS_EXPLICIT);
+        fd_events_timed(began);
     }
     Py_RETURN_NONE;
 }
@@ -419,10 +422,13 @@ session_progress(PyObject *self, PyObject *unused)
     return durations == NULL
              ? NULL
              : Py_BuildValue(
-                 "IOKKLN", plan->cuts, plan->watched ? Py_True : Py_False,
+                 "IOKKLKN", plan->cuts, plan->watched ? Py_True : Py_False,
                  (unsigned long long)fd_steps_calls(&session->steps),
                  (unsigned long long)plan->followed + follows,
-                 known ? (long long)turns.queued : -1LL, durations);
+                 known ? (long long)turns.queued : -1LL,
+                 (unsigned long long)(1e9 * (double)plan->handled
+                                      / fd_clock_hertz()),
+                 durations);
 }
 
 static PyObject *

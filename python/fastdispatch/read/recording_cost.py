@@ -23,7 +23,7 @@ _FOLLOWED_CALL, _FOLLOWED_ERROR = 150, 60
 _FIRST_CALL, _FIRST_ERROR = 3000, 1000
 
 #: Part of the time of followed and watched steps by which all of them may be longer, so that no comparison shows it:
-#: the ends of steps, and calls that CPython specializes again (docs/concepts/overhead.md).
+#: such as calls that CPython specializes again (docs/concepts/overhead.md).
 _UNSEEN = 0.01
 
 _WITHOUT_BUDGET = "the default budget measures it (omit --steps)"
@@ -51,7 +51,7 @@ class RecordingCost:
         step = f"{100 * self.of_recorded_step:.1f} ± {100 * self.error_of_step:.1f} % of a step"
         doubt = f" ± {100 * self.error:.1f}" if self.error > max(self.share, _PRECISE) or self.followed else ""
         of = f"{grouped(self.steps_recorded)} of {grouped(self.steps)} steps are recorded"
-        others = [("open calls of the others", self.followed), ("start, stop and first calls", self.own)]
+        others = [("open calls of the others", self.followed), ("start, stop, ends of steps and first calls", self.own)]
         parts = "".join(f", {name} {100 * part:.1f} %" for name, part in others if part >= _NOTICEABLE)
         if not parts:
             return f"recorded steps cost {100 * self.share:.1f}{doubt} % of the run ({step} each; {of})"

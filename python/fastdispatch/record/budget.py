@@ -39,7 +39,7 @@ _BESIDE = 8
 _MOST = 0.5
 
 #: The budget decides for at most this many steps at once: to ask it costs as much as many calls.
-_AT_ONCE = 64
+_AT_ONCE = 256
 
 #: Kept durations of steps that are not recorded.
 _KEPT = 4096
@@ -80,11 +80,11 @@ def is_selected(number: int, rate: float) -> bool:
 class BudgetedSession(Protocol):
     """What a budget reads from a session."""
 
-    def progress(self) -> tuple[int, bool, int, int, int, list[tuple[int, int]]]:
+    def progress(self) -> tuple[int, bool, int, int, int, int, list[tuple[int, int]]]:
         """Return the number of steps of which recording ended early, whether the running step is watched, the number of
         recorded calls and operators, that of followed calls, for how long the thread has waited for a processor (-1:
-        not known), and the durations of the steps for which the budget was not asked, with the processor time of the
-        thread at their ends, ns, once."""
+        not known), what the ends of steps took, and the durations of the steps for which the budget was not asked, with
+        the processor time of the thread at their ends (0: not read), ns, once."""
 
     def stats(self) -> Mapping[str, int]:
         """Return the size of the recording, its number of ``contexts`` among it."""
@@ -143,14 +143,21 @@ class StepCosts:
             self.follow_costs.append(duration - self.usual)
 
     def others(self, durations: Sequence[int], watched: bool) -> None:
-        """Handle steps in turn that are not recorded, if they do not need :meth:`watched` or :meth:`followed`."""
+        """Handle steps in turn that are not recorded: together, where :meth:`watched` or :meth:`followed` is not
+        needed."""
+        each = self.watched if watched else self.followed
+        done = 0
+        while done < len(durations) and self.needs_each(watched):
+            each(durations[done])
+            done += 1
+        rest = durations[done:]
         if watched == self._watching:
-            self._beside.extend(durations)
-            self.durations.extend(durations)
-            self._follows.extend(() if watched else durations)
+            self._beside.extend(rest)
+            self.durations.extend(rest)
+            self._follows.extend(() if watched else rest)
         elif not self.missing:
             usual = self.usual
-            self.follow_costs.extend(duration - usual for duration in durations)
+            self.follow_costs.extend(duration - usual for duration in rest)
 
     def needs_each(self, watched: bool) -> bool:
         """Return whether the next steps may be the first watched ones, or decide a comparison."""
@@ -189,7 +196,7 @@ class StepCosts:
                 yield f"{name}_error", round(error)
 
 
-#: Duration of a step, and its processor time, ns.
+#: Duration of a step, and its processor time, ns; -1: not known.
 BothTimes = tuple[int, int]
 
 
@@ -227,6 +234,7 @@ class StepBudget:
         self._queued = -1  # since then, ns
         self._is_busy = False  # the thread has run since then, or waited for a processor
         self._own = 0  # processor time of start, stop and decisions, ns
+        self._ends = 0  # time for the ends of steps that are not recorded, ns
         self._cost, self._rate = _ASSUMED, self._rate_of(_ASSUMED)
         self._spent = float(FIRST)  # recorded steps, in usual ones; first calls cost about as much as the first steps
         self._due = FIRST  # steps at which the facts are noted
@@ -238,7 +246,7 @@ class StepBudget:
         if 0 < number <= self._number:
             self._restart(number, now)
         elif self._steps or self._recording:
-            self._step_ended((now - self._begin, worked - self._worked))
+            self._step_ended((now - self._begin, worked - self._worked if self._worked else -1))
         self._number = number
         self._begin, self._worked = now, worked
         if self._steps >= self._due:
@@ -257,11 +265,11 @@ class StepBudget:
         session = self._session()
         if session is None:
             return
-        cuts, watched, calls, follows, queued, steps = session.progress()
+        cuts, watched, calls, follows, queued, self._ends, steps = session.progress()
         both: list[BothTimes] = []
         for duration, end in steps:
             self._begin += duration
-            both.append((duration, end - self._worked))
+            both.append((duration, end - self._worked if end and self._worked else -1))
             self._worked = end
         self._steps_ended(both)
         self._cuts, self._watched, self._calls, self._followed_calls = cuts, watched, calls, follows
@@ -305,30 +313,30 @@ class StepBudget:
             self._steps += len(steps) - done
             self._followed += 0 if self._watched else len(steps) - done
             for costs, times in zip((self._by_clock, self._by_work), zip(*steps[done:], strict=True), strict=True):
-                costs.others(times, self._watched)
+                costs.others([time for time in times if time >= 0], self._watched)
 
     def _step_ended(self, times: BothTimes) -> None:
-        both = tuple(zip((self._by_clock, self._by_work), times, strict=True))
+        known = [at for at in zip((self._by_clock, self._by_work), times, strict=True) if at[1] >= 0]
         self._steps += 1
         self._before = self._before or times[0]
         if self._cuts > self._cut:  # neither a recorded step nor one that is not
             self._cut = self._cuts
             self._spent += max(min(times[0], PATIENCE * 1e9) / (self._by_clock.usual or times[0]), 1)
-            for costs, _ in both:
-                costs.cut()
+            self._by_clock.cut()
+            self._by_work.cut()
             self._recording = False
         elif self._recording:
             self._recorded += 1
             self._spent += max(times[self._is_busy] / self._costs.usual, 1) if self._is_settled else 1
-            for costs, time in both:
+            for costs, time in known:
                 (costs.recorded if self._is_settled else costs.first)(time)
         elif self._after:  # includes the end of the recording
-            for costs, time in both:
+            for costs, time in known:
                 costs.compare(time)
             self._decide()
         else:
             self._followed += not self._watched
-            for costs, time in both:
+            for costs, time in known:
                 (costs.watched if self._watched else costs.followed)(time)
             if len(self._by_clock.durations) == _BESIDE:
                 self._decide()
@@ -373,7 +381,7 @@ class StepBudget:
         follows: float = self._followed_calls * _FOLLOWED_NS
         if follow_costs:
             follows = self._followed * max(quantile(follow_costs, 0.5), 0)
-        time = ((self._spent + self._group) * self._cost * usual + follows) / self.share
+        time = ((self._spent + self._group) * self._cost * usual + follows + self._own + self._ends) / self.share
         return 0 if time <= _ADVANCE * usual else time
 
     def _settles(self, now: int, worked: int) -> bool:
@@ -408,7 +416,7 @@ class StepBudget:
             "samples": len(costs.costs),
             "followed": self._followed,
             "followed_calls": self._followed_calls,
-            "own": self._own,
+            "own": self._own + self._ends,
             "paths": 0 if session is None else session.stats()["contexts"],
         }
         if self._by_clock.durations:

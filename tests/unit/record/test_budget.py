@@ -16,8 +16,9 @@ MS = 10**6
 class Session:
     """A session whose calls are followed in ``follow`` steps after each recorded one, and then watched."""
 
-    def __init__(self, calls: int = 0, follow: int | None = None) -> None:
-        self.calls_of_step, self.patience = calls, follow
+    def __init__(self, calls: int = 0, follow: int | None = None, end: int = 0) -> None:
+        self.calls_of_step, self.patience, self.end = calls, follow, end
+        self.ends = 0
         self.calls = self.follows = self.since = 0
         self.decided, self.watched_when_asked = 0, False
         self.unasked: list[tuple[int, int]] = []
@@ -27,9 +28,9 @@ class Session:
     def watched(self) -> bool:
         return self.patience is not None and self.since > self.patience
 
-    def progress(self) -> tuple[int, bool, int, int, int, list[tuple[int, int]]]:
+    def progress(self) -> tuple[int, bool, int, int, int, int, list[tuple[int, int]]]:
         steps, self.unasked = self.unasked, []
-        return 0, self.watched, self.calls, self.follows, self.queued, steps
+        return 0, self.watched, self.calls, self.follows, self.queued, self.ends, steps
 
     def stats(self) -> dict[str, int]:
         return {"contexts": 0}
@@ -39,13 +40,14 @@ class Session:
         recorded = False
         if self.decided and self.watched == self.watched_when_asked:
             self.decided -= 1
-            self.unasked.append((duration, worked))
+            self.unasked.append((duration, worked if self.decided < 9 else 0))
         else:
             answer = budget(number)
             recorded, self.decided = answer > 0, max(-answer - 1, 0)
             self.watched_when_asked = self.watched
         self.calls += self.calls_of_step * recorded
         self.since = 0 if recorded else self.since + 1
+        self.ends += 0 if recorded else self.end
         self.follows += 0 if recorded or self.watched else self.calls_of_step
         return recorded
 
@@ -82,6 +84,7 @@ class Run:
             if recorded:
                 self.recorded.append(number)
             paid = cost if recorded else 0 if session.watched else follow
+            paid += 0 if recorded else session.end
             self.paid += paid
             work, queued = usual + paid + dice.randint(0, noise), dice.randint(0, max(wait, 0))
             session.queued += queued
@@ -135,7 +138,16 @@ def test_the_time_of_the_recorder_itself_is_part_of_the_cost() -> None:
     assert cost.share is not None and without.share is not None and cost.error is not None
     assert cost.own == pytest.approx(cost.share - without.share) == pytest.approx((100 + 12) * MS / run.now)
     assert cost.error == pytest.approx(4 * MS / run.now)
-    assert cost.text.endswith(f", start, stop and first calls {100 * cost.own:.1f} %")
+    assert cost.text.endswith(f", start, stop, ends of steps and first calls {100 * cost.own:.1f} %")
+
+
+def test_the_ends_of_steps_are_part_of_the_cost_and_of_the_budget() -> None:
+    run, cheap = (Run(0.01, MS, 3000, session=Session(end=end)) for end in (MS // 20, 0))
+    cost = run.cost()
+    assert cost.share == pytest.approx(run.paid / run.now, rel=0.06)
+    assert cost.own == pytest.approx((3000 - len(run.recorded)) * MS / 20 / run.now, rel=0.001)
+    assert 0.009 <= run.paid / run.now <= 0.01
+    assert len(run.recorded) < 0.6 * len(cheap.recorded)
 
 
 def test_settled_steps_with_many_calls_are_fewer() -> None:

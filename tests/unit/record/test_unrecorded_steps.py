@@ -4,12 +4,14 @@ import os
 import struct
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
 
 import pytest
+import torch
 
 import fastdispatch
 from fastdispatch.read import live
@@ -174,6 +176,20 @@ def test_the_call_graph_is_complete_and_counts_are_of_recorded_steps(source: str
     assert {name: counts[name] for name in ("evaluate", "score", "last")} == {"evaluate": 1, "score": 1, "last": 1}
     assert counts["leaf"] == exact["leaf"] + 3
     assert own(traces.calls(every, "key"))["step"] == Run.STEPS
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("explicit", [True, False])
+def test_the_ends_of_unrecorded_steps_are_timed(source: str, explicit: bool) -> None:
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))])
+    with fastdispatch.CallGraph(ops="off", calls=source, budget=1e-9) as graph:  # type: ignore[arg-type]
+        end, ends, begin = graph.step if explicit else optimizer.step, [], time.perf_counter_ns()
+        for number in range(FIRST + SETTLED + 200):
+            end()
+            if number in (FIRST + SETTLED - 1, FIRST + SETTLED + 100):
+                assert graph._session is not None
+                ends.append(graph._session.progress()[5])
+    assert 100 * 50 < ends[1] - ends[0] < time.perf_counter_ns() - begin
 
 
 @pytest.mark.skipif("monitor" not in SOURCES, reason="sys.monitoring is new in 3.12")
