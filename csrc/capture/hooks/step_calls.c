@@ -14,8 +14,11 @@ enum {
     LONGEST_US = 100 /* time for an end of a step without the schedule */
 };
 
-void
-fd_events_timed(uint64_t began)
+/* Add the time since `began` to that for the ends of unrecorded steps, without
+ * the schedule, which measures its own. Long times are other work of the
+ * machine and do not count. */
+static void
+count_end_time(uint64_t began)
 {
     fd_session *session = fd_process_active();
     if (session == NULL || session->running || session->quiet.reporting) {
@@ -133,7 +136,7 @@ fd_events_called(fd_thread *thread, uint16_t special, const fd_frame *frame,
     if (thread->step_nesting++ == 0 && (special & FD_CODE_OPTIMIZER) != 0) {
         uint64_t began = fd_clock_ticks();
         optimizer_called(thread, special, frame, caller);
-        fd_events_timed(began);
+        count_end_time(began);
     }
 }
 
@@ -248,12 +251,20 @@ fd_events_returned(fd_thread *thread, uint16_t special)
     uint32_t source = ended_step(session, thread, special);
     if (source != FD_STEPS_NONE) {
         session->step_ended(session, thread, source);
-        fd_events_timed(began);
+        count_end_time(began);
     }
     session = fd_process_active();
     if (session != NULL && (special & FD_CODE_CHANGES) != 0) {
         fd_session_changed(session, thread);
     }
+}
+
+void
+fd_events_demanded(fd_session *session, fd_thread *thread)
+{
+    uint64_t began = fd_clock_ticks();
+    session->step_ended(session, thread, FD_STEPS_EXPLICIT);
+    count_end_time(began);
 }
 
 /* Return the outermost frame of an optimizer up to the quiet call, or NULL. */
@@ -326,7 +337,7 @@ fd_optimizer_reported(PyThreadState *state)
         if (++thread->reports == 1 && thread->step_nesting == 1
             && session->quiet.hides_steps) {
             seen_optimizer_ended(session, thread);
-            fd_events_timed(began);
+            count_end_time(began);
         }
         return;
     }
@@ -336,7 +347,7 @@ fd_optimizer_reported(PyThreadState *state)
         frame = hidden_optimizer(frame);
         if (frame != NULL) {
             hidden_optimizer_ended(session, thread, frame);
-            fd_events_timed(began);
+            count_end_time(began);
         }
     }
 }

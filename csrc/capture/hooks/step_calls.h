@@ -19,10 +19,8 @@ void fd_events_called(fd_thread *thread, uint16_t special,
 /* Handle its end. */
 void fd_events_returned(fd_thread *thread, uint16_t special);
 
-/* Add the time since tick `began` to that for the ends of unrecorded steps,
- * without the schedule, which measures its own. Long times are other work of
- * the machine and do not count. */
-void fd_events_timed(uint64_t began);
+/* End a step as the program demands. */
+void fd_events_demanded(fd_session *session, fd_thread *thread);
 
 /* Handle the report of PyTorch that Optimizer.step is about to return, which
  * counts if the call is hidden in a quiet one. */

@@ -244,9 +244,7 @@ session_step(PyObject *self, PyObject *unused)
         return NULL;
     }
     if (fd_process_active() == fd_session_of(self)) {
-        uint64_t began = fd_clock_ticks();
-        fd_session_step(fd_session_of(self), thread, FD_STEPS_EXPLICIT);
-        fd_events_timed(began);
+        fd_events_demanded(fd_session_of(self), thread);
     }
     Py_RETURN_NONE;
 }
@@ -419,16 +417,13 @@ session_progress(PyObject *self, PyObject *unused)
     uint32_t follows = fd_thread_self != NULL ? fd_thread_self->follows : 0;
     fd_thread_turns turns = {0};
     bool known = fd_thread_turns_of((uint32_t)gettid(), &turns);
-    return durations == NULL
-             ? NULL
-             : Py_BuildValue(
-                 "IOKKLKN", plan->cuts, plan->watched ? Py_True : Py_False,
-                 (unsigned long long)fd_steps_calls(&session->steps),
-                 (unsigned long long)plan->followed + follows,
-                 known ? (long long)turns.queued : -1LL,
-                 (unsigned long long)(1e9 * (double)plan->handled
-                                      / fd_clock_hertz()),
-                 durations);
+    return Py_BuildValue(
+        "IOKKLKN", plan->cuts, plan->watched ? Py_True : Py_False,
+        (unsigned long long)fd_steps_calls(&session->steps),
+        (unsigned long long)plan->followed + follows,
+        known ? (long long)turns.queued : -1LL,
+        (unsigned long long)((double)plan->handled / fd_clock_hertz() * 1e9),
+        durations);
 }
 
 static PyObject *
