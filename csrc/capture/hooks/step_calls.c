@@ -21,12 +21,13 @@ static void
 count_end_time(uint64_t began)
 {
     fd_session *session = fd_process_active();
-    if (session == NULL || session->running || session->quiet.reporting) {
+    if (session == NULL || session->quiet.reporting) {
         return;
     }
     fd_partial_plan *plan = &session->partial;
     uint64_t ticks = fd_clock_ticks() - began - plan->asked;
-    if ((double)ticks < fd_clock_hertz() / 1e6 * LONGEST_US) {
+    if (!session->running
+        && (double)ticks < fd_clock_hertz() / 1e6 * LONGEST_US) {
         plan->handled += ticks;
     }
     plan->asked = 0;

@@ -23,7 +23,7 @@ FIRST, SETTLED = 4, 32
 
 #: There are fewer settled steps as soon as they have this many calls and operators, if these seem to take a large part
 #: of the steps: at so many ns each, a larger share than that.
-FEWEST_SETTLED, SETTLED_CALLS = 8, 50_000
+FEWEST_SETTLED, SETTLED_CALLS = 8, 20_000
 _CALL_NS, _LARGE = 250, 0.1
 
 #: Assumed cost of a followed call, until steps with watched ones are beside (read/recording_cost.py).

@@ -117,7 +117,7 @@ def called(folder: Path) -> list[int]:
 def test_the_missing_rank_is_named(tmp_path: Path) -> None:
     with started(tmp_path, late) as ranks:
         wait_for(lambda: waiting(tmp_path) == 3 and called(tmp_path) == [BEFORE + 1] * 3 + [BEFORE])
-        (sentence,) = live.position(str(tmp_path / "run")).collectives
+        (sentence,) = live.position(str(tmp_path / "run"))[1]
         start = "rank 3 has not called allreduce_ (float32, 24 B) no. 6 of group 0, in which ranks 0-2 wait, the first"
         assert sentence.startswith(start)
         document = commands.document("stacks", tmp_path / "run")
@@ -129,7 +129,7 @@ def test_the_missing_rank_is_named(tmp_path: Path) -> None:
         for process in ranks:
             process.join(60)
         assert [process.exitcode for process in ranks] == [0] * RANKS
-    assert live.position(str(tmp_path / "run")).collectives == []
+    assert live.position(str(tmp_path / "run"))[1] == []
 
 
 def test_different_collectives_are_a_finding(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_different_collectives_are_a_finding(tmp_path: Path) -> None:
         wait_for(lambda: waiting(tmp_path) == 3 and waiting(tmp_path, "barrier") == 1)
         start = "ranks call different collectives as no. 6 of group 0: "
         kinds = {"allreduce_ (float32, 24 B) on ranks 0-2", "barrier on rank 3"}
-        (sentence,) = live.position(str(tmp_path / "run")).collectives
+        (sentence,) = live.position(str(tmp_path / "run"))[1]
         assert sentence.startswith(start)
         assert all(kind in sentence for kind in kinds)
         (finding,) = hangs(tmp_path / "run")
@@ -149,9 +149,9 @@ def test_different_collectives_are_a_finding(tmp_path: Path) -> None:
 def test_operators_are_compared_without_numbers(tmp_path: Path) -> None:
     with started(tmp_path, late, measure="") as _:
         wait_for(lambda: waiting(tmp_path) == 3)
-        wait_for(lambda: live.position(str(tmp_path / "run")).collectives)
+        wait_for(lambda: live.position(str(tmp_path / "run"))[1])
         expected = f"c10d::allreduce_, all groups: {BEFORE} calls on rank 3, {BEFORE + 1} calls on ranks 0-2"
-        wait_for(lambda: live.position(str(tmp_path / "run")).collectives == [expected])
+        wait_for(lambda: live.position(str(tmp_path / "run"))[1] == [expected])
         wait_for(lambda: hangs(tmp_path / "run"))
         (finding,) = hangs(tmp_path / "run")
         assert finding.ranks == [3] and expected in finding.proof
