@@ -152,7 +152,7 @@ def test_the_ends_of_steps_are_part_of_the_cost_and_of_the_budget() -> None:
 
 def test_settled_steps_with_many_calls_are_fewer() -> None:
     few, some, many = (
-        Run(0.01, MS, 300, usual=4 * MS, session=Session(calls, None)).recorded
+        Run(0.01, MS, 300, usual=2 * MS, session=Session(calls, None)).recorded
         for calls in (SETTLED_CALLS // SETTLED, SETTLED_CALLS // 10, SETTLED_CALLS)
     )
     first = [next(at for at, number in enumerate([*run, 300]) if at < number) for run in (few, some, many)]
