@@ -211,7 +211,7 @@ PyObject *
 fd_trace_texts(const fd_trace *trace, uint32_t count,
                void (*write)(const fd_trace *, uint32_t, fd_buffer *))
 {
-    PyObject *list = PyList_New((Py_ssize_t)count - 1);
+    PyObject *list = PyList_New(count > 0 ? (Py_ssize_t)count - 1 : 0);
     fd_buffer text = {.bytes = NULL};
     for (uint32_t i = 1; list != NULL && i < count; i++) {
         text.size = 0;

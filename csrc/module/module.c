@@ -185,7 +185,7 @@ static PyMethodDef functions[] = {
                "Whether the writer of a recording is alive.")},
     {"save", fd_save_py, METH_VARARGS,
      PyDoc_STR("save($module, path, content, /)\n--\n\n"
-               "Write bytes to a file atomically.")},
+               "Write parts of bytes to a file atomically.")},
     FD_KEYWORD_METHOD(
         "pipeline_rule", fd_pipeline_rule,
         "pipeline_rule($module, path_suffix, qualname, kind, *,\n"
@@ -198,8 +198,9 @@ static PyMethodDef functions[] = {
                       "         fewer=False, true_cut=False, memory=0,\n"
                       "         room=0, optimizer=0, watch=None)\n--\n\n"
                       "Find the fastest pipeline."),
-    {"dump_tables", fd_dump_tables_py, METH_NOARGS,
-     PyDoc_STR("dump_tables($module, /)\n--\n\nThe tables of dumps.")},
+    {"tables", fd_tables_py, METH_NOARGS,
+     PyDoc_STR("tables($module, /)\n--\n\n"
+               "The columns of each table of a trace.")},
     {"load_tables", fd_load_tables_py, METH_O,
      PyDoc_STR("load_tables($module, tables, /)\n--\n\n"
                "A dump for Trace, from checked tables.")},

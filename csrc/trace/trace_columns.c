@@ -349,21 +349,6 @@ const fd_table fd_start_fields =
 const fd_table fd_reduced_fields =
     FD_TABLE("reduced", reduced_fields, fd_trace_rank, false);
 
-const fd_dumped_table fd_dumped_tables[FD_DUMPED_TABLES] = {
-    {&fd_threads_table, FD_DUMPED_ALWAYS},
-    {&fd_live_table, FD_DUMPED_LIVE},
-    {&fd_open_table, FD_DUMPED_ALWAYS},
-    {&fd_steps_table, FD_DUMPED_ALWAYS},
-    {&fd_tops_table, FD_DUMPED_ALWAYS},
-    {&fd_figures_table, FD_DUMPED_ALWAYS},
-    {&fd_marks_table, FD_DUMPED_FILLED},
-    {&fd_settled_from_table, FD_DUMPED_MARKED},
-    {&fd_settled_to_table, FD_DUMPED_MARKED},
-    {&fd_gpu_table, FD_DUMPED_FILLED},
-    {&fd_spreads_table, FD_DUMPED_REDUCED},
-    {&fd_measures_table, FD_DUMPED_FILLED},
-};
-
 #define RANK_TABLE(table, field) \
     { \
         table, offsetof(fd_trace_rank, field) \

@@ -1,6 +1,7 @@
-/* Structs described by tables of their fields. The writer of dumps, their
- * reader (python/fastdispatch/read/dump_tables.py) and the conversion to Python objects (module/field_tables.h) use these
- * tables; docs/reference/schemas/dump.schema.json describes them. */
+/* Structs described by tables of their fields. Arrow streams, the conversion to
+ * Python objects (module/field_tables.h), and there the reader and the writer
+ * of dumps use these tables; docs/reference/schemas/dump.schema.json describes
+ * them. */
 #ifndef FD_TRACE_COLUMNS_H
 #define FD_TRACE_COLUMNS_H
 
@@ -98,21 +99,6 @@ extern const fd_table fd_rank_fields;
 extern const fd_table fd_sparse_fields;
 extern const fd_table fd_start_fields;
 extern const fd_table fd_reduced_fields;
-
-/* The tables of a rank in a dump, in the order of the file. */
-typedef struct fd_dumped_table {
-    const fd_table *table;
-    enum {
-        FD_DUMPED_ALWAYS,
-        FD_DUMPED_FILLED,  /* if there are rows */
-        FD_DUMPED_MARKED,  /* if there are marks */
-        FD_DUMPED_REDUCED, /* of a sum of ranks */
-        FD_DUMPED_LIVE     /* further columns of threads, while they run */
-    } when;
-} fd_dumped_table;
-
-enum { FD_DUMPED_TABLES = 12 };
-extern const fd_dumped_table fd_dumped_tables[FD_DUMPED_TABLES];
 
 /* Return whether each row is of one context, its first member. */
 static inline bool

@@ -60,9 +60,9 @@ def writer(path: _Path, /) -> Literal["live", "gone", "unknown"] | None:
     """Return whether the process that writes a recording is alive; unknown: unfinished, on a file system without locks.
     None if the file does not exist. Acquires no lock."""
 
-def save(path: _Path, content: Buffer, /) -> None:
-    """Write a file atomically. :class:`Error` if it cannot be written or the target is not a regular
-    file."""
+def save(path: _Path, content: Iterable[Buffer], /) -> None:
+    """Write parts to a file atomically. :class:`Error` if it cannot be written or the target is not a regular file;
+    an exception of the iterator leaves the file as it was."""
 
 def pipeline_rule(
     path_suffix: str,
@@ -131,10 +131,9 @@ def replay(
     (per job). ``ArgumentError`` for other lengths and numbers, :class:`Error` if the plan cannot be simulated.
     """
 
-def dump_tables() -> dict[str, tuple[str, list[tuple[str, str, list[str], bool, str | None]]]]:
-    """Return the tables of dumps (docs/formats/dump.md) by name: when a rank has it (always; filled: with rows; marked:
-    with ``marks``; reduced: in a sum; live: while its threads run; other), and its columns: name, type, names of the
-    values, whether older dumps do not have it, and unit. Types: index (row of a table), text, B, I and Q (codes of
+def tables() -> dict[str, list[tuple[str, str, list[str], bool, str | None]]]:
+    """Return the tables of a trace by name (docs/formats/dump.md), and their columns: name, type, names of the values,
+    whether older dumps do not have it, and unit. Types: index (row of a table), text, B, H, I and Q (codes of
     ``array``), maybe (Q or None), bool, double, chars."""
 
 def load_tables(tables: Iterable[tuple[str, int, int, dict[str, Any]]], /) -> Trace:
@@ -450,15 +449,13 @@ class Trace:
     def finish(self, reduce: bool = False, /) -> None:
         """End a merge; ``reduce`` the trace to the selected steps if each rank has some."""
 
-    def dump(self, path: _Path, /) -> None:
-        """Write as JSON, atomically. :class:`Error` if it cannot be written, or if it is reduced to some steps."""
-
     def columns(self, table: str, rank: SupportsIndex = -1, /) -> _Columns:
         """Return a table of the rank at an index, or for -1 one that all ranks share.
 
-        ``nodes``: kind, from (names), file, class, name, qualified, package (texts), line, key (text). ``modules``:
-        parent (row), name, class, path (texts), parameters, parameter_bytes (with those of modules below). ``rank`` and
-        ``sparse``, one row per rank, as in a dump; ``ranks``: incomplete, start_realtime, start_monotonic, whole (ns),
+        ``strings``: string, the texts of all tables. ``nodes``: kind, from (names), file, class, name, qualified,
+        package (texts), line, key (text). ``modules``: parent (row), name, class, path (texts), parameters,
+        parameter_bytes (with those of modules below). ``rank`` and ``sparse``, one row per rank, as in a dump;
+        ``ranks``: incomplete, start_realtime, start_monotonic, whole (ns),
         flows, flows_lost, reduced (to the marks from and to; 0: none); ``settling``: verdict and marks of the settled
         steps. Of a rank: ``counters`` (count), and
         ``figures``, ``threads``, ``live``, ``open``, ``latest_steps``, ``marks``, ``gpu``, ``measures``, ``spreads``

@@ -370,23 +370,60 @@ fd_writer_py(PyObject *module, PyObject *argument)
     return writer_object(writer);
 }
 
+/* Write the next part of the content. Return false after the last one, or with
+ * a status or an exception on failure. */
+static bool
+write_part(fd_new_file *file, PyObject *parts, fd_status *status,
+           fd_error *error)
+{
+    Py_buffer content;
+    PyObject *part = PyIter_Next(parts);
+    if (part == NULL || PyObject_GetBuffer(part, &content, PyBUF_SIMPLE) < 0) {
+        Py_XDECREF(part);
+        return false;
+    }
+    Py_BEGIN_ALLOW_THREADS
+        *status =
+            fd_new_file_write(file, content.buf, (size_t)content.len, error);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&content);
+    Py_DECREF(part);
+    return *status == FD_OK;
+}
+
+static fd_status
+save_parts(const char *path, PyObject *parts, fd_error *error)
+{
+    fd_new_file file;
+    fd_status status = fd_new_file_open(&file, path, error);
+    if (status != FD_OK) {
+        return status;
+    }
+    while (write_part(&file, parts, &status, error)) {
+    }
+    if (status != FD_OK || PyErr_Occurred() != NULL) {
+        fd_new_file_drop(&file);
+        return status;
+    }
+    return fd_new_file_keep(&file, error);
+}
+
 PyObject *
 fd_save_py(PyObject *module, PyObject *args)
 {
     PyObject *path;
-    Py_buffer content;
-    fd_new_file file;
+    PyObject *content;
     fd_error error = {""};
-    fd_status status;
-    if (!PyArg_ParseTuple(args, "O&y*:save", PyUnicode_FSConverter, &path,
+    if (!PyArg_ParseTuple(args, "O&O:save", PyUnicode_FSConverter, &path,
                           &content)) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
-        status = fd_new_file_open(&file, PyBytes_AS_STRING(path), &error);
-        status = write_all(&file, status, &content, &error);
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&content);
+    PyObject *parts = PyObject_GetIter(content);
+    fd_status status = parts == NULL
+                         ? FD_OK
+                         : save_parts(PyBytes_AS_STRING(path), parts, &error);
+    Py_XDECREF(parts);
     Py_DECREF(path);
-    return fd_none_or_raise(module, status, &error);
+    return PyErr_Occurred() != NULL ? NULL
+                                    : fd_none_or_raise(module, status, &error);
 }

@@ -1,5 +1,5 @@
-/* Trace.columns: every table of a trace by its name; dump_tables(): the tables
- * of dumps; Trace.arrays; Trace.contexts and .totals: sums per context. */
+/* Trace.columns: every table of a trace by its name; tables(): their columns;
+ * Trace.arrays; Trace.contexts and .totals: sums per context. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
@@ -156,6 +156,13 @@ with_names(PyObject *columns, const fd_trace *trace, const fd_table *table)
              : columns;
 }
 
+static void
+write_text(const fd_trace *trace, uint32_t id, fd_buffer *to)
+{
+    fd_buffer_bytes(to, fd_trace_text(trace, id),
+                    fd_text_pool_size(&trace->texts, id));
+}
+
 PyObject *
 fd_trace_columns(PyObject *self, PyObject *args)
 {
@@ -168,6 +175,11 @@ fd_trace_columns(PyObject *self, PyObject *args)
     }
     if (rank == FD_ALL_RANKS && strcmp(name, settling_table.name) == 0) {
         return settling_of(trace);
+    }
+    if (rank == FD_ALL_RANKS && strcmp(name, "strings") == 0) {
+        return fd_columns_with(
+            PyDict_New(), "string",
+            fd_trace_texts(trace, trace->texts.texts.count, write_text));
     }
     return fd_trace_rows_of(self, name, rank, &rows)
              ? with_names(fd_columns(rows.table, rows.rows->list,
@@ -286,16 +298,13 @@ names_of(const fd_column *column)
 static PyObject *
 table_facts(const fd_table *table)
 {
-    static const char *const types[] = {[FD_COLUMN_INDEX] = "index",
-                                        [FD_COLUMN_CONTEXT] = "index",
-                                        [FD_COLUMN_TEXT] = "text",
-                                        [FD_COLUMN_U8] = "B",
-                                        [FD_COLUMN_BOOL] = "bool",
-                                        [FD_COLUMN_U32] = "I",
-                                        [FD_COLUMN_U64] = "Q",
-                                        [FD_COLUMN_DOUBLE] = "double",
-                                        [FD_COLUMN_U64_OR_NONE] = "maybe",
-                                        [FD_COLUMN_CHARS] = "chars"};
+    static const char *const types[] = {
+        [FD_COLUMN_INDEX] = "index",   [FD_COLUMN_CONTEXT] = "index",
+        [FD_COLUMN_TEXT] = "text",     [FD_COLUMN_U8] = "B",
+        [FD_COLUMN_U16] = "H",         [FD_COLUMN_BOOL] = "bool",
+        [FD_COLUMN_U32] = "I",         [FD_COLUMN_U64] = "Q",
+        [FD_COLUMN_DOUBLE] = "double", [FD_COLUMN_U64_OR_NONE] = "maybe",
+        [FD_COLUMN_CHARS] = "chars"};
     PyObject *list = PyList_New(0);
     for (size_t i = 0; i < table->count; i++) {
         const fd_column *column = &table->columns[i];
@@ -308,30 +317,21 @@ table_facts(const fd_table *table)
     return list;
 }
 
-/* Return {table: (when it is there, columns)}. */
+/* Return {table: columns}. */
 PyObject *
-fd_dump_tables_py(PyObject *module, PyObject *unused)
+fd_tables_py(PyObject *module, PyObject *unused)
 {
-    static const char *const when[] = {[FD_DUMPED_ALWAYS] = "always",
-                                       [FD_DUMPED_FILLED] = "filled",
-                                       [FD_DUMPED_MARKED] = "marked",
-                                       [FD_DUMPED_REDUCED] = "reduced",
-                                       [FD_DUMPED_LIVE] = "live"};
     static const fd_table *const others[] = {
         &fd_nodes_table,    &fd_modules_table, &fd_contexts_table,
         &fd_rank_fields,    &fd_sparse_fields, &fd_start_fields,
-        &fd_reduced_fields, &rest_table};
+        &fd_reduced_fields, &rest_table,       &fd_live_table};
     PyObject *made = PyDict_New();
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        made = fd_columns_with(
-            made, others[i]->name,
-            Py_BuildValue("sN", "other", table_facts(others[i])));
+        made = fd_columns_with(made, others[i]->name, table_facts(others[i]));
     }
-    for (int i = 0; i < FD_DUMPED_TABLES; i++) {
-        const fd_dumped_table *each = &fd_dumped_tables[i];
-        made = fd_columns_with(
-            made, each->table->name,
-            Py_BuildValue("sN", when[each->when], table_facts(each->table)));
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        const fd_table *table = fd_rank_tables[i].table;
+        made = fd_columns_with(made, table->name, table_facts(table));
     }
     (void)module;
     (void)unused;

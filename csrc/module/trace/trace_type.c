@@ -5,7 +5,6 @@
 #include "module/errors.h"
 #include "profile/totals.h"
 #include "trace/canonical_order.h"
-#include "trace/dump_writer.h"
 #include "trace/figure_sums.h"
 #include "trace/reader/recording_reader.h"
 #include "trace/step_window.h"
@@ -240,39 +239,6 @@ trace_dealloc(PyObject *self)
     fd_object_free(self);
 }
 
-/* Return whether the trace is reduced to some steps. A sum of ranks is not,
- * because it has no other steps. */
-static bool
-is_reduced(const fd_trace *trace)
-{
-    return trace->ranks.count > 0 && trace->ranks.list[0].window.applied
-        && trace->ranks.list[0].reduced == 0;
-}
-
-static PyObject *
-trace_dump(PyObject *self, PyObject *path)
-{
-    PyObject *bytes = NULL;
-    if (!PyUnicode_FSConverter(path, &bytes)) {
-        return NULL;
-    }
-    fd_error error = {""};
-    fd_status status;
-    if (is_reduced(fd_trace_of(self))) {
-        Py_DECREF(bytes);
-        fd_fail(&error, FD_EFORMAT,
-                "a trace of selected steps cannot be dumped: load it without "
-                "steps");
-        return fd_raise(fd_module_of(self), FD_EFORMAT, &error);
-    }
-    Py_BEGIN_ALLOW_THREADS
-        status =
-            fd_dump_save(fd_trace_of(self), PyBytes_AS_STRING(bytes), &error);
-    Py_END_ALLOW_THREADS
-    Py_DECREF(bytes);
-    return fd_none_or_raise(fd_module_of(self), status, &error);
-}
-
 static PyMethodDef methods[] = {
     {"take", trace_take, METH_VARARGS,
      PyDoc_STR("take($self, other, name, totals=False, /)\n--\n\n"
@@ -280,8 +246,6 @@ static PyMethodDef methods[] = {
     {"finish", trace_finish, METH_VARARGS,
      PyDoc_STR("finish($self, reduce=False, /)\n--\n\n"
                "End a merge; reduce it to the selected steps.")},
-    {"dump", trace_dump, METH_O,
-     PyDoc_STR("dump($self, path, /)\n--\n\nWrite as JSON.")},
     {"columns", fd_trace_columns, METH_VARARGS,
      PyDoc_STR("columns($self, table, rank=-1, /)\n--\n\n"
                "A table; -1: one that all ranks share.")},

@@ -47,7 +47,7 @@ PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
 PyObject *fd_trace_export(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* Functions of the module. */
-PyObject *fd_dump_tables_py(PyObject *module, PyObject *unused);
+PyObject *fd_tables_py(PyObject *module, PyObject *unused);
 PyObject *fd_load_tables_py(PyObject *module, PyObject *tables);
 
 #endif

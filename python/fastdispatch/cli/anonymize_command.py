@@ -13,6 +13,7 @@ from fastdispatch.cli.option_tables import add_options
 from fastdispatch.cli.paths import Input, Output, add_output
 from fastdispatch.files import run_directory, run_sources
 from fastdispatch.files.output import check_place, make_folder
+from fastdispatch.read import dump_text
 from fastdispatch.read.anonymous_names import anonymize
 
 _DESCRIPTION = """Replace the names of your code by hashes: functions, classes, files, modules, ranges and the host. The
@@ -56,4 +57,4 @@ def run(arguments: argparse.Namespace) -> None:
 def write(path: str, output: str | Path, salt: str, prefix: str) -> None:
     core = load(path).core
     anonymize(core, salt, prefix)
-    core.dump(output)
+    dump_text.save(core, output)

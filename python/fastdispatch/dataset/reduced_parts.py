@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import tempfile
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from fastdispatch._core import Error
 from fastdispatch.dataset import engine, run_tables
 from fastdispatch.dataset.reduced import About, about_of, combined
 from fastdispatch.dataset.sum_dump import sum_of_ranks
+from fastdispatch.read import dump_text
 from fastdispatch.read.dump_tables import load_text
 from fastdispatch.read.trace import Trace
 
@@ -46,10 +46,8 @@ def write_parts(folder: Path, name: str, whole: Trace) -> None:
 
 
 def _save_part(trace: Trace, target: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
-        plain = Path(name) / "paths.json"
-        trace.core.shared().dump(plain)
-        _save(target, json.dumps({"about": about_of(trace), "paths": plain.read_text()}))
+    paths = "".join(dump_text.parts(trace.core.shared()))
+    _save(target, json.dumps({"about": about_of(trace), "paths": paths}))
 
 
 def write_sums(connection: duckdb.DuckDBPyConnection, folder: Path, names: Iterable[str]) -> None:

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastdispatch._core import Error, Folder, save
+from fastdispatch._core import Error, Folder
+from fastdispatch.files.output import write
 from fastdispatch.read.missing import missing_from
 
 FORMAT = "fastdispatch-dataset/1"
@@ -84,7 +85,7 @@ class RunManifest:
 
     def save(self, folder: Path) -> None:
         """Replace the manifest of the folder. A reader finds the old one or the new one."""
-        save(folder / NAME, (json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n").encode())
+        write(folder / NAME, (json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n").encode())
 
 
 def load(folder: str | os.PathLike[str]) -> RunManifest:

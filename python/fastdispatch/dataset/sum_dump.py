@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastdispatch import _core
 from fastdispatch.dataset.reduced import About
 from fastdispatch.dataset.run_tables import ADDED, MEMORY, bounded, reduced
+from fastdispatch.read import dump_text
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.dump_tables import EXACT, TABLES
 from fastdispatch.read.steps import REDUCED
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _SUM = 2**32 - 1
 
 #: Names of the values of columns in dumps.
-_NAMES = {table: {name: names for name, _, names, *_ in columns} for table, (_, columns) in TABLES.items()}
+_NAMES = {table: {name: names for name, _, names, *_ in columns} for table, columns in TABLES.items()}
 _SOURCES = _NAMES["rank"]["steps_source"]
 
 #: Tables of a single rank only.
@@ -224,10 +223,7 @@ class _Document:
     """A dump of call paths, to which texts and one rank are added."""
 
     def __init__(self, paths: _core.Trace) -> None:
-        with tempfile.TemporaryDirectory(prefix="fastdispatch-") as name:
-            plain = Path(name) / "paths.json"
-            paths.dump(plain)
-            text = plain.read_text()
+        text = "".join(dump_text.parts(paths))
         begin = text.index('"strings"')
         texts, end = json.JSONDecoder().raw_decode(text, text.index("[", begin))
         self._before, self._after = text[:begin], text[end:]

@@ -13,12 +13,13 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
-from fastdispatch._core import Error, save
+from fastdispatch._core import Error
 from fastdispatch.dataset import engine, reduced_parts, run_manifest, run_tables
 from fastdispatch.dataset.group_writer import WrittenGroup, files_of, write_group
 from fastdispatch.dataset.run_manifest import PartGroup, RunManifest
 from fastdispatch.dataset.runners import RUNNERS
 from fastdispatch.files.inputs import Source, find
+from fastdispatch.files.output import write
 from fastdispatch.read.trace import SKIPPED, report_incomplete
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ def _keep(folder: Path, name: str, sources: Sequence[Source], written: WrittenGr
     """Save the result of a group that a task of a job array has written; one more call adds it to the data set."""
     _file(folder, name).parent.mkdir(exist_ok=True)
     document = {"sources": _listed(sources), **asdict(written)}
-    save(_file(folder, name), (json.dumps(document) + "\n").encode())
+    write(_file(folder, name), (json.dumps(document) + "\n").encode())
 
 
 def _kept(folder: Path, name: str, sources: Sequence[Source]) -> WrittenGroup | None:

@@ -12,7 +12,7 @@ from fastdispatch._core import Error
 
 def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write ``content`` to ``path`` atomically: a reader sees either the old file or the new one."""
-    _core.save(path, content)
+    _core.save(path, (content,))
 
 
 def make_folder(path: Path) -> None:

@@ -15,10 +15,26 @@ EXACT = 1 << 53
 #: Longer lists of numbers become arrays, which need a fifth of the memory.
 _LONG = 1000
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
-#: The tables of dumps by name: when a rank has it, and its columns (see ``_core.dump_tables``).
-TABLES = _core.dump_tables()
+#: The columns of each table of a trace (see ``_core.tables``).
+TABLES = _core.tables()
+#: The tables of a rank in a dump, in their order, and when it has them: with marks, of a sum of ranks (reduced), while
+#: threads run (live), or with rows (filled).
+DUMPED = {
+    "threads": "always",
+    "live": "live",
+    "open": "always",
+    "latest_steps": "always",
+    "step_tops": "always",
+    "figures": "always",
+    "marks": "filled",
+    "settled_from": "marked",
+    "settled_to": "marked",
+    "gpu": "filled",
+    "spreads": "reduced",
+    "measures": "filled",
+}
 #: The names of the counters of dropped events.
-COUNTERS = next(names for name, _, names, *_ in TABLES["rest"][1] if name == "counters")
+COUNTERS = next(names for name, _, names, *_ in TABLES["rest"] if name == "counters")
 
 Checked = dict[str, Any]
 
@@ -169,7 +185,7 @@ class _DumpTables:
 
     def _table(self, of: Any, name: str) -> tuple[int, Checked]:
         """Return the number of rows of a table, and its columns."""
-        table, columns = of.get(name), TABLES[name][1]
+        table, columns = of.get(name), TABLES[name]
         if not isinstance(table, dict) or not _is_list(table.get(columns[0][0])):
             _wrong(name, "the table is missing")
         count, made = len(table[columns[0][0]]), Checked()
@@ -212,9 +228,9 @@ class _DumpTables:
     def _rank_tables(self, rank: _Members) -> Iterator[tuple[str, int, Checked]]:
         counts: dict[str, int] = {}
         calls: Checked = {}
-        for name, (when, _) in TABLES.items():
+        for name, when in DUMPED.items():
             needed = when == "always" or (when == "marked" and "marks" in rank) or when == "reduced"
-            if when == "other" or (when == "reduced" and "reduced" not in rank) or not (needed or name in rank):
+            if (when == "reduced" and "reduced" not in rank) or not (needed or name in rank):
                 continue
             count, columns = self._table(rank, name)
             counts[name] = count
@@ -242,7 +258,7 @@ def _field(of: Any, name: str, code: str) -> int:
 def _fields(of: Any, table: str, known: bool = False) -> Checked:
     """Return the fields of a rank as columns of one row; with ``known`` those that are there."""
     found, made = of if isinstance(of, dict) else {}, Checked()
-    for name, kind, names, *_ in TABLES[table][1]:
+    for name, kind, names, *_ in TABLES[table]:
         value = found.get(name)
         if names:
             if value not in names:

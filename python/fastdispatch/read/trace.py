@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fastdispatch import _core
 from fastdispatch.files import run_directory
 from fastdispatch.files.run_sources import recordings
+from fastdispatch.read import dump_text
 from fastdispatch.read import steps as steps_of_ranks
 from fastdispatch.read.columns import ArrowTable
 from fastdispatch.read.open_inputs import PathLike as PathLike
@@ -208,7 +209,7 @@ class Trace:
     def dump(self, path: PathLike) -> None:
         """Write as JSON (docs/formats/dump.md); ``load`` returns an equal trace. Raises Error if it cannot be
         written."""
-        self.core.dump(path)
+        dump_text.save(self.core, path)
 
     def columns(self, table: str) -> ArrowTable:
         """Return a table as Arrow columns, which pyarrow, polars, pandas and DuckDB read without a copy: ``nodes``,

@@ -280,7 +280,9 @@ class CallGraph:
         """
         if self._recording is None:
             raise _core.Error(_NOTHING)
-        self._recording.trace().dump(path)
+        from fastdispatch.read.dump_text import save
+
+        save(self._recording.trace(), path)
 
     @property
     def trace(self) -> Trace:

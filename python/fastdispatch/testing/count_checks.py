@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fastdispatch import _core
 from fastdispatch._core import Error
 from fastdispatch.detectors.host_sync import reads_of_program
 from fastdispatch.detectors.measured_steps import MeasuredSteps
+from fastdispatch.files.output import write
 from fastdispatch.files.regular import read_text
 from fastdispatch.read.compilations import compilations
 from fastdispatch.read.trace import Trace
@@ -218,7 +218,7 @@ class Baseline:
         """Write the file, if an update changed it."""
         if self.changed:
             document = {"format": _FORMAT, "version": _VERSION, "tests": dict(sorted(self.tests.items()))}
-            _core.save(self.path, (json.dumps(document, indent=1) + "\n").encode())
+            write(self.path, (json.dumps(document, indent=1) + "\n").encode())
 
 
 def _changed_operators(expected: dict[str, Any], found: dict[str, Any], counts: list[CountedCalls]) -> list[str]:

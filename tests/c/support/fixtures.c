@@ -1,8 +1,8 @@
 #include "fixtures.h"
 
 #include "base/utf8.h"
-#include "trace/dump_writer.h"
 #include "trace/reader/recording_reader.h"
+#include "trace/trace_columns.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -388,18 +388,60 @@ fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind, const char *name,
     return status;
 }
 
-fd_status
-fixture_same(const fd_trace *a, const fd_trace *b, bool *same)
+static bool
+same_rows(const fd_table *table, const fd_rank_list *a, const fd_rank_list *b)
 {
-    fd_buffer left = {.bytes = NULL};
-    fd_buffer right = {.bytes = NULL};
-    fd_status status = fixture_dump(a, &left);
-    fd_then(status, fixture_dump(b, &right));
-    *same = status == FD_OK && left.size == right.size
-         && memcmp(left.bytes, right.bytes, left.size) == 0;
-    fd_buffer_clear(&left);
-    fd_buffer_clear(&right);
-    return status;
+    bool same = a->count == b->count;
+    for (uint32_t i = table->from_one; same && i < a->count; i++) {
+        const char *left = (const char *)a->list + i * table->row_bytes;
+        const char *right = (const char *)b->list + i * table->row_bytes;
+        for (size_t c = 0; c < table->count; c++) {
+            const fd_column *column = &table->columns[c];
+            same = same
+                && memcmp(left + column->offset, right + column->offset,
+                          column->bytes)
+                       == 0;
+        }
+    }
+    return same;
+}
+
+static bool
+same_ranks(const fd_trace_rank *a, const fd_trace_rank *b)
+{
+    bool same = memcmp(a->counters, b->counters, sizeof a->counters) == 0;
+    const fd_rank_list one = {(void *)(uintptr_t)a, 1, 1};
+    const fd_rank_list other = {(void *)(uintptr_t)b, 1, 1};
+    same = same && same_rows(&fd_rank_fields, &one, &other)
+        && same_rows(&fd_sparse_fields, &one, &other)
+        && same_rows(&fd_start_fields, &one, &other);
+    for (int i = 0; i < FD_RANK_TABLES; i++) {
+        same = same
+            && same_rows(fd_rank_tables[i].table, fd_rank_rows(a, i),
+                         fd_rank_rows(b, i));
+    }
+    return same;
+}
+
+bool
+fixture_same(const fd_trace *a, const fd_trace *b)
+{
+    bool same =
+        a->texts.texts.count == b->texts.texts.count
+        && a->ranks.count == b->ranks.count
+        && same_rows(&fd_nodes_table, (const fd_rank_list *)&a->nodes,
+                     (const fd_rank_list *)&b->nodes)
+        && same_rows(&fd_modules_table, (const fd_rank_list *)&a->modules,
+                     (const fd_rank_list *)&b->modules)
+        && same_rows(&fd_contexts_table, (const fd_rank_list *)&a->contexts,
+                     (const fd_rank_list *)&b->contexts);
+    for (uint32_t i = 0; same && i < a->texts.texts.count; i++) {
+        same = strcmp(fd_trace_text(a, i), fd_trace_text(b, i)) == 0;
+    }
+    for (uint32_t i = 0; same && i < a->ranks.count; i++) {
+        same = same_ranks(&a->ranks.list[i], &b->ranks.list[i]);
+    }
+    return same;
 }
 
 uint32_t
@@ -425,16 +467,6 @@ fixture_figure(const fd_trace *trace, uint32_t rank, uint32_t context)
         }
     }
     return (fd_figure){.context = 0};
-}
-
-fd_status
-fixture_dump(const fd_trace *trace, fd_buffer *to)
-{
-    fd_status status = fd_dump_save(trace, "fixture.json", NULL);
-    fd_then(status, fixture_read("fixture.json", to));
-    fd_buffer_bytes(to, "", 1);
-    to->size -= to->status == FD_OK;
-    return fd_then(status, to->status);
 }
 
 static bool

@@ -112,17 +112,14 @@ fd_status fixture_add(fd_trace *trace, uint32_t parent, uint8_t kind,
                       const char *name, uint64_t calls, uint64_t self,
                       uint32_t *id);
 
-/* Whether two traces are the same, independent of the order of their ids. */
-fd_status fixture_same(const fd_trace *a, const fd_trace *b, bool *same);
+/* Whether the tables of two sorted traces are the same. */
+bool fixture_same(const fd_trace *a, const fd_trace *b);
 
 /* The first context of a sorted trace whose node has this name, or 0; and its
  * figure on a rank, or zero. */
 uint32_t fixture_find(const fd_trace *trace, const char *name);
 fd_figure fixture_figure(const fd_trace *trace, uint32_t rank,
                          uint32_t context);
-
-/* Dump, followed by a NUL that is not part of the size. */
-fd_status fixture_dump(const fd_trace *trace, fd_buffer *to);
 
 /* Merge a copy of a trace (fd_merge_take). */
 fd_status fixture_merge(fd_trace *into, const fd_trace *from, const char *name,

@@ -19,7 +19,7 @@ CALLEES = (
 #: Flags of the callees; only ranges are asynchronous.
 FLAGS = (1, 8, 16, 64, 0, 2, 32, 0)
 MODULES = ((-1, "", "GPT"), (0, "blocks.0", "Block"), (0, "blocks.1", "Block"), (1, "attn", "Attention"))
-COUNTERS = {name: names for name, _, names, *_ in TABLES["rest"][1]}["counters"]
+COUNTERS = {name: names for name, _, names, *_ in TABLES["rest"]}["counters"]
 
 whole = st.one_of(st.integers(0, 1000), st.integers(EXACT - 2, EXACT + 2), st.integers(0, 2**64 - 1))
 narrow = st.integers(0, 2**32 - 1)

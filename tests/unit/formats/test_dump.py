@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import fastdispatch
+from fastdispatch.read import dump_tables, dump_text
 from fastdispatch.read.dump_tables import TABLES
 from tests import golden, programs, schemas
 from tests.unit.formats.dumps import documents
@@ -321,12 +322,12 @@ DEFINITIONS = {
 
 
 #: Of all ranks, or of a rank.
-DUMPED = [table for table, (when, _) in TABLES.items() if when != "other" or table in OF_DUMPS["properties"]]
+DUMPED = [table for table in TABLES if table in dump_tables.DUMPED or table in OF_DUMPS["properties"]]
 
 
 @pytest.mark.parametrize("table", DUMPED)
 def test_columns_of_the_schema(table: str) -> None:
-    columns = TABLES[table][1]
+    columns = TABLES[table]
     shared = OF_DUMPS["properties"]
     properties = shared if table in shared else shared["ranks"]["items"]["properties"]
     schema = properties[table]["properties"]
@@ -343,3 +344,27 @@ def test_units_of_definitions() -> None:
         "ns": "nanoseconds",
         "bytes": "bytes",
     }
+
+
+def test_an_empty_trace() -> None:
+    core = fastdispatch._core.Trace()
+    core.finish()
+    document = json.loads("".join(dump_text.parts(core)))
+    assert (document["strings"], document["nodes"]["name"], document["ranks"]) == ([""], [], [])
+
+
+def test_a_failed_dump_leaves_the_old_file(tmp_path: Path) -> None:
+    def parts() -> Iterator[bytes]:
+        yield b"half"
+        raise KeyError("half")
+
+    path = tmp_path / "dump.json"
+    path.write_bytes(b"whole")
+    with pytest.raises(KeyError, match="half"):
+        fastdispatch._core.save(path, parts())
+    with pytest.raises(TypeError):
+        fastdispatch._core.save(path, [b"half", "text"])  # type: ignore[list-item]
+    assert path.read_bytes() == b"whole"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(fastdispatch.Error, match=re.escape(f"{tmp_path}/absent/dump.json: cannot")):
+        loaded(json.dumps(example()).encode(), path).dump(tmp_path / "absent" / "dump.json")

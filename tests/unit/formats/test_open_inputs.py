@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
+from fastdispatch.read import dump_text
 from fastdispatch.read.open_inputs import read_inputs
 from tests import many_ranks, programs
 
@@ -37,7 +38,7 @@ def test_invalid_files(content: str | None, fault: str, tmp_path: Path) -> None:
 
 def test_the_order_of_files_does_not_matter(ranks: list[Path], tmp_path: Path) -> None:
     for at, order in enumerate((ranks, ranks[::-1])):
-        read_inputs(order).dump(tmp_path / f"{at}.json")
+        dump_text.save(read_inputs(order), tmp_path / f"{at}.json")
     assert (tmp_path / "0.json").read_bytes() == (tmp_path / "1.json").read_bytes()
     with pytest.raises(fastdispatch.Error, match=f"^{ranks[0]}: rank 0 is there already"):
         read_inputs([ranks[0], ranks[0]])

