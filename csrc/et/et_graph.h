@@ -50,8 +50,7 @@ typedef enum fd_et_flag {
     FD_ET_THREAD = 4,   /* the root of a thread */
     FD_ET_PROCESS = 8,  /* the root of the process */
     FD_ET_GUESSED = 16, /* its time range is that of its children */
-    FD_ET_WRITTEN = 32, /* its type and collective are from the file */
-    FD_ET_LINKED = 64   /* its times are from a Kineto trace */
+    FD_ET_WRITTEN = 32  /* its type and collective are from the file */
 } fd_et_flag;
 
 /* The formats of inputs. */

@@ -201,8 +201,8 @@ class ExecutionTrace:
     def columns(self, table: str, /) -> dict[str, Any]:
         """The columns of a table, of equal length. A text is a number for :meth:`text`, -1 is unknown.
 
-        head, faults, cycle, link, kineto: one row; ``et/et_graph.h`` and ``et/tools/et_link.h`` describe them. cuts:
-        dropped edges by kind.
+        head, faults, cycle, kineto: one row; ``et/et_graph.h`` and ``et/readers/kineto_reader.h`` describe them, and
+        ops, kernels, calls, syncs: rows of the Kineto trace. cuts: dropped edges by kind.
         groups: process groups. nodes: id, parent_id, parent and comm (index + 1 in nodes and comms; 0: none), texts,
         type (Chakra's number), flags (1 GPU, 2 with times, 4 root of a thread, 8 of the process, 16 times of its
         children, 32 from a .et file), stream, thread, start_ns, dur_ns, self_ns, lists of inputs and outputs
@@ -215,10 +215,13 @@ class ExecutionTrace:
         """The text with a number; empty for unknown ones."""
 
     def read_kineto(self, path: _Path, /) -> None:
-        """Read the Kineto trace of the same rank."""
+        """Read the Kineto trace of the same rank. Operators without numbers are matched with the nodes by order."""
 
-    def link(self) -> None:
-        """Link the Kineto trace, if one was read."""
+    def link(self, step: Literal["times", "kernels", "edges", "order"], rows: Buffer, /) -> None:
+        """Take a step of the link with the Kineto trace (``et/et_link.h``). times: start_ns, dur_ns, thread and linked
+        (0: only the thread is known), 64 bits each, of all nodes; times that are missing are then found. kernels: the
+        index + 1 of the node that launched each kernel, 32 bits; kernels follow all nodes. edges: from, to and kinds,
+        32 bits each. order: the indices of all nodes, 32 bits, in their new order with ids from 1 on."""
 
     def complete(
         self, edges: int, rank: int, described: list[tuple[int, int, int, str, str, int, int, int, int, int]], /

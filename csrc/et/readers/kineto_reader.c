@@ -205,12 +205,8 @@ take_event(fd_kineto *k, fd_et *et, const fd_timeline_event *event)
         break;
     case CALL: {
         fd_kineto_call call = {span_number(args[CORRELATION]),
-                               thread_of(event->tid),
-                               start,
-                               dur,
-                               0,
-                               0};
-        call.wait = (uint8_t)wait_of(fd_span_inside(event->name));
+                               thread_of(event->tid), start, dur,
+                               (uint8_t)wait_of(fd_span_inside(event->name))};
         fd_arena_push(&et->arena, &k->calls, call);
         break;
     }
@@ -298,20 +294,6 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
         return et->arena.status;
     }
     read_file(k, et, path);
+    fd_et_link_by_order(et, k);
     return fd_arena_left(&et->arena);
-}
-
-fd_map *
-fd_kineto_map(fd_arena *arena, const void *rows, uint32_t count, size_t size,
-              size_t offset)
-{
-    fd_map *map = fd_arena_map(arena);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t key;
-        memcpy(&key, (const char *)rows + i * size + offset, sizeof key);
-        if (key != 0) {
-            fd_arena_put(arena, map, key, i + 1);
-        }
-    }
-    return map;
 }

@@ -5,8 +5,6 @@
 
 #include "et/et_graph.h"
 
-#include <stddef.h>
-
 typedef struct fd_kineto_op {
     uint64_t rf_id; /* "Record function id"; 0: unknown */
     uint64_t external;
@@ -15,7 +13,7 @@ typedef struct fd_kineto_op {
     int64_t dur;
     int64_t seq;    /* autograd's number; -1: unknown */
     uint32_t name;  /* text */
-    uint32_t index; /* reference of its node, once it is linked */
+    uint32_t index; /* reference of the node that was found by order */
 } fd_kineto_op;
 
 typedef struct fd_kineto_kernel {
@@ -30,7 +28,6 @@ typedef struct fd_kineto_kernel {
     uint32_t category;
     uint32_t group;
     uint32_t dtype;
-    uint32_t index; /* reference of its node */
 } fd_kineto_kernel;
 
 typedef enum fd_kineto_wait {
@@ -46,8 +43,7 @@ typedef struct fd_kineto_call {
     uint64_t thread;
     int64_t start;
     int64_t dur;
-    uint32_t op; /* index + 1 of the operator around it */
-    uint8_t wait;
+    uint8_t wait; /* an fd_kineto_wait */
 } fd_kineto_call;
 
 /* An event of category cuda_sync: a waiting stream and the awaited event. */
@@ -77,16 +73,14 @@ typedef struct fd_kineto {
 } fd_kineto;
 
 /* Read `path`; texts, rank, world, host and groups go into `et`, whose arena
- * has the lists. */
+ * has the lists. Operators without "Record function id" (PyTorch before 2.2)
+ * are matched with the nodes by order. */
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
                          fd_error *error);
 
-/* Map the nonzero keys of rows, 64-bit numbers at this offset, to index + 1;
- * the last row of a key counts. */
-fd_map *fd_kineto_map(fd_arena *arena, const void *rows, uint32_t count,
-                      size_t size, size_t offset);
-#define FD_KINETO_MAP(arena, rows, type, key) \
-    fd_kineto_map((arena), (rows).list, (rows).count, sizeof(type), \
-                  offsetof(type, key))
+/* Match the operators of a Kineto trace that has no "Record function id", by
+ * names and order, and set their `index`. Do nothing if an operator has a
+ * number. The order of `kineto->ops` changes. */
+void fd_et_link_by_order(fd_et *et, fd_kineto *kineto);
 
 #endif

@@ -2,7 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "base/scalar_types.h"
 #include "et/et_file.h"
-#include "et/tools/et_link.h"
+#include "et/et_link.h"
 #include "module/errors.h"
 #include "module/field_tables.h"
 #include "module/state.h"
@@ -10,9 +10,7 @@
 typedef struct et_object {
     PyObject_HEAD fd_et et;
     fd_kineto kineto;
-    fd_et_link link;
-    bool unlinked; /* a Kineto trace was read and not linked yet */
-    bool busy;     /* a thread works on the trace without the GIL */
+    bool busy; /* a thread works on the trace without the GIL */
 } et_object;
 
 /* A column with the name of its member. */
@@ -24,8 +22,11 @@ typedef struct et_object {
 #define SIDE(side, list) FD_COLUMN(fd_et_node, #side "_" #list, U32, side.list)
 #define ATTR(type, field) COLUMN(fd_et_attr, type, field)
 #define COMM(type, field) COLUMN(fd_et_comm, type, field)
-#define LINK(type, field) COLUMN(fd_et_link, type, field)
 #define KINETO(type, field) COLUMN(fd_kineto, type, field)
+#define OP(type, field) COLUMN(fd_kineto_op, type, field)
+#define KERNEL(type, field) COLUMN(fd_kineto_kernel, type, field)
+#define CALL(type, field) COLUMN(fd_kineto_call, type, field)
+#define SYNC(type, field) COLUMN(fd_kineto_sync, type, field)
 
 static const fd_column head_columns[] = {
     FD_COLUMN_OF_NAMES(fd_et, "format", U32, format, fd_et_format_names),
@@ -79,12 +80,6 @@ static const fd_column comm_columns[] = {
 static const fd_column edge_columns[] = {COLUMN(fd_et_edge, U32, from),
                                          COLUMN(fd_et_edge, U32, to),
                                          COLUMN(fd_et_edge, U32, kinds)};
-static const fd_column link_columns[] = {
-    LINK(U64, linked),   LINK(U64, only_et),    LINK(U64, only_kineto),
-    LINK(U64, by_order), LINK(U64, unnumbered), LINK(U64, renamed),
-    LINK(U64, again),    LINK(U64, kernels),    LINK(U64, by_external),
-    LINK(U64, alone),    LINK(CHARS, example),
-};
 static const fd_column kineto_columns[] = {
     KINETO(U64, pid),       KINETO(I64_OR_NONE, rank),
     KINETO(I64, base_ns),   KINETO(I64, begin_ns),
@@ -92,6 +87,22 @@ static const fd_column kineto_columns[] = {
     KINETO(U64, events),    KINETO(U64, timeless),
     KINETO(U64, lost),      KINETO(U64, lost_bytes),
     KINETO(CHARS, trouble),
+};
+static const fd_column op_columns[] = {
+    OP(U64, rf_id), OP(U64, external), OP(U64, thread), OP(I64, start),
+    OP(I64, dur),   OP(U32, name),     OP(U32, index),
+};
+static const fd_column kernel_columns[] = {
+    KERNEL(U64, correlation), KERNEL(U64, external), KERNEL(I64, start),
+    KERNEL(I64, dur),         KERNEL(I32, stream),   KERNEL(U8, device),
+};
+static const fd_column call_columns[] = {
+    CALL(U64, correlation), CALL(U64, thread), CALL(I64, start),
+    CALL(I64, dur),         CALL(U8, wait),
+};
+static const fd_column sync_columns[] = {
+    SYNC(U64, correlation), SYNC(U64, record), SYNC(I32, stream),
+    SYNC(I32, source),      SYNC(U8, device),
 };
 
 typedef struct et_table {
@@ -106,20 +117,24 @@ static bool
 find_table(const et_object *self, PyObject *name, et_table *found)
 {
     const fd_et *et = &self->et;
+    const fd_kineto *k = &self->kineto;
 #define ROWS(name, type) FD_TABLE(#name "s", name##_columns, type, false), true
 #define ROW(name, type) FD_TABLE(#name, name##_columns, type, false), false
     const et_table tables[] = {
         {ROW(head, fd_et), et, 1},
         {ROW(faults, fd_et_faults), &et->faults, 1},
         {ROW(cycle, fd_et_cycle), &et->faults.cycle, 1},
-        {ROW(link, fd_et_link), &self->link, 1},
-        {ROW(kineto, fd_kineto), &self->kineto, 1},
+        {ROW(kineto, fd_kineto), k, 1},
         {ROW(groups, fd_et_group), et->groups.list, et->groups.count},
         {ROWS(node, fd_et_node), et->nodes.list, et->nodes.count},
         {ROWS(attr, fd_et_attr), et->attrs.list, et->attrs.count},
         {ROWS(comm, fd_et_comm), et->comms.list, et->comms.count},
         {ROWS(edge, fd_et_edge), et->edges.list, et->edges.count},
         {ROWS(cut, uint64_t), et->faults.cut, FD_ET_KINDS},
+        {ROWS(op, fd_kineto_op), k->ops.list, k->ops.count},
+        {ROWS(kernel, fd_kineto_kernel), k->kernels.list, k->kernels.count},
+        {ROWS(call, fd_kineto_call), k->calls.list, k->calls.count},
+        {ROWS(sync, fd_kineto_sync), k->syncs.list, k->syncs.count},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         *found = tables[i];
@@ -189,6 +204,8 @@ typedef struct step {
     bool recording;
     bool layers;
     long long rank;
+    fd_et_link_step *link;
+    fd_et_rows rows;
 } step;
 
 typedef fd_status take_step(et_object *self, const step *options,
@@ -207,7 +224,6 @@ open_file(et_object *self, const step *options, fd_error *error)
 static fd_status
 read_kineto(et_object *self, const step *options, fd_error *error)
 {
-    self->unlinked = true;
     return checked_step(
         self, fd_kineto_read(&self->kineto, &self->et, options->path, error));
 }
@@ -215,14 +231,8 @@ read_kineto(et_object *self, const step *options, fd_error *error)
 static fd_status
 link_kineto(et_object *self, const step *options, fd_error *error)
 {
-    (void)options;
-    (void)error;
-    fd_status status =
-        self->unlinked
-            ? fd_et_link_kineto(&self->et, &self->kineto, &self->link)
-            : FD_OK;
-    self->unlinked = false;
-    return checked_step(self, status);
+    return checked_step(self, fd_et_link(&self->et, &self->kineto,
+                                         options->link, options->rows, error));
 }
 
 static fd_status
@@ -314,11 +324,26 @@ et_save(PyObject *self, PyObject *path)
     return run_with_path(self, save_file, path);
 }
 
+/* Take a step of the link with rows. */
 static PyObject *
-et_link(PyObject *self, PyObject *none)
+et_link(PyObject *self, PyObject *args)
 {
-    (void)none;
-    return run_step(self, link_kineto, NULL, (step){.path = NULL});
+    static const char *const names[] = {"times", "kernels", "edges", "order",
+                                        NULL};
+    static fd_et_link_step *const steps[] = {
+        fd_et_set_times, fd_et_add_kernels, fd_et_add_edges, fd_et_reorder};
+    const char *name;
+    Py_buffer rows;
+    if (!PyArg_ParseTuple(args, "sy*:link", &name, &rows)) {
+        return NULL;
+    }
+    int at = fd_choose_name("step", name, names);
+    step options = {.link = at < 0 ? NULL : steps[at],
+                    .rows = {rows.buf, (size_t)rows.len}};
+    PyObject *done =
+        at < 0 ? NULL : run_step(self, link_kineto, NULL, options);
+    PyBuffer_Release(&rows);
+    return done;
 }
 
 /* Set what read/et_collectives.py found about a node. Return false with an
@@ -411,8 +436,9 @@ static PyMethodDef methods[] = {
     {"read_kineto", et_read_kineto, METH_O,
      PyDoc_STR("read_kineto($self, path, /)\n--\n\n"
                "Read the Kineto trace of the same rank.")},
-    {"link", et_link, METH_NOARGS,
-     PyDoc_STR("link($self, /)\n--\n\nLink the Kineto trace.")},
+    {"link", et_link, METH_VARARGS,
+     PyDoc_STR("link($self, step, rows, /)\n--\n\n"
+               "Take a step of the link with the Kineto trace.")},
     {"complete", et_complete, METH_VARARGS,
      PyDoc_STR("complete($self, edges, rank, described, /)\n--\n\n"
                "Find times and edges.")},

@@ -70,8 +70,7 @@ def opened(path: _TracePath) -> ExecutionTrace:
 
 
 def complete(trace: ExecutionTrace, edges: int = ALL, rank: int = -1) -> None:
-    """Link the Kineto trace, if one was read; find communication, times, and the edges of these kinds."""
-    trace.link()
+    """Find communication, times, and the edges of these kinds."""
     trace.complete(edges, rank, described(trace))
 
 
@@ -129,6 +128,8 @@ def et_link(
     """Write PyTorch's execution trace with the times, threads, kernels and waits of a Kineto trace of the same rank.
     Returns the same as :func:`et_info`, and ``link``: numbers of operators that were linked, and that were not, by
     reason. Raises :class:`Error`, also for traces of different ranks, processes or times unless ``force`` is true."""
+    from fastdispatch.read.kineto_link import link_kineto  # needs numpy
+
     trace = ExecutionTrace(path)
     form = row(trace, "head")["format"]
     if form != _PYTORCH:
@@ -138,10 +139,11 @@ def et_link(
     other = _identity_of_kineto(trace)
     if not force and (difference := _difference(own, other)):
         raise Error(f"{os.fspath(kineto)}: a Kineto trace of {difference}")
+    link = link_kineto(trace)
     complete(trace, edges, rank)
     save(trace, output)
     compared = bool(own.pid and other.pid) or None not in (own.rank, other.rank)
-    return {**summary(trace), "link": {**row(trace, "link"), **row(trace, "kineto"), "compared": compared}}
+    return {**summary(trace), "link": {**link, **row(trace, "kineto"), "compared": compared}}
 
 
 @dataclass

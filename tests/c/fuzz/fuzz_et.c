@@ -7,7 +7,6 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fd_et et;
-    fd_et_link link;
     must(fixture_write("damaged", data, size) == FD_OK);
     fd_status status = traces_read(&et, "damaged", FD_ET_ALL_KINDS, NULL);
     must(status == FD_OK || status == FD_EFORMAT);
@@ -15,7 +14,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_use_et(&et);
     }
     fd_et_clear(&et);
-    status = traces_link(&et, "damaged", "damaged", &link, NULL);
+    status = traces_link(&et, "damaged", "damaged", NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK) {
         fuzz_use_et(&et);

@@ -6,9 +6,7 @@ static void
 use_linked(bool uses)
 {
     fd_et et;
-    fd_et_link link;
-    fd_status status =
-        traces_link(&et, "whole.json", "damaged.json", &link, NULL);
+    fd_status status = traces_link(&et, "whole.json", "damaged.json", NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EINVAL);
     if (status == FD_OK && uses) {
         fuzz_use_et(&et);

@@ -134,14 +134,20 @@ traces_read(fd_et *et, const char *path, uint32_t kinds, fd_error *error)
 }
 
 fd_status
-traces_link(fd_et *et, const char *path, const char *kineto, fd_et_link *link,
-            fd_error *error)
+traces_link(fd_et *et, const char *path, const char *kineto, fd_error *error)
 {
     fd_kineto read;
+    CLEAN(fd_buffer_clear) fd_buffer launchers = {.bytes = NULL};
     fd_status status = fd_et_open(et, path, error);
     fd_then(status, et->format == FD_ET_PYTORCH ? FD_OK : FD_EINVAL);
     fd_then(status, fd_kineto_read(&read, et, kineto, error));
-    fd_then(status, fd_et_link_kineto(et, &read, link));
+    for (uint32_t i = 0; status == FD_OK && i < read.kernels.count; i++) {
+        uint32_t none = 0;
+        fd_buffer_bytes(&launchers, (const char *)&none, sizeof none);
+    }
+    fd_then(status, launchers.status);
+    fd_et_rows rows = {launchers.bytes, launchers.size};
+    fd_then(status, fd_et_link(et, &read, fd_et_add_kernels, rows, error));
     fd_then(status, describe(et));
     return fd_then(status, fd_et_complete(et, FD_ET_ALL_KINDS));
 }

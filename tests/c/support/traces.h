@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "et/et_file.h"
-#include "et/tools/et_link.h"
+#include "et/et_link.h"
 
 /* Write a document of PyTorch node by node. `schema` "" is a label; inputs and
  * outputs are JSON lists. */
@@ -53,12 +53,12 @@ traces_span(const char *text)
     CLEAN(fd_et_clear) fd_et et = {.rank = -1}; \
     ENTER(&et.arena)
 
-/* Read a file with edges of these kinds; read both files of a rank and link
- * them, with all edges. Clear `et` also after a failure. */
+/* Read a file with edges of these kinds; read both files of a rank, and add
+ * the kernels, with all edges. Clear `et` also after a failure. */
 fd_status traces_read(fd_et *et, const char *path, uint32_t kinds,
                       fd_error *error);
 fd_status traces_link(fd_et *et, const char *path, const char *kineto,
-                      fd_et_link *link, fd_error *error);
+                      fd_error *error);
 
 /* traces_small, loaded. */
 fd_status traces_loaded(fd_et *et);

@@ -151,8 +151,8 @@ def test_times_and_streams(tmp_path: Path) -> None:
 
 def test_tables(trace: Path) -> None:
     made = _core.ExecutionTrace(trace)
-    with pytest.raises(_core.ArgumentError, match="no such table: calls"):
-        made.columns("calls")
+    with pytest.raises(_core.ArgumentError, match="no such table: threads"):
+        made.columns("threads")
     assert [made.text(number) for number in (made.columns("nodes")["name"][2], 0, 10**6, 2**32 + 1)] == [
         *('say "hi"\n', "", "", "")
     ]

@@ -8,9 +8,9 @@ import pytest
 
 from fastdispatch import cli
 from fastdispatch.cli.et.et_files import rank_of
-from fastdispatch.read.execution_trace import et_info, et_link
+from fastdispatch.read.execution_trace import et_info, et_link, et_tables, kind_names
 from tests import commands
-from tests.chakra.pairs import node, write_pair
+from tests.chakra.pairs import node, slice_of, write_pair
 
 
 def change(path: Path, **members: Any) -> None:
@@ -253,3 +253,85 @@ def test_process_groups_for_astra_sim(command: str, tmp_path: Path) -> None:
     assert groups == {"0": [0, 1, 2], "1": [0, 2]}
     assert (tmp_path / "out" / "trace.0.et").exists()
     assert len(commands.document("et", "info", tmp_path / "out")["files"]) == 1
+
+
+def wait(tmp_path: Path, *events: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the waits that events mean: kinds, names of the kernel and of the later node. Operators launch kernels
+    with correlations from 1 on, on streams 1, 2, ..., 10 us after their own start."""
+    nodes = [node(1, 1, "[pytorch|profiler|execution_trace|process]", 0)]
+    nodes.append(node(2, 1, "[pytorch|profiler|execution_trace|thread]", 0))
+    trace = []
+    for at in range(1, 4):
+        nodes.append(node(2 + at, 2, f"aten::op{at}", at, "op(Tensor x) -> Tensor"))
+        begin = 1000 + 100 * at
+        trace.append(slice_of("cpu_op", f"aten::op{at}", begin, 5, **{"Record function id": at}))
+        trace.append(slice_of("cuda_runtime", "cudaLaunchKernel", begin + 1, 2, correlation=at))
+        trace.append(slice_of("kernel", f"k{at}", begin + 10, 20, correlation=at, stream=at))
+    et, kineto = tmp_path / "et.json", tmp_path / "kineto.json"
+    et.write_text(json.dumps({"schema": "1.1.1-chakra.0.0.4", "pid": 7, "nodes": nodes, "finish_ts": 9}))
+    kineto.write_text(json.dumps({"traceEvents": [*trace, *events]}))
+    et_link(et, kineto, tmp_path / "linked.et")
+    tables = et_tables(tmp_path / "linked.et")["tables"]
+    names = [tables["texts"][number] for number in tables["nodes"]["name"]]
+    edges = zip(tables["edges"]["from"], tables["edges"]["to"], tables["edges"]["kinds"], strict=True)
+    return [(kind, names[one], names[two]) for one, two, kinds in edges for kind in kind_names(kinds) if kind in WAITS]
+
+
+WAITS = ("sync", "event")
+
+
+def call(name: str, **args: Any) -> dict[str, Any]:
+    """A call between the second and the third operator."""
+    return slice_of("cuda_runtime", name, 1240, 10, **args)
+
+
+def test_threads_wait_for_kernels(tmp_path: Path) -> None:
+    """A device for all streams, a stream for the last kernel of one, a copy for its own."""
+    both = [("sync", "k1", "aten::op3"), ("sync", "k2", "aten::op3")]
+    assert wait(tmp_path, call("cudaDeviceSynchronize", correlation=9)) == both
+    assert wait(tmp_path, call("cudaStreamSynchronize", correlation=9)) == both[1:]
+    sync = slice_of("cuda_sync", "Stream Sync", 1245, 0, correlation=9, stream=1)
+    assert wait(tmp_path, call("cudaStreamSynchronize", correlation=9), sync) == both[:1]
+    assert wait(tmp_path, call("cudaMemcpy", correlation=1)) == both[:1]
+    assert wait(tmp_path, call("cudaMemcpy")) == wait(tmp_path, call("cudaLaunchKernel")) == []
+
+
+def test_streams_wait_for_events(tmp_path: Path) -> None:
+    """The event follows the first kernel; a stream of this number on another device has none."""
+    event = {"stream": 2, "wait_on_stream": 1, "wait_on_cuda_event_record_corr_id": 2, "correlation": 2}
+    sync = slice_of("cuda_sync", "Stream Wait Event", 1190, 0, **event)
+    assert wait(tmp_path, sync) == [("event", "k1", "k2")]
+    assert wait(tmp_path, slice_of("cuda_sync", "Stream Wait Event", 1190, 0, **event, device=1)) == []
+    late = slice_of("cuda_sync", "Stream Wait Event", 1190, 0, **event | {"correlation": 40})
+    assert wait(tmp_path, late) == []
+
+
+def test_operators_in_one_trace_alone(tmp_path: Path) -> None:
+    """Counted by reason; a kernel without a launch has the operator of its external id."""
+    et, kineto = write_pair(tmp_path, 8)
+    trace = json.loads(kineto.read_text())
+    ops = [event for event in trace["traceEvents"] if event["cat"] == "cpu_op"]
+    kernels = [event for event in trace["traceEvents"] if event["cat"] == "kernel"]
+    ops[0]["args"]["Record function id"] = 999
+    ops[1]["name"] = "aten::other"
+    ops[3]["args"]["Record function id"] = ops[2]["args"]["Record function id"]
+    ops[3]["name"] = ops[2]["name"]
+    del ops[4]["args"]["Record function id"]
+    kernels[5]["args"]["correlation"] = 77
+    kernels[6]["args"] = {"stream": 7}
+    kineto.write_text(json.dumps(trace))
+    link = et_link(et, kineto, tmp_path / "a.et")["link"]
+    counts = ("linked", "only_et", "only_kineto", "unnumbered", "renamed", "again", "by_external", "alone", "kernels")
+    assert [link[name] for name in counts] == [6, 4, 1, 1, 1, 1, 1, 1, 8]
+    assert link["example"] == "3 is aten::add in one and aten::other in the other"
+
+
+def test_the_largest_id(tmp_path: Path) -> None:
+    """Kernels get new ids after those of all nodes; no number is above this id."""
+    et, kineto = write_pair(tmp_path, 8)
+    et_link(et, kineto, tmp_path / "usual.et")
+    document = json.loads(et.read_text())
+    max(document["nodes"], key=lambda each: each["id"])["id"] = (1 << 64) - 1
+    et.write_text(json.dumps(document))
+    et_link(et, kineto, tmp_path / "large.et")
+    assert (tmp_path / "large.et").read_bytes() == (tmp_path / "usual.et").read_bytes()

@@ -1,6 +1,6 @@
 #include "traces.h"
 
-#include "et/tools/et_link.h"
+#include "et/readers/kineto_reader.h"
 
 #include <string.h>
 

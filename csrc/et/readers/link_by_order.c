@@ -1,4 +1,4 @@
-#include "et/tools/et_link.h"
+#include "et/readers/kineto_reader.h"
 
 #include <stdint.h>
 
