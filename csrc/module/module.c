@@ -212,7 +212,7 @@ static PyMethodDef functions[] = {
         "Simulate a plan with given times."),
     FD_KEYWORD_METHOD("timeline_survey", fd_timeline_survey_py,
                       "timeline_survey($module, path, *, first=False,\n"
-                      "                moments=False)\n--\n\n"
+                      "                take=None)\n--\n\n"
                       "Facts about a timeline."),
     FD_KEYWORD_METHOD(
         "timeline_merge", fd_timeline_merge_py,

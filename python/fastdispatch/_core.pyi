@@ -144,11 +144,15 @@ def load_tables(tables: Iterable[tuple[str, int, int, dict[str, Any]]], /) -> Tr
     is plus 1, or 0 for None. The caller checks references between nodes, modules and contexts. ``ArgumentError`` for
     other values, lengths, tables and columns."""
 
-def timeline_survey(path: _Path, *, first: bool = False, moments: bool = False) -> dict[str, Any]:
+def timeline_survey(
+    path: _Path, *, first: bool = False, take: Callable[[bytearray, list[str]], bool] | None = None
+) -> dict[str, Any]:
     """Return facts about a timeline: is_trace, format, size in bytes, trouble (why it is not a trace), first (with
     ``first`` the earliest event, else any, ns; None: none), ``members``, names and values beside the events, each ended
-    by a NUL (``read/timeline_members.py``), and with ``moments``, parts and messages, as of :meth:`Trace.clock_facts`.
-    Raises :class:`Error` if the file cannot be read."""
+    by a NUL (``read/timeline_members.py``). ``take`` receives the events that may be of collectives or messages in
+    batches, as rows of :func:`timeline_events` with their arguments of use as ``type``, and the texts of the batch. It
+    returns whether there is a collective or message so far, without which not the whole file is read. Raises
+    :class:`Error` if the file cannot be read."""
 
 def timeline_merge(
     inputs: list[dict[str, Any]],
@@ -465,9 +469,10 @@ class Trace:
         and ``step_tops`` as in a dump (docs/formats/dump.md); ``jobs`` as :meth:`fastdispatch.Trace.jobs`;
         ``iterations`` of a pipeline whose jobs were not compared with a plan: job (row), flags, micro_batches, stages,
         processes, position (-1: unknown), schedule; ``gpu_events``: context, launcher, host (the launch), start,
-        duration (ns), thread, device, stream; ``facts`` (key, value: JSON), ``notes``, ``ids`` (boot_id) and
-        ``open_lines`` (line of each open call, 0: unknown), ``job_slices`` (drawn: the slice of each job is in the
-        timeline that was read). ``ArgumentError`` for another name.
+        duration (ns), thread, device, stream; ``facts`` (key, value: JSON), ``notes``, ``ids`` (boot_id),
+        ``open_lines`` (line of each open call, 0: unknown), ``slices`` (kind, context, start and duration of each event
+        of the timeline, as in ``fd_trace_event``) and ``job_slices`` (drawn: the slice of each job is in the timeline
+        that was read). ``ArgumentError`` for another name.
         """
 
     def arrays(self, table: str, rank: SupportsIndex = -1, /) -> dict[str, Any]:
@@ -512,11 +517,11 @@ class Trace:
     def streams(self) -> list[str]:
         """Return the names of the tables of :meth:`stream`."""
 
-    def clock_facts(self, moments: bool, /) -> list[dict[str, Any]]:
+    def clock_facts(self, /) -> list[dict[str, Any]]:
         """Return what is known about the clock of each rank: rank, base (real time of time 0, ns since 1970) and first
         (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0), host;
-        ``clock``, an object of JSON with pings, or ""; and with ``moments``, columns of messages and parts (of
-        collectives)."""
+        ``clock``, an object of JSON with pings, or "".
+        """
 
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,

@@ -13,36 +13,41 @@ enum { PROGRESS_STEP = 1 << 24 };
 typedef struct reading {
     const fd_event_rows_request *request;
     fd_event_facts *facts;
-    FD_VECTOR(fd_event_row) rows; /* of the next batch */
-    fd_slice_texts texts;
+    fd_row_batch batch;
     uint64_t reported;
     fd_error *error;
 } reading;
 
 static fd_status
-stop_unless(const reading *r, bool goes_on)
+stop_unless(bool goes_on, fd_error *error)
 {
-    return goes_on ? FD_OK : fd_fail(r->error, FD_EINVAL, "stopped");
+    return goes_on ? FD_OK : fd_fail(error, FD_EINVAL, "stopped");
 }
 
-static fd_status
-give_rows(reading *r)
+void
+fd_row_batch_clear(fd_row_batch *batch)
 {
-    const fd_event_rows_request *request = r->request;
-    uint32_t count = r->rows.count;
-    r->rows.count = 0;
-    return count == 0
-             ? FD_OK
-             : stop_unless(r, request->take(request->context, r->rows.list,
-                                            count, &r->texts.texts));
+    fd_slice_texts_clear(&batch->texts);
+    fd_vector_clear(&batch->rows);
 }
 
-static fd_status
-add_row(reading *r, fd_event_row row)
+fd_status
+fd_row_batch_give(fd_row_batch *batch, fd_error *error)
 {
-    fd_status status = fd_vector_push(&r->rows, row);
-    return status == FD_OK && r->rows.count >= fd_budget(FD_EVENT_ROWS)
-             ? give_rows(r)
+    uint32_t count = batch->rows.count;
+    batch->rows.count = 0;
+    return stop_unless(count == 0
+                           || batch->take(batch->context, batch->rows.list,
+                                          count, &batch->texts.texts),
+                       error);
+}
+
+fd_status
+fd_row_batch_add(fd_row_batch *batch, fd_event_row row, fd_error *error)
+{
+    fd_status status = fd_vector_push(&batch->rows, row);
+    return status == FD_OK && batch->rows.count >= fd_budget(FD_EVENT_ROWS)
+             ? fd_row_batch_give(batch, error)
              : status;
 }
 
@@ -144,10 +149,6 @@ static void
 describe_slice(const fd_timeline_event *event, fd_event_row *row)
 {
     fd_span cat = fd_timeline_text(event->cat);
-    bool lasts = event->has_duration && event->duration >= 0;
-    bool ends =
-        lasts
-        && !__builtin_add_overflow(event->start, event->duration, &row->end);
     uint32_t kind =
         event->phase == 'X' && fd_timeline_named(event) ? row->kind : 0;
     if (kind != 0 && fd_span_size(cat) == 0) { /* `kind` is by its thread */
@@ -160,8 +161,7 @@ describe_slice(const fd_timeline_event *event, fd_event_row *row)
     row->flags |=
         (kind & FD_IS_GPU_STEP ? FD_ROW_GPU_STEP : 0)
         | (kind & FD_IS_RUNTIME ? FD_ROW_LAUNCH : 0)
-        | (works ? FD_ROW_WORK : 0) | (lasts ? FD_ROW_DURATION : 0)
-        | (ends ? FD_ROW_END : 0) | (kind & FD_IS_STEP ? FD_ROW_STEP : 0)
+        | (works ? FD_ROW_WORK : 0) | (kind & FD_IS_STEP ? FD_ROW_STEP : 0)
         | (fd_timeline_is_device(kind) ? FD_ROW_DEVICE : 0)
         | (cat.from != NULL && fd_timeline_is_profiled(cat) ? FD_ROW_PROFILED
                                                             : 0)
@@ -209,22 +209,35 @@ flags_of(const fd_timeline_event *event)
          | (event->encloses ? FD_ROW_ENCLOSES : 0);
 }
 
-static fd_status
-describe_event(reading *r, const fd_timeline_event *event, fd_event_row *row)
+void
+fd_event_row_place(const fd_timeline_event *event, fd_event_row *row)
 {
     static const char zero[] = "0";
     fd_span pid =
         event->pid.from != NULL ? event->pid : (fd_span){zero, zero + 1};
     bool joins =
         fd_timeline_id(event).from != NULL || has_phase(event, "stfbeSF");
-    fd_status status = fd_slice_columns_fill(&r->texts, event, row);
+    bool lasts =
+        has_phase(event, "XBE") && event->has_duration && event->duration >= 0;
+    bool ends =
+        lasts
+        && !__builtin_add_overflow(event->start, event->duration, &row->end);
     row->start = event->start;
     row->phase = (unsigned char)event->phase;
     row->pid = mix_hash(1, pid);
     row->thread = mix_hash(row->pid, event->tid);
     row->track = joins ? track_of(event, has_phase(event, "stf")) : 0;
     row->label = fd_timeline_named(event) ? mix_hash(0, event->name) : 0;
-    row->flags = flags_of(event);
+    row->flags = flags_of(event) | (lasts ? FD_ROW_DURATION : 0)
+               | (ends ? FD_ROW_END : 0);
+}
+
+static fd_status
+describe_event(fd_slice_texts *texts, const fd_timeline_event *event,
+               fd_event_row *row)
+{
+    fd_status status = fd_slice_columns_fill(texts, event, row);
+    fd_event_row_place(event, row);
     if (event->phase == 'M') {
         describe_metadata(event, row);
     }
@@ -281,7 +294,8 @@ add_ranks(reading *r, const fd_timeline_reader *reader)
          && *row.from == '{';
          first = false) {
         uint64_t ahead = (uint64_t)(row.from - reader->value.from);
-        status = add_row(r, rank_row(row, reader->begin + ahead));
+        status = fd_row_batch_add(
+            &r->batch, rank_row(row, reader->begin + ahead), r->error);
     }
     return status;
 }
@@ -294,7 +308,7 @@ take_item(reading *r, const fd_timeline_reader *reader, bool is_event)
     if (is_event) {
         row.flags = 0;
         row.event = ++r->facts->events;
-        status = describe_event(r, &reader->event, &row);
+        status = describe_event(&r->batch.texts, &reader->event, &row);
     }
     for (uint32_t i = 0; i < reader->repairs; i++) {
         const char *good = reader->scan.repairs.list[i].good;
@@ -303,7 +317,7 @@ take_item(reading *r, const fd_timeline_reader *reader, bool is_event)
         row.repairs += !slash;
     }
     if (is_event || reader->repairs > 0) {
-        fd_then(status, add_row(r, row));
+        fd_then(status, fd_row_batch_add(&r->batch, row, r->error));
     }
     return is_event ? status : fd_then(status, add_ranks(r, reader));
 }
@@ -316,8 +330,9 @@ report_progress(reading *r, const fd_timeline_reader *reader)
         return FD_OK;
     }
     r->reported = reader->in.read + PROGRESS_STEP;
-    return stop_unless(r, request->progress(request->context, reader->in.read,
-                                            reader->in.size));
+    return stop_unless(
+        request->progress(request->context, reader->in.read, reader->in.size),
+        r->error);
 }
 
 static fd_status
@@ -328,7 +343,7 @@ end_reading(reading *r, const fd_timeline_reader *reader, const char *path)
     facts->lost_bytes = reader->lost_bytes;
     memcpy(facts->trouble, reader->trouble, sizeof facts->trouble);
     return reader->is_trace
-             ? give_rows(r)
+             ? fd_row_batch_give(&r->batch, r->error)
              : fd_fail(r->error, FD_EFORMAT, "%s: %s", path,
                        facts->trouble[0] != '\0' ? facts->trouble
                                                  : "no traceEvents in it");
@@ -338,7 +353,10 @@ fd_status
 fd_event_rows_read(const char *path, const fd_event_rows_request *request,
                    fd_event_facts *facts, fd_error *error)
 {
-    reading r = {.request = request, .facts = facts, .error = error};
+    reading r = {.request = request,
+                 .facts = facts,
+                 .batch = {.take = request->take, .context = request->context},
+                 .error = error};
     fd_timeline_reader reader;
     fd_timeline_item item;
     *facts = (fd_event_facts){.events = 0};
@@ -354,7 +372,6 @@ fd_event_rows_read(const char *path, const fd_event_rows_request *request,
     fd_then(status, reader.status);
     fd_then(status, end_reading(&r, &reader, path));
     fd_timeline_reader_close(&reader);
-    fd_slice_texts_clear(&r.texts);
-    fd_vector_clear(&r.rows);
+    fd_row_batch_clear(&r.batch);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "base/budget.h"
 #include "json/decimal.h"
+#include "json/json_writer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,28 +61,114 @@ take_event(fd_timeline_survey *survey, const fd_timeline_event *event)
     }
 }
 
+/* Return whether an event may be of a collective or a message, by a few bytes
+ * of its name. Ends often have no name. */
+static bool
+may_matter(fd_timeline_survey *survey, const fd_timeline_event *event)
+{
+    static const char *const begins[] = {"gloo:", "nccl", "c10d::", "send",
+                                         "rec"};
+    bool paired = event->phase == 'B' || event->phase == 'E';
+    bool matters = paired && survey->begun;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins && !matters; i++) {
+        matters = event->phase != 0 && strchr("XbeBE", event->phase) != NULL
+               && fd_timeline_named(event)
+               && fd_span_begins(fd_span_inside(event->name), begins[i]);
+    }
+    survey->begun = survey->begun || (paired && matters);
+    return matters;
+}
+
+/* Pass on the rows, and forget their texts. */
+static fd_status
+give_rows(fd_timeline_survey *survey, fd_error *error)
+{
+    fd_status status = fd_row_batch_give(&survey->batch, error);
+    fd_text_pool_clear(&survey->batch.texts.texts);
+    return status;
+}
+
+/* Set the order of a collective as `number`, and the name and the other
+ * arguments of use as texts. */
+static fd_status
+describe_moment(fd_slice_texts *texts, const fd_timeline_event *event,
+                fd_event_row *row)
+{
+    static const char *const names[] = {
+        "Seq",           "Process Group Name", "Input Dims",
+        "In msg nelems", "Concrete Inputs",    "peer",
+        "tag",           "micro_batch",        "Dst Rank",
+        "Src Rank"};
+    enum { NAMES = sizeof names / sizeof *names };
+    fd_span values[NAMES] = {{NULL, NULL}};
+    fd_json_writer w = {.to = &texts->scratch};
+    fd_span name = fd_timeline_text(event->name);
+    fd_status status = fd_text_pool_add(&texts->texts, name.from,
+                                        fd_span_size(name), &row->name);
+    if (status != FD_OK || event->args.from == NULL
+        || !fd_scan_members(event->args, names, NAMES, values)) {
+        return status;
+    }
+    bool ordered = values[0].from != NULL
+                && fd_span_u64(fd_span_inside(values[0]), &row->number);
+    row->flags |= ordered ? FD_ROW_NUMBER : 0;
+    w.to->size = 0;
+    fd_json_begin_object(&w, NULL);
+    for (size_t i = 1; i < NAMES; i++) {
+        if (values[i].from != NULL) {
+            fd_buffer_bytes(fd_json_put(&w, names[i]), values[i].from,
+                            fd_span_size(values[i]));
+        }
+    }
+    fd_json_end_object(&w);
+    return fd_then(w.to->status, fd_text_pool_add(&texts->texts, w.to->bytes,
+                                                  w.to->size, &row->type));
+}
+
+static fd_status
+add_moment(fd_timeline_survey *survey, const fd_timeline_event *event,
+           fd_error *error)
+{
+    fd_row_batch *batch = &survey->batch;
+    fd_event_row row = {.event = survey->events};
+    if (!may_matter(survey, event)) {
+        return FD_OK;
+    }
+    fd_event_row_place(event, &row);
+    fd_status status = describe_moment(&batch->texts, event, &row);
+    fd_then(status, fd_vector_push(&batch->rows, row));
+    return status == FD_OK && batch->rows.count >= fd_budget(FD_EVENT_ROWS)
+             ? give_rows(survey, error)
+             : status;
+}
+
 /* Return whether no further event needs to be read. */
 static bool
-is_enough(const fd_timeline_survey *survey, const fd_timeline_reader *reader,
-          fd_timeline_survey_options options)
+is_enough(fd_timeline_survey *survey, const fd_timeline_reader *reader,
+          fd_timeline_survey_options options, fd_status *status,
+          fd_error *error)
 {
-    const fd_timeline_sync *sync = &survey->sync;
     uint64_t bytes = reader->maker.fill != NULL
                        ? reader->in.read
                        : fd_bytes_in_offset(&reader->in, reader->in.at);
     bool timed =
         survey->has_first || bytes > fd_budget(FD_TIMELINE_FIRST_BYTES);
-    return !options.first && timed
-        && (!options.sync
-            || (sync->parts.count + sync->messages.count == 0
-                && bytes > fd_budget(FD_TIMELINE_SYNC_BYTES)));
+    if (options.first || !timed || options.take == NULL) {
+        return timed && !options.first;
+    }
+    if (*options.found || bytes <= fd_budget(FD_TIMELINE_SYNC_BYTES)) {
+        return false;
+    }
+    *status = give_rows(survey, error);
+    return !*options.found;
 }
 
 /* Read items. `more`: reading stopped at an event, and top-level members may
  * follow the events. */
 static fd_status
 read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
-           fd_timeline_survey_options options, bool to_the_end, bool *more)
+           fd_timeline_survey_options options, bool to_the_end, bool *more,
+           fd_error *error)
 {
     fd_timeline_item item;
     fd_status status = FD_OK;
@@ -93,21 +180,23 @@ read_items(fd_timeline_survey *survey, fd_timeline_reader *reader,
             status = survey->members.status;
             continue;
         }
+        survey->events++;
         take_event(survey, &reader->event);
-        if (options.sync) {
-            status = fd_timeline_sync_event(&survey->sync, &reader->event);
+        if (options.take != NULL) {
+            status = add_moment(survey, &reader->event, error);
         }
-        if (!to_the_end && reader->is_trace
-            && is_enough(survey, reader, options)) {
+        if (status == FD_OK && !to_the_end && reader->is_trace
+            && is_enough(survey, reader, options, &status, error)) {
             /* Other formats have their members before the events. */
             *more = !survey->has_base && !reader->bare
                  && reader->source->open == NULL;
             break;
         }
     }
-    return status;
+    return fd_then(status, give_rows(survey, error));
 }
 
+/* Events are read a second time only if the first ones are of no use. */
 static fd_status
 read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
            const char *path, fd_timeline_survey_options options,
@@ -118,13 +207,17 @@ read_twice(fd_timeline_survey *survey, fd_timeline_reader *reader,
     enum { LATER = sizeof later / sizeof *later };
     bool more = false;
     fd_status status = fd_timeline_reader_open(reader, path, error);
-    fd_then(status, read_items(survey, reader, options, false, &more));
+    survey->batch.take = options.take;
+    survey->batch.context = options.context;
+    fd_then(status, read_items(survey, reader, options, false, &more, error));
     if (status == FD_OK && more
         && fd_bytes_in_find(&reader->in, later, LATER)) {
         fd_timeline_reader_close(reader);
         fd_timeline_survey_clear(survey);
         status = fd_timeline_reader_open(reader, path, error);
-        fd_then(status, read_items(survey, reader, options, true, &more));
+        options.take = NULL;
+        fd_then(status,
+                read_items(survey, reader, options, true, &more, error));
     }
     return status;
 }
@@ -152,6 +245,6 @@ fd_timeline_survey_read(fd_timeline_survey *survey, const char *path,
 void
 fd_timeline_survey_clear(fd_timeline_survey *survey)
 {
-    fd_timeline_sync_clear(&survey->sync);
+    fd_row_batch_clear(&survey->batch);
     fd_buffer_clear(&survey->members);
 }

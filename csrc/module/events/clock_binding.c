@@ -2,35 +2,8 @@
 
 #include "base/alloc.h"
 #include "module/errors.h"
-#include "module/field_tables.h"
 
 #include <stdio.h>
-
-#define PART(name, type) FD_COLUMN(fd_timeline_part, #name, type, name)
-#define MESSAGE(name, type) FD_COLUMN(fd_timeline_message, #name, type, name)
-
-static const fd_column part_columns[] = {PART(kind, U64), PART(order, U64),
-                                         PART(exact, BOOL), PART(begin, I64),
-                                         PART(end, I64)};
-static const fd_table parts_table =
-    FD_TABLE("parts", part_columns, fd_timeline_part, false);
-
-static const fd_column message_columns[] = {
-    MESSAGE(peer, U32), MESSAGE(received, BOOL), MESSAGE(tag, U64),
-    MESSAGE(time, I64)};
-static const fd_table messages_table =
-    FD_TABLE("messages", message_columns, fd_timeline_message, false);
-
-PyObject *
-fd_moments_with(PyObject *made, const fd_timeline_sync *sync)
-{
-    made = fd_columns_with(
-        made, "parts",
-        fd_arrays(&parts_table, sync->parts.list, sync->parts.count, NULL));
-    return fd_columns_with(made, "messages",
-                           fd_arrays(&messages_table, sync->messages.list,
-                                     sync->messages.count, NULL));
-}
 
 bool
 fd_take_clock(PyObject *row, fd_rank_clock *clock)

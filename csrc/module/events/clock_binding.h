@@ -1,15 +1,11 @@
-/* Clocks of ranks: facts for the alignment in Python
- * (read/clock_alignment.py), and the corrections that it returns. */
+/* Corrections of the clocks of ranks, from the alignment in Python
+ * (read/clock_alignment.py). */
 #ifndef FD_CLOCK_BINDING_H
 #define FD_CLOCK_BINDING_H
 
 #include <Python.h>
 
 #include "clocks/clock_map.h"
-#include "events/alignment/sync_events.h"
-
-/* Add the collectives and the messages of an input to a dict and return it. */
-PyObject *fd_moments_with(PyObject *made, const fd_timeline_sync *sync);
 
 /* Convert (method, at_ns, offset_ns, drift_ppt, uncertainty_ns, residual_ns,
  * violations). Return false with an exception on failure. */

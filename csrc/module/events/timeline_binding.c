@@ -14,37 +14,60 @@ survey_result(const fd_timeline_survey *survey)
 {
     PyObject *first = survey->has_first ? PyLong_FromLongLong(survey->first_ns)
                                         : Py_NewRef(Py_None);
-    PyObject *made = Py_BuildValue(
+    return Py_BuildValue(
         "{s:O,s:s,s:K,s:s,s:N,s:N}", "is_trace",
         survey->is_trace ? Py_True : Py_False, "format", survey->format,
         "size", (unsigned long long)survey->size, "trouble", survey->trouble,
         "first", first, "members",
         PyBytes_FromStringAndSize(survey->members.bytes,
                                   (Py_ssize_t)survey->members.size));
-    return fd_moments_with(made, &survey->sync);
+}
+
+typedef struct surveying {
+    PyObject *take; /* borrowed */
+    bool found;
+    bool raised;
+} surveying;
+
+/* Pass on rows with all their texts. */
+static bool
+take_moments(void *context, const fd_event_row *rows, uint32_t count,
+             const fd_text_pool *texts)
+{
+    surveying *s = context;
+    uint32_t passed = 0;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *answer = fd_give_rows(s->take, rows, count, texts, &passed);
+    s->raised = answer == NULL;
+    s->found = answer != NULL && PyObject_IsTrue(answer) > 0;
+    Py_XDECREF(answer);
+    PyGILState_Release(state);
+    return !s->raised;
 }
 
 PyObject *
 fd_timeline_survey_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "first", "moments", NULL};
+    static char *names[] = {"path", "first", "take", NULL};
     PyObject *path = NULL;
     int first = 0;
-    int moments = 0;
+    surveying s = {.take = Py_None};
     fd_timeline_survey survey;
     fd_error error = {""};
     fd_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$pp:timeline_survey",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$pO:timeline_survey",
                                      names, PyUnicode_FSConverter, &path,
-                                     &first, &moments)) {
+                                     &first, &s.take)) {
         return NULL;
     }
-    const fd_timeline_survey_options options = {first != 0, moments != 0};
+    const fd_timeline_survey_options options = {
+        first != 0, s.take != Py_None ? take_moments : NULL, &s, &s.found};
     Py_BEGIN_ALLOW_THREADS
         status = fd_timeline_survey_read(&survey, PyBytes_AS_STRING(path),
                                          options, &error);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? survey_result(&survey)
+    PyObject *made = s.raised        ? NULL
+                   : status == FD_OK ? survey_result(&survey)
                                      : fd_raise(module, status, &error);
     fd_timeline_survey_clear(&survey);
     Py_DECREF(path);

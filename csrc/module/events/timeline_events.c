@@ -8,7 +8,7 @@
 
 typedef struct arguments {
     PyObject *take; /* borrowed */
-    uint32_t texts; /* number of texts passed so far, with number 0 */
+    uint32_t texts; /* number of texts passed so far */
     fd_progress_call progress;
 } arguments;
 
@@ -65,15 +65,17 @@ fd_timeline_rows_py(PyObject *module, PyObject *unused)
                          row_layout(&ends_table));
 }
 
-/* Return the texts that were not passed yet. */
-static PyObject *
-new_texts(arguments *a, const fd_text_pool *pool)
+PyObject *
+fd_give_rows(PyObject *take, const fd_event_row *rows, uint32_t count,
+             const fd_text_pool *texts, uint32_t *passed)
 {
     PyObject *list = PyList_New(0);
-    for (; a->texts < pool->texts.count; a->texts++) {
-        list = fd_list_with(list, fd_text_object(pool, a->texts));
+    while (*passed + 1 < texts->texts.count) {
+        list = fd_list_with(list, fd_text_object(texts, ++*passed));
     }
-    return list;
+    PyObject *bytes = PyByteArray_FromStringAndSize(
+        (const char *)rows, (Py_ssize_t)count * (Py_ssize_t)sizeof *rows);
+    return PyObject_CallFunction(take, "NN", bytes, list);
 }
 
 static bool
@@ -82,10 +84,7 @@ take_rows(void *context, const fd_event_row *rows, uint32_t count,
 {
     arguments *a = context;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *bytes = PyByteArray_FromStringAndSize(
-        (const char *)rows, (Py_ssize_t)count * (Py_ssize_t)sizeof *rows);
-    PyObject *answer =
-        PyObject_CallFunction(a->take, "NN", bytes, new_texts(a, texts));
+    PyObject *answer = fd_give_rows(a->take, rows, count, texts, &a->texts);
     a->progress.raised = answer == NULL;
     Py_XDECREF(answer);
     PyGILState_Release(state);
@@ -113,7 +112,7 @@ fd_timeline_events_py(PyObject *module, PyObject *args, PyObject *kwargs)
     static char *names[] = {"path", "take", "progress", "transfers", NULL};
     PyObject *path = NULL;
     PyObject *transfers = Py_None;
-    arguments a = {.texts = 1, .progress = {.function = Py_None}};
+    arguments a = {.progress = {.function = Py_None}};
     fd_event_rows_request request = {
         .take = take_rows, .progress = report_progress, .context = &a};
     fd_event_facts facts;

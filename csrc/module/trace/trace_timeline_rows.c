@@ -1,8 +1,6 @@
 /* Trace.timeline_rows and .clock_facts: the timeline for drawings. */
 #include "module/errors.h"
 
-#include "events/recorded/recording_inputs.h"
-#include "module/events/clock_binding.h"
 #include "module/field_tables.h"
 #include "module/trace/trace_type.h"
 #include "profile/timeline_rows.h"
@@ -72,38 +70,26 @@ fd_trace_timeline_rows(PyObject *self, PyObject *args)
 }
 
 static PyObject *
-clock_facts(const fd_trace *trace, const fd_trace_rank *rank,
-            const fd_timeline_sync *sync)
+clock_facts(const fd_trace *trace, const fd_trace_rank *rank)
 {
     static const char none[33] = "00000000000000000000000000000000";
     const char *clock = fd_rank_fact(trace, rank, "clock");
-    PyObject *made = Py_BuildValue(
+    return Py_BuildValue(
         "{s:I,s:L,s:i,s:y,s:L,s:y,s:y}", "rank", (unsigned)rank->rank, "base",
         (long long)rank->start.realtime_ns, "first", 0, "boot",
         strcmp(rank->boot_id, none) != 0 ? rank->boot_id : NULL, "boottime",
         (long long)rank->start.boottime_ns, "host", "", "clock",
         clock != NULL ? clock : "");
-    return fd_moments_with(made, sync);
 }
 
 PyObject *
-fd_trace_clock_facts(PyObject *self, PyObject *moments)
+fd_trace_clock_facts(PyObject *self, PyObject *unused)
 {
     const fd_trace *trace = fd_trace_of(self);
-    int wants = PyObject_IsTrue(moments);
-    PyObject *list = wants < 0 ? NULL : PyList_New(0);
-    for (uint32_t i = 0; list != NULL && i < trace->ranks.count; i++) {
-        const fd_trace_rank *rank = &trace->ranks.list[i];
-        fd_timeline_sync sync = {.begun_count = 0};
-        fd_status status = FD_OK;
-        Py_BEGIN_ALLOW_THREADS
-            status =
-                wants > 0 ? fd_timeline_sync_rank(&sync, trace, rank) : FD_OK;
-        Py_END_ALLOW_THREADS
-        list = fd_list_with(list, status == FD_OK
-                                      ? clock_facts(trace, rank, &sync)
-                                      : PyErr_NoMemory());
-        fd_timeline_sync_clear(&sync);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; i < trace->ranks.count; i++) {
+        list = fd_list_with(list, clock_facts(trace, &trace->ranks.list[i]));
     }
+    (void)unused;
     return list;
 }

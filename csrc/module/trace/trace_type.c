@@ -273,8 +273,8 @@ static PyMethodDef methods[] = {
     {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
      PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
                "The timeline of one rank, its longest calls.")},
-    {"clock_facts", fd_trace_clock_facts, METH_O,
-     PyDoc_STR("clock_facts($self, moments, /)\n--\n\n"
+    {"clock_facts", fd_trace_clock_facts, METH_NOARGS,
+     PyDoc_STR("clock_facts($self, /)\n--\n\n"
                "Facts for the alignment of the clocks of ranks.")},
     {"settled", trace_settled, METH_NOARGS,
      PyDoc_STR("settled($self, /)\n--\n\n"

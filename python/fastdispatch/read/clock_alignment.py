@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fastdispatch import _core
 from fastdispatch.read.clock_maps import LEAST, MOST, Bound, ClockMap, Fit, Ping, fit_bounds, fit_pings, rounded
-from fastdispatch.read.clock_samples import sample, share_of
+from fastdispatch.read.clock_samples import no_moments, sample, share_of
 
 #: The map of times to themselves.
 SAME = ClockMap()
@@ -103,8 +103,17 @@ class Aligner:
 
     def clocks_of(self, core: _core.Trace) -> Clocks:
         """Align the ranks of a trace that was read with its timeline."""
-        found = core.clock_facts(self.moments)
-        facts = [sample(each, share_of(len(found))) for each in found]
+        found = core.clock_facts()
+        share = share_of(len(found))
+        named = core.columns("nodes")["name"] if self.moments and share else []
+        kinds = []
+        if any(name.startswith(("gloo:", "nccl")) for name in named):
+            from fastdispatch.read.sync_events import collectives_of, kinds_of_contexts
+
+            kinds = kinds_of_contexts(core)
+        for index, each in enumerate(found):
+            each |= no_moments() | ({"parts": collectives_of(core, index, kinds)} if any(kinds) else {})
+        facts = [sample(each, share) for each in found]
         base, clocks = self(facts)
         return Clocks(facts[0]["base"] if base is None and facts else base, clocks)
 

@@ -17,14 +17,20 @@ _UNKNOWN = (1 << 32) - 1  # a rank
 _MOST_PINGS, _RANKS, _BOOT_ID = 4096, 1 << 21, 32
 
 
+def no_moments() -> dict[str, MomentColumns]:
+    """Return the columns of no parts of collectives, and of no messages."""
+    parts = dict.fromkeys(("kind", "order", "exact", "begin", "end"), ())
+    return {"parts": parts, "messages": dict.fromkeys(("peer", "received", "tag", "time"), ())}
+
+
 def share_of(inputs: int) -> int:
     """Return the maximum of collectives, and of messages, of each of ``inputs`` traces; 0 for a single one."""
     return min(max(_ALL // inputs, _LEAST), _MOST) if inputs > 1 else 0
 
 
 def sample(facts: dict[str, Any], most: int, other: int | None = None) -> dict[str, Any]:
-    """Number the parts and the messages of facts about a clock (``_core.Trace.clock_facts``), keep ``most`` of each,
-    and read its member ``clock``. Messages to an unknown rank are those to ``other``, the only other rank, or
+    """Number the ``parts`` and ``messages`` of facts about a clock (``_core.Trace.clock_facts``), keep ``most`` of
+    each, and read its member ``clock``. Messages to an unknown rank are those to ``other``, the only other rank, or
     dropped."""
     _read_clock(facts, facts.pop("clock"))
     parts, messages = facts["parts"], facts["messages"]

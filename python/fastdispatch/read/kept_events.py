@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastdispatch._core import Error, timeline_events, timeline_rows
+from fastdispatch._core import Error, timeline_events
 from fastdispatch.read.arrays import Bools, Rows
 from fastdispatch.read.clock_maps import LEAST, MOST, saturated
+from fastdispatch.read.event_rows import FAR, ROW, Has, Pairs, among
 
 if TYPE_CHECKING:
     from fastdispatch.read.timeline_inputs import StepFinder, TimelineFile, Timelines
@@ -24,24 +24,10 @@ Span = tuple[int, int]
 #: Whether slices of these processes, starts and ends are inside; ``at_begin``: also what ends at the very beginning.
 Inside = Callable[[Any, Any, Any, bool], Bools]
 
-ROW = np.dtype(timeline_rows()[0])
-
-
-#: Properties of an event, as in csrc/events/stats/event_rows.h.
-Has = IntFlag(
-    "Has",
-    "EMPTY NAME PID ODD_ID START DURATION END ID ENCLOSES COUNTS ARGUMENT PROCESS STEP KERNEL PROFILED OTHER RANK "
-    "NUMBER IDLE DEVICE GPU_STEP LAUNCH WORK ARROW TIMED LOSS",
-)
-
 _STEPS = Has.STEP | Has.GPU_STEP
 _PAIRED = np.array([ord(phase) for phase in "BEbeSF"])
-_ASYNC = np.array([ord(phase) for phase in "beSF"])
-_ENDS = np.array([ord(phase) for phase in "EeF"])
 _FLOWS = np.array([ord(phase) for phase in "stf"])
 _X, _M = ord("X"), ord("M")
-#: Times beyond it are not those of slices.
-FAR = MOST // 2
 
 
 def kept_events(
@@ -81,12 +67,6 @@ def read_events(file: TimelineFile, take: Callable[[Rows], None]) -> None:
         take(rows[rows["event"] > 0])
 
     timeline_events(file.content, accept, transfers=file.transfers)
-
-
-def among(rows: Rows, flags: Has) -> Bools:
-    """Return which rows have all of these properties."""
-    found: Bools = rows["flags"] & flags == flags
-    return found
 
 
 def between(file: TimelineFile, times: tuple[int | None, int | None], origin: int) -> Inside:
@@ -234,48 +214,3 @@ class Joined:
         keys = np.concatenate([none, *self._of])
         outside, inside = (np.isin(keys, np.concatenate([none, *each])) for each in self._keys)
         return np.concatenate([none.astype(np.int64), *self._events]), inside, outside
-
-
-class Pairs:
-    """Receives begins and ends, and finds the pairs: an end belongs to the last open begin of its thread or id.
-    ``left``: begins without an end so far; ``endless``: number of ends without a begin."""
-
-    def __init__(self) -> None:
-        self.endless = 0
-        self.left = np.empty(0, ROW)
-
-    def take(self, rows: Rows) -> tuple[Rows, dict[str, Any]]:
-        """Add rows, by their numbers. Return the begins of the pairs that are now complete, and columns of the ends."""
-        rows = np.concatenate((self.left, rows))
-        key = np.where(np.isin(rows["phase"], _ASYNC), ~rows["track"], rows["thread"])
-        at = np.argsort(key, kind="stable")
-        ends = np.isin(rows["phase"], _ENDS)[at]
-        depth, group, matched = nested(key[at], ends)
-        self.endless += int((~matched).sum())
-        at, ends, track = at[matched], ends[matched], (group * (len(rows) + 2) + depth)[matched]
-        order = np.argsort(track, kind="stable")
-        at, ends, track = at[order], ends[order], track[order]
-        pair = np.flatnonzero(~ends[:-1] & ends[1:] & (track[:-1] == track[1:]))
-        open = ~ends
-        open[pair] = False
-        self.left = rows[np.sort(at[open])]
-        return rows[at[pair]], {name: rows[name][at[pair + 1]] for name in ("event", "pid", "start")}
-
-
-def nested(key: Any, ends: Bools) -> tuple[Any, Any, Bools]:
-    """Return the depth of rows that are sorted by key, the number of their group, and whether they are not an end
-    without a begin. A begin and its end have the same depth."""
-    first = np.r_[True, key[1:] != key[:-1]][: len(key)]
-    group, step = first.cumsum() - 1, np.where(ends, -1, 1)
-    level = level_of(step, first, group)
-    far = group * (2 * len(key) + 1)  # groups do not reach each other
-    low = np.minimum.accumulate(level.clip(max=0) - far) + far
-    matched = ~(ends & (level < np.where(first, 0, np.r_[0, low[:-1]][: len(key)])))
-    level = level_of(np.where(matched, step, 0), first, group)
-    return level + ends, group, matched
-
-
-def level_of(step: Any, first: Bools, group: Any) -> Any:
-    """Return the sum of steps in each group."""
-    total = step.cumsum()
-    return total - (total - step)[first][group] if len(step) else total

@@ -3,14 +3,17 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastdispatch._core import Error, timeline_merge, timeline_survey
 from fastdispatch.read.clock_alignment import Aligner, RankClock
-from fastdispatch.read.clock_samples import sample, share_of
+from fastdispatch.read.clock_samples import no_moments, sample, share_of
 from fastdispatch.read.paddle_log import TimelineInput
 from fastdispatch.read.pipeline_flows import ShownTimes, flows_between
 from fastdispatch.read.timeline_members import member_facts
+
+if TYPE_CHECKING:
+    from fastdispatch.read.sync_events import SyncEvents
 
 #: Returns begin and end of steps in a file without ProfilerStep, in ns on its clock, from their first and last number.
 StepFinder = Callable[[str, int, int], tuple[int, int] | None]
@@ -152,10 +155,20 @@ class Timelines:
 
 def _surveyed(file: TimelineInput, ranks: Sequence[int] | None, first: bool, share: int) -> TimelineFile:
     path, rank, content, damaged, damage = file if len(file) > 2 else (*file, os.fsencode(file[0]), 0, None)
-    found = timeline_survey(content, first=first, moments=share > 0)
+    moments: list[SyncEvents] = []
+
+    def take(batch: bytearray, texts: list[str]) -> bool:
+        from fastdispatch.read.sync_events import SyncEvents
+
+        moments.extend([] if moments else [SyncEvents()])
+        return moments[0].take(batch, texts)
+
+    found = timeline_survey(content, first=first, take=take if share > 0 else None)
     members, clock = member_facts(found.pop("members"))
     own, pair = clock["rank"], members["has_rank"] and members["world"] == 2
-    clock |= {name: found.pop(name) for name in ("first", "parts", "messages")}
+    clock |= {"first": found.pop("first")} | (
+        dict(zip(("parts", "messages"), moments[0].columns(), strict=True)) if moments else no_moments()
+    )
     clock = sample(clock, share, 1 - own if pair and own < 2 else None)
     facts = found | members | {"clock": clock}
     made = TimelineFile(path, clock["rank"] if facts["has_rank"] else rank, facts, content, damaged, damage)

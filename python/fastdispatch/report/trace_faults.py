@@ -13,7 +13,7 @@ import numpy as np
 
 from fastdispatch._core import Error, timeline_events
 from fastdispatch.read.arrays import Rows
-from fastdispatch.read.kept_events import ROW, Has
+from fastdispatch.read.event_rows import ROW, Has
 from fastdispatch.read.paddle_log import PaddleLog, as_chrome_json
 from fastdispatch.read.pipeline_flows import flows_within
 from fastdispatch.report.stray_times import TimeGroups

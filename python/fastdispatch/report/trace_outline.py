@@ -9,13 +9,13 @@ import numpy as np
 from fastdispatch._core import timeline_events
 from fastdispatch.read.arrays import Bools, Ints, Rows
 from fastdispatch.read.clock_maps import ClockMap
-from fastdispatch.read.kept_events import FAR, ROW, Has, Pairs, among
+from fastdispatch.read.event_rows import FAR, ROW, Has, Pairs, among, filtered, has_times, whole_slices
 from fastdispatch.report.stray_times import TimeGroups
 from fastdispatch.report.timeline_steps import Ranges, disjoint_steps, steps_of_ranges
 
 #: ``rank``: by its name, "rank N ..."; -1: another name. Calls are lost because the recorder had no space.
 _PROCESS = np.dtype([("rank", np.int64), ("events", np.int64), ("calls_lost", np.int64)])
-_X, _M = ord("X"), ord("M")
+_M = ord("M")
 _SLICES = np.array([ord(phase) for phase in "XBEbe"])
 _SAME = ClockMap()
 #: Texts of all files, open slices of a file, ranks.
@@ -131,35 +131,6 @@ class SliceReader:
         np.add.at(self.processes["calls_lost"], lost["process"], lost["number"].astype(np.int64))
         named = rows[among(rows, Has.PROCESS | Has.NUMBER) & (rows["number"] < _RANKS)]
         self.processes["rank"][named["process"]] = named["number"]
-
-
-def filtered(rows: Rows, mask: Bools) -> Rows:
-    """Return ``rows[mask]``, without a copy if these are all rows."""
-    found: Rows = rows if mask.all() else rows[mask]
-    return found
-
-
-def has_times(rows: Rows) -> Bools:
-    """Return which events have valid times, whose sums and differences do not overflow."""
-    start, timed = rows["start"], among(rows, Has.START)
-    ends = among(rows, Has.END) & (rows["end"] < FAR)
-    found: Bools = timed & (start > -FAR) & (start < FAR) & (ends | (rows["phase"] != _X))
-    return found
-
-
-def whole_slices(rows: Rows, pairs: Pairs) -> Rows:
-    """Return complete slices, and those whose end is among the rows, by their ends."""
-    whole = rows["phase"] == _X
-    slices: Rows = rows[whole]
-    if len(slices) == len(rows):
-        return slices
-    begins, ends = pairs.take(rows[~whole])
-    begins["end"] = np.maximum(begins["start"], ends["start"])
-    place = np.empty(len(slices) + len(begins), np.int64)
-    place[np.argsort(np.r_[slices["event"], ends["event"]], kind="stable")] = np.arange(len(place))
-    made: Rows = np.empty(len(place), ROW)
-    made[place[: len(slices)]], made[place[len(slices) :]] = slices, begins
-    return made
 
 
 class Outline:

@@ -6,12 +6,28 @@
 
 #include <string.h>
 
+/* Read all bytes of the rows. */
+static bool
+take_moments(void *context, const fd_event_row *rows, uint32_t count,
+             const fd_text_pool *texts)
+{
+    bool *found = context;
+    for (uint32_t i = 0; i < count; i++) {
+        must(rows[i].event > 0 && rows[i].name < texts->texts.count
+             && rows[i].type < texts->texts.count);
+    }
+    *found = count > 1;
+    return true;
+}
+
 /* Survey a file as Python does; return whether it is a trace. */
 static bool
 is_trace(fd_timeline_input *input, bool moments, bool first)
 {
     fd_timeline_survey survey;
-    fd_timeline_survey_options options = {.first = first, .sync = moments};
+    bool found = false;
+    fd_timeline_survey_options options = {first, moments ? take_moments : NULL,
+                                          &found, &found};
     must(fd_timeline_survey_read(&survey, input->path, options, NULL)
          == FD_OK);
     bool known = survey.is_trace;

@@ -149,18 +149,6 @@ fixture_items(const char *path, fd_buffer *to, fd_timeline_reader *reader)
 }
 
 fd_status
-fixture_sync(fd_timeline_sync *sync, const char *const *texts, size_t count)
-{
-    fd_status status = FD_OK;
-    for (size_t i = 0; i < count && status == FD_OK; i++) {
-        fd_timeline_event event;
-        status = fixture_event(texts[i], &event);
-        fd_then(status, fd_timeline_sync_event(sync, &event));
-    }
-    return status;
-}
-
-fd_status
 fixture_join(fd_buffer *to, const char *between, const char *const *texts,
              size_t count)
 {

@@ -4,7 +4,6 @@
 
 #include "fixtures.h"
 
-#include "events/alignment/sync_events.h"
 #include "events/merge_request.h"
 #include "events/readers/event_reader.h"
 
@@ -43,10 +42,6 @@ fd_status fixture_items(const char *path, fd_buffer *to,
 /* The event of an object of Chrome JSON, without `rest`. FD_EINVAL: not an
  * event. */
 fd_status fixture_event(const char *text, fd_timeline_event *event);
-
-/* Pass such events to the search for sync events. */
-fd_status fixture_sync(fd_timeline_sync *sync, const char *const *texts,
-                       size_t count);
 
 /* A file of a rank as an input. */
 #define FILE_INPUT(file, number) \

@@ -57,6 +57,43 @@ TEST(first_event)
     CHECK(!found.has_first);
 }
 
+static bool
+keep_texts(void *context, const fd_event_row *rows, uint32_t count,
+           const fd_text_pool *texts)
+{
+    fd_buffer *to = context;
+    for (uint32_t i = 0; i < count; i++) {
+        fd_buffer_format(to, "%llu %s %s %llu|",
+                         (unsigned long long)rows[i].event,
+                         fd_text_pool_get(texts, rows[i].name),
+                         fd_text_pool_get(texts, rows[i].type),
+                         (unsigned long long)rows[i].number);
+    }
+    return true;
+}
+
+/* Other begins and ends are passed on after a begin that matters. */
+TEST(events_that_may_matter)
+{
+    CLEAN(fd_buffer_clear) fd_buffer texts = {.bytes = NULL};
+    CLEAN(fd_timeline_survey_clear) fd_timeline_survey found;
+    bool any = true;
+    const fd_timeline_survey_options options = {
+        .take = keep_texts, .context = &texts, .found = &any};
+    OK(fixture_write_text(
+        "trace.json",
+        "[{\"ph\":\"B\",\"name\":\"other\",\"ts\":1},"
+        "{\"ph\":\"X\",\"name\":\"ncclDevKernel\",\"ts\":1,\"dur\":1,\"args\":"
+        "{\"Seq\":7,\"x\":1,\"peer\":2,\"Input Dims\":[[3]]}},"
+        "{\"ph\":\"B\",\"name\":\"gloo:recv\",\"ts\":2},"
+        "{\"ph\":\"E\",\"ts\":3},{\"ph\":\"i\",\"name\":\"send\",\"ts\":4}]"));
+    OK(fd_timeline_survey_read(&found, "trace.json", options, NULL));
+    fd_buffer_bytes(&texts, "", 1);
+    OK(texts.status);
+    SAME(texts.bytes, "2 ncclDevKernel {\"Input Dims\":[[3]],\"peer\":2} 7|"
+                      "3 gloo:recv  0|4   0|");
+}
+
 TEST(no_traces)
 {
     static const char *const cases[][2] = {
@@ -73,7 +110,7 @@ TEST(no_traces)
     }
     fd_timeline_survey found;
     STATUS(fd_timeline_survey_read(&found, "absent",
-                                   (fd_timeline_survey_options){.sync = false},
+                                   (fd_timeline_survey_options){.take = NULL},
                                    NULL),
            FD_EIO);
 }
