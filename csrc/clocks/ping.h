@@ -8,11 +8,12 @@
  *
  * The server ignores requests without the token of the run, and a reply is
  * shorter than its request. Each runs in its own thread, without Python, with
- * all signals blocked. Errors end the thread; the reason is stored. */
+ * all signals blocked. Errors end the thread. Sockets are non-blocking and
+ * close-on-exec; python/fastdispatch/record/clocks.py opens them. */
 #ifndef FD_PING_H
 #define FD_PING_H
 
-#include "base/status.h"
+#include "clocks/ping_thread.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,9 +29,6 @@ enum {
     FD_PING_END_MS = 20  /* maximum duration of the last burst */
 };
 
-typedef struct fd_ping_server fd_ping_server;
-typedef struct fd_ping_client fd_ping_client;
-
 /* A round trip in ns of CLOCK_BOOTTIME: client, server, client. */
 typedef struct fd_ping {
     int64_t sent;
@@ -41,25 +39,31 @@ typedef struct fd_ping {
 /* Return CLOCK_BOOTTIME in ns. */
 int64_t fd_ping_now(void);
 
-/* Reply on any free port of a numeric address until the server is closed.
- * FD_EINVAL for a wildcard address, and for text that is not an address. */
-fd_status fd_ping_server_open(fd_ping_server **server, const char *address,
-                              const uint8_t token[FD_PING_TOKEN],
-                              uint16_t *port, fd_error *error);
-void fd_ping_server_close(fd_ping_server *server);
+/* The structs must not move between the start and the end of the thread. */
+typedef struct fd_ping_server {
+    fd_ping_thread thread;
+    uint8_t token[FD_PING_TOKEN];
+} fd_ping_server;
 
-/* Send a burst of requests immediately, then periodically, and a last one when
- * finished. */
-fd_status fd_ping_client_open(fd_ping_client **client, const char *address,
-                              uint16_t port,
-                              const uint8_t token[FD_PING_TOKEN],
-                              fd_error *error);
+typedef struct fd_ping_client {
+    fd_ping_thread thread;
+    uint8_t token[FD_PING_TOKEN];
+    uint64_t number; /* number of the latest request; starts at random */
+    uint32_t kept;   /* number of stored round trips */
+    int pause_ms;
+    int patience_ms;
+    fd_ping pings[FD_PING_KEPT];
+} fd_ping_client;
 
-/* End the thread, within about FD_PING_END_MS. The result is valid until the
- * client is closed. `trouble` is the reason for an empty result, otherwise
- * "". */
-const fd_ping *fd_ping_client_finish(fd_ping_client *client, size_t *count,
-                                     const char **trouble);
-void fd_ping_client_close(fd_ping_client *client);
+/* Reply on a bound socket until the end of the thread. Fill in the token
+ * first. */
+fd_status fd_ping_server_start(fd_ping_server *server, int socket,
+                               fd_error *error);
+
+/* Send a burst of requests on a connected socket immediately, then
+ * periodically, and a last one at the end of the thread, within about
+ * FD_PING_END_MS. Fill in the token first. */
+fd_status fd_ping_client_start(fd_ping_client *client, int socket,
+                               fd_error *error);
 
 #endif

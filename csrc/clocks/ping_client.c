@@ -1,12 +1,7 @@
 #include "clocks/ping.h"
 
-#include "base/alloc.h"
-#include "clocks/ping_socket.h"
-#include "clocks/ping_thread.h"
-
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -21,17 +16,6 @@ enum {
     LAST_PATIENCE_MS = 200,
     FIRST_PAUSE_MS = 1000,
     LAST_PAUSE_MS = 10000
-};
-
-struct fd_ping_client {
-    fd_ping_thread thread;
-    uint8_t token[FD_PING_TOKEN];
-    uint64_t number; /* number of the latest request; starts at random */
-    uint32_t kept;
-    int pause_ms;
-    int patience_ms;
-    char trouble[128];
-    fd_ping pings[FD_PING_KEPT];
 };
 
 /* Wait for a reply until `deadline`. Unless `ending`, also stop waiting when
@@ -175,54 +159,13 @@ run_client(void *context)
 }
 
 fd_status
-fd_ping_client_open(fd_ping_client **client, const char *address,
-                    uint16_t port, const uint8_t token[FD_PING_TOKEN],
-                    fd_error *error)
+fd_ping_client_start(fd_ping_client *c, int socket, fd_error *error)
 {
-    *client = NULL;
-    int fd = -1;
-    fd_status status = fd_ping_socket_connect(&fd, address, port, error);
-    if (status != FD_OK) {
-        return status;
-    }
-    fd_ping_client *c = fd_calloc(1, sizeof *c);
-    if (c == NULL) {
-        close(fd);
-        return fd_fail(error, FD_ENOMEM, "out of memory");
-    }
+    c->kept = 0;
     c->pause_ms = FIRST_PAUSE_MS;
     c->patience_ms = FIRST_PATIENCE_MS;
-    snprintf(c->trouble, sizeof c->trouble,
-             "no reply from the clock at %.64s, UDP port %u", address, port);
-    memcpy(c->token, token, FD_PING_TOKEN);
     if (getrandom(&c->number, sizeof c->number, GRND_NONBLOCK) < 0) {
         c->number = (uint64_t)fd_ping_now();
     }
-    status = fd_ping_thread_start(&c->thread, fd, run_client, c);
-    if (status != FD_OK) {
-        status = fd_fail(error, status, "cannot ping the clock: %s",
-                         strerror(errno));
-        fd_ping_client_close(c);
-        return status;
-    }
-    *client = c;
-    return FD_OK;
-}
-
-const fd_ping *
-fd_ping_client_finish(fd_ping_client *c, size_t *count, const char **trouble)
-{
-    fd_ping_thread_end(&c->thread);
-    *count = c->kept;
-    *trouble = c->kept == 0 ? c->trouble : "";
-    return c->pings;
-}
-
-void
-fd_ping_client_close(fd_ping_client *c)
-{
-    if (c != NULL) {
-        fd_ping_thread_end(&c->thread);
-        fd_free(c);
-    }
+    return fd_ping_thread_start(&c->thread, socket, run_client, c, error);
 }

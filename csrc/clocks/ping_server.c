@@ -1,9 +1,5 @@
 #include "clocks/ping.h"
 
-#include "base/alloc.h"
-#include "clocks/ping_socket.h"
-#include "clocks/ping_thread.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -14,11 +10,6 @@
 /* After this number of invalid datagrams the thread stops reading for a while,
  * so that a flood takes little processor time from the program. */
 enum { MOST_STRANGE = 256, REST_MS = 10, ROUND = 1024 };
-
-struct fd_ping_server {
-    fd_ping_thread thread;
-    uint8_t token[FD_PING_TOKEN];
-};
 
 int64_t
 fd_ping_now(void)
@@ -102,38 +93,7 @@ serve_pings(void *context)
 }
 
 fd_status
-fd_ping_server_open(fd_ping_server **server, const char *address,
-                    const uint8_t token[FD_PING_TOKEN], uint16_t *port,
-                    fd_error *error)
+fd_ping_server_start(fd_ping_server *s, int socket, fd_error *error)
 {
-    *server = NULL;
-    int fd = -1;
-    fd_status status = fd_ping_socket_bind(&fd, address, port, error);
-    if (status != FD_OK) {
-        return status;
-    }
-    fd_ping_server *s = fd_calloc(1, sizeof *s);
-    if (s == NULL) {
-        close(fd);
-        return fd_fail(error, FD_ENOMEM, "out of memory");
-    }
-    memcpy(s->token, token, FD_PING_TOKEN);
-    status = fd_ping_thread_start(&s->thread, fd, serve_pings, s);
-    if (status != FD_OK) {
-        status = fd_fail(error, status, "cannot serve the clock: %s",
-                         strerror(errno));
-        fd_ping_server_close(s);
-        return status;
-    }
-    *server = s;
-    return FD_OK;
-}
-
-void
-fd_ping_server_close(fd_ping_server *s)
-{
-    if (s != NULL) {
-        fd_ping_thread_end(&s->thread);
-        fd_free(s);
-    }
+    return fd_ping_thread_start(&s->thread, socket, serve_pings, s, error);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -86,27 +87,38 @@ unlist_thread(fd_ping_thread *thread)
     pthread_mutex_unlock(&lock);
 }
 
-fd_status
-fd_ping_thread_start(fd_ping_thread *thread, int socket, void *(*run)(void *),
-                     void *context)
+/* Start a thread with all signals blocked. Return 0 or the error. */
+static int
+start_thread(fd_ping_thread *thread, void *(*run)(void *), void *context)
 {
     sigset_t all;
     sigset_t before;
-    *thread = (fd_ping_thread){.socket = socket, .ends = -1};
-    pthread_once(&prepared, prepare_fork);
-    list_thread(thread);
     thread->ends = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (refusal != 0 || thread->ends < 0) {
-        errno = refusal != 0 ? refusal : errno;
-        return FD_EIO;
+        return refusal != 0 ? refusal : errno;
     }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error_code = pthread_create(&thread->thread, NULL, run, context);
+    int why = pthread_create(&thread->thread, NULL, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    thread->running = error_code == 0;
-    errno = error_code;
-    return thread->running ? FD_OK : FD_EIO;
+    thread->running = why == 0;
+    return why;
+}
+
+fd_status
+fd_ping_thread_start(fd_ping_thread *thread, int socket, void *(*run)(void *),
+                     void *context, fd_error *error)
+{
+    *thread = (fd_ping_thread){.socket = socket, .ends = -1};
+    pthread_once(&prepared, prepare_fork);
+    list_thread(thread);
+    int why = start_thread(thread, run, context);
+    if (why != 0) {
+        fd_ping_thread_end(thread);
+        return fd_fail(error, FD_EIO, "cannot start the thread of pings: %s",
+                       strerror(why));
+    }
+    return FD_OK;
 }
 
 void

@@ -19,10 +19,11 @@ typedef struct fd_ping_thread {
     struct fd_ping_thread **link;
 } fd_ping_thread;
 
-/* Start the thread. Takes ownership of the socket, also on failure. The struct
- * must not move. */
+/* Start the thread. The socket is owned; after a failure it is closed. The
+ * struct must not move. */
 fd_status fd_ping_thread_start(fd_ping_thread *thread, int socket,
-                               void *(*run)(void *), void *context);
+                               void *(*run)(void *), void *context,
+                               fd_error *error);
 
 /* End the thread, wait for it, close the descriptors. Can be called twice. */
 void fd_ping_thread_end(fd_ping_thread *thread);

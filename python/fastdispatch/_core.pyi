@@ -624,24 +624,20 @@ class job:
 class ClockServer:
     """A thread that replies with the clock of this machine to requests with the right token (docs/concepts/clocks.md).
 
-    ``address``: a numeric address of this host, no wildcard. ``token``: 16 bytes, else ``ArgumentError``.
-    Raises :class:`Error` if no port can be opened there.
+    ``socket``: the descriptor of a bound, non-blocking UDP socket, which the thread closes. ``token``: 16 bytes, else
+    ``ArgumentError``. Raises :class:`Error` if there is no thread; the socket is then closed.
     """
 
-    def __new__(cls, address: str, token: bytes) -> Self: ...
-    @property
-    def port(self) -> int:
-        """The UDP port, on that address alone."""
-
+    def __new__(cls, socket: int, token: bytes) -> Self: ...
     def close(self) -> None:
         """Stop the thread."""
 
 @final
 class ClockClient:
-    """A thread that periodically measures the clock of another machine, at a numeric address. Raises ``ArgumentError``
-    unless the token has 16 bytes, and :class:`Error` if no socket or thread can be created."""
+    """A thread that periodically measures the clock of another machine, to which ``socket`` is connected. Arguments and
+    errors as of ``ClockServer``."""
 
-    def __new__(cls, address: str, port: int, token: bytes) -> Self: ...
-    def finish(self) -> tuple[list[tuple[int, int, int]], str]:
+    def __new__(cls, socket: int, token: bytes) -> Self: ...
+    def finish(self) -> list[tuple[int, int, int]]:
         """Send a last burst and stop the thread, within about 20 ms. Return (sent, replied, received) in ns of
-        CLOCK_BOOTTIME of the client, the server and the client, and the reason if no reply arrived."""
+        CLOCK_BOOTTIME of the client, the server and the client. Empty: no reply arrived, or it had finished."""

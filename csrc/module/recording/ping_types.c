@@ -5,44 +5,50 @@
 #include "module/state.h"
 
 typedef struct server_object {
-    PyObject_HEAD fd_ping_server *server; /* owned; NULL: closed */
-    uint16_t port;
+    PyObject_HEAD bool open; /* whether the thread must be ended */
+    fd_ping_server server;
 } server_object;
 
 typedef struct client_object {
-    PyObject_HEAD fd_ping_client *client; /* owned; NULL: closed */
+    PyObject_HEAD bool open;
+    fd_ping_client client;
 } client_object;
 
-/* Return the bytes of a token, borrowed, or NULL with an exception. */
-static const uint8_t *
-token_of(PyObject *bytes)
+/* Get the arguments: a descriptor, which belongs to the thread, and a token.
+ * Return the new object with the token at `offset`, or NULL. */
+static void *
+object_of(PyTypeObject *type, PyObject *args, PyObject *kwargs, size_t offset,
+          int *socket)
 {
+    static char *names[] = {"socket", "token", NULL};
+    PyObject *bytes;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iS", names, socket,
+                                     &bytes)) {
+        return NULL;
+    }
     if (PyBytes_GET_SIZE(bytes) != FD_PING_TOKEN) {
         PyErr_SetString(fd_value_error(), "a token has 16 bytes");
         return NULL;
     }
-    return (const uint8_t *)PyBytes_AS_STRING(bytes);
+    char *self = (char *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        memcpy(self + offset, PyBytes_AS_STRING(bytes), FD_PING_TOKEN);
+    }
+    return self;
 }
 
 static PyObject *
 server_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"address", "token", NULL};
-    const char *address;
-    PyObject *bytes;
-    const uint8_t *token;
+    int socket;
     fd_error error = {""};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sS:ClockServer", names,
-                                     &address, &bytes)
-        || (token = token_of(bytes)) == NULL) {
-        return NULL;
-    }
-    server_object *self = (server_object *)type->tp_alloc(type, 0);
+    server_object *self = object_of(
+        type, args, kwargs, offsetof(server_object, server.token), &socket);
     if (self == NULL) {
         return NULL;
     }
-    fd_status status = fd_ping_server_open(&self->server, address, token,
-                                           &self->port, &error);
+    fd_status status = fd_ping_server_start(&self->server, socket, &error);
+    self->open = status == FD_OK;
     return fd_new_or_raise(type, self, status, &error);
 }
 
@@ -51,48 +57,38 @@ server_close(PyObject *self, PyObject *unused)
 {
     (void)unused;
     server_object *object = (server_object *)self;
-    fd_ping_server *server = object->server;
-    object->server = NULL;
-    Py_BEGIN_ALLOW_THREADS
-        fd_ping_server_close(server);
-    Py_END_ALLOW_THREADS
+    bool open = object->open;
+    object->open = false;
+    if (open) {
+        Py_BEGIN_ALLOW_THREADS
+            fd_ping_thread_end(&object->server.thread);
+        Py_END_ALLOW_THREADS
+    }
     Py_RETURN_NONE;
 }
 
 static void
 server_dealloc(PyObject *self)
 {
-    fd_ping_server_close(((server_object *)self)->server);
+    server_object *object = (server_object *)self;
+    if (object->open) {
+        fd_ping_thread_end(&object->server.thread);
+    }
     fd_object_free(self);
-}
-
-static PyObject *
-server_port(PyObject *self, void *closure)
-{
-    (void)closure;
-    return PyLong_FromLong(((server_object *)self)->port);
 }
 
 static PyObject *
 client_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"address", "port", "token", NULL};
-    const char *address;
-    unsigned short port;
-    PyObject *bytes;
-    const uint8_t *token;
+    int socket;
     fd_error error = {""};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sHS:ClockClient", names,
-                                     &address, &port, &bytes)
-        || (token = token_of(bytes)) == NULL) {
-        return NULL;
-    }
-    client_object *self = (client_object *)type->tp_alloc(type, 0);
+    client_object *self = object_of(
+        type, args, kwargs, offsetof(client_object, client.token), &socket);
     if (self == NULL) {
         return NULL;
     }
-    fd_status status =
-        fd_ping_client_open(&self->client, address, port, token, &error);
+    fd_status status = fd_ping_client_start(&self->client, socket, &error);
+    self->open = status == FD_OK;
     return fd_new_or_raise(type, self, status, &error);
 }
 
@@ -114,26 +110,24 @@ client_finish(PyObject *self, PyObject *unused)
 {
     (void)unused;
     client_object *object = (client_object *)self;
-    fd_ping_client *client = object->client;
-    const fd_ping *pings = NULL;
-    const char *trouble = "finished";
-    size_t count = 0;
-    if (client == NULL) {
-        return Py_BuildValue("([]s)", trouble);
+    bool open = object->open;
+    object->open = false;
+    if (!open) {
+        return PyList_New(0);
     }
-    object->client = NULL;
     Py_BEGIN_ALLOW_THREADS
-        pings = fd_ping_client_finish(client, &count, &trouble);
+        fd_ping_thread_end(&object->client.thread);
     Py_END_ALLOW_THREADS
-    PyObject *list = pings_of(pings, count);
-    fd_ping_client_close(client);
-    return list == NULL ? NULL : Py_BuildValue("(Ns)", list, trouble);
+    return pings_of(object->client.pings, object->client.kept);
 }
 
 static void
 client_dealloc(PyObject *self)
 {
-    fd_ping_client_close(((client_object *)self)->client);
+    client_object *object = (client_object *)self;
+    if (object->open) {
+        fd_ping_thread_end(&object->client.thread);
+    }
     fd_object_free(self);
 }
 
@@ -143,32 +137,25 @@ static PyMethodDef server_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef server_properties[] = {
-    {"port", server_port, NULL, PyDoc_STR("The UDP port."), NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
 static PyMethodDef client_methods[] = {
     {"finish", client_finish, METH_NOARGS,
      PyDoc_STR("finish($self, /)\n--\n\n"
-               "Send a last burst and stop the thread. Return the pings, and\n"
-               "the reason if no reply arrived.")},
+               "Send a last burst and stop the thread. Return the pings.")},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot server_slots[] = {
-    {Py_tp_doc, "ClockServer(address, token)\n--\n\n"
+    {Py_tp_doc, "ClockServer(socket, token)\n--\n\n"
                 "A thread that replies with the clock of this machine to\n"
-                "requests with the right token, on one address."},
+                "requests with the right token."},
     {Py_tp_new, server_new},
     {Py_tp_dealloc, server_dealloc},
     {Py_tp_methods, server_methods},
-    {Py_tp_getset, server_properties},
     {0, NULL},
 };
 
 static PyType_Slot client_slots[] = {
-    {Py_tp_doc, "ClockClient(address, port, token)\n--\n\n"
+    {Py_tp_doc, "ClockClient(socket, token)\n--\n\n"
                 "A thread that periodically measures the clock of another\n"
                 "machine."},
     {Py_tp_new, client_new},

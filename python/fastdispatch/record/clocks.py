@@ -19,6 +19,8 @@ FAN = 64
 SEARCH_SECONDS = 60.0
 PAUSE_SECONDS = 0.05
 TOKEN_BYTES = 16
+NUMERIC = _socket.AI_NUMERICHOST | _socket.AI_NUMERICSERV
+WILDCARDS = ("0.0.0.0", "::", "::ffff:0.0.0.0")
 DISCARD = 9  # a port of the store's host; nothing is sent there
 
 _sessions = 0  # recordings with pings in this process: each has its own key in the store
@@ -58,6 +60,31 @@ def own_address(host: str) -> str:
     raise why or OSError(f"{host} has no address")
 
 
+def ping_socket(address: str, port: int | None = None) -> _socket.socket:
+    """Return a non-blocking UDP socket of a numeric address: connected to this port of it, or bound to a free port.
+
+    A connected socket receives from this address and port only. Raises :class:`fastdispatch.Error`.
+    """
+    kind = _socket.SOCK_DGRAM
+    try:
+        family, _, _, _, target = _socket.getaddrinfo(address.encode(), port or 0, 0, kind, 0, NUMERIC)[0]
+    except OSError:
+        raise _core.Error(f"clock: {address}: a numeric address is needed") from None
+    if port is None and target[0] in WILDCARDS:
+        raise _core.Error(f"clock: {address} is every address of this host: give one")
+    try:
+        made = _socket.socket(family, kind)
+        made.setblocking(False)
+        if port is None:
+            made.bind(target)
+        else:
+            made.connect(target)
+    except OSError as error:
+        what = "serve" if port is None else "ping"
+        raise _core.Error(f"cannot {what} the clock at {address}: {error.strerror}") from None
+    return made
+
+
 def boot_id() -> str:
     """Return an id that is equal for all ranks of a machine, which share a clock."""
     try:
@@ -79,6 +106,7 @@ class Pings:
         self._boot_id = boot_id()
         self._host = host_of(store)
         self._trouble = ""
+        self._silence = ""  # the reason if no reply arrives
         self._server: _core.ClockServer | None = None
         self._client: _core.ClockClient | None = None
         self._lock = _thread.allocate_lock()
@@ -106,8 +134,10 @@ class Pings:
         with self._lock:
             if self._ended:
                 return
-            self._server = server = _core.ClockServer(address, token)
-        facts = (self._boot_id, str(server.port), token.hex(), address)
+            made = ping_socket(address)
+            port = made.getsockname()[1]
+            self._server = _core.ClockServer(made.detach(), token)
+        facts = (self._boot_id, str(port), token.hex(), address)
         store.set(f"{self._key}/{self._rank}", "\n".join(facts))
 
     def _search(self, store: Any) -> None:
@@ -127,7 +157,9 @@ class Pings:
             return  # one clock: the difference is 0
         with self._lock:
             if not self._ended:
-                self._client = _core.ClockClient(address.decode(), int(port), bytes.fromhex(token.decode()))
+                made = ping_socket(address.decode(), int(port))
+                self._silence = f"no reply from the clock at {address.decode()}, UDP port {int(port)}"
+                self._client = _core.ClockClient(made.detach(), bytes.fromhex(token.decode()))
 
     def end(self) -> dict[str, object]:
         """Return the facts for the recording."""
@@ -137,9 +169,8 @@ class Pings:
             server, self._server = self._server, None
         facts: dict[str, object] = {}
         if client is not None:
-            pings, trouble = client.finish()
-            facts["pings"] = [[self._peer, *ping] for ping in pings]
-            self._trouble = self._trouble or trouble
+            facts["pings"] = pings = [[self._peer, *ping] for ping in client.finish()]
+            self._trouble = self._trouble or ("" if pings else self._silence)
         if server is not None:
             server.close()
         if self._trouble:

@@ -5,40 +5,34 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 static const uint8_t TOKEN[FD_PING_TOKEN] = "0123456789abcde";
 
 typedef struct bench {
-    fd_ping_server *server;
+    fd_ping_server server;
     int requester;
 } bench;
 
 static void
 bench_clear(bench *b)
 {
-    fd_ping_server_close(b->server);
-    if (b->requester >= 0) {
-        close(b->requester);
-    }
+    fd_ping_thread_end(&b->server.thread);
+    check_close(&b->requester);
 }
 
 static fd_status
 bench_open(bench *b)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    uint16_t port = 0;
-    *b = (bench){.requester = -1};
-    fd_status status =
-        fd_ping_server_open(&b->server, "127.0.0.1", TOKEN, &port, NULL);
-    to.sin_port = htons(port);
-    b->requester = socket(AF_INET, SOCK_DGRAM, 0);
-    return status != FD_OK
-                || connect(b->requester, (struct sockaddr *)&to, sizeof to)
-                       == 0
-             ? status
-             : FD_EIO;
+    struct sockaddr_in own = {.sin_family = AF_INET,
+                              .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof own;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    *b = (bench){.requester = socket(AF_INET, SOCK_DGRAM, 0)};
+    memcpy(b->server.token, TOKEN, FD_PING_TOKEN);
+    bool ready = bind(fd, (struct sockaddr *)&own, size) == 0
+              && getsockname(fd, (struct sockaddr *)&own, &size) == 0
+              && connect(b->requester, (struct sockaddr *)&own, size) == 0;
+    return ready ? fd_ping_server_start(&b->server, fd, NULL) : FD_EIO;
 }
 
 ONCE(a_request_gets_a_reply)

@@ -32,7 +32,7 @@ start(fd_ping_thread *thread)
 {
     return fd_ping_thread_start(thread,
                                 socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
-                                wait_for_the_end, thread);
+                                wait_for_the_end, thread, NULL);
 }
 
 ONCE(starts_and_ends)
