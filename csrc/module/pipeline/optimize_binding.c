@@ -137,15 +137,16 @@ search_plan(PyObject *module, const fd_model *model,
             const fd_pipeline_request *request)
 {
     fd_pipeline pipeline;
+    fd_arena arena = {.first = NULL};
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = fd_pipeline_find(&pipeline, model, request, &error);
+        status = fd_pipeline_find(&pipeline, &arena, model, request, &error);
     Py_END_ALLOW_THREADS
     PyObject *made = status == FD_OK
                        ? result_of(&pipeline, &request->costs, model)
                        : fd_raise(module, status, &error);
-    fd_pipeline_clear(&pipeline);
+    fd_arena_clear(&arena);
     return made;
 }
 

@@ -39,30 +39,31 @@ note_step(const fd_state_family *f, const uint64_t *state)
     }
 }
 
+/* Add the state that `layer` extends. */
+static void
+add_next(fd_state_family *f, uint32_t state, uint32_t layer)
+{
+    fd_family_join(f, fd_family_row(f, state), layer);
+    note_step(f, fd_family_row(f, state));
+    fd_family_put(f);
+}
+
 /* Add all states that follow a state. */
-static fd_status
+static void
 follow_state(fd_state_family *f, uint32_t state)
 {
-    uint32_t index;
     bool any = false;
-    fd_status status = FD_OK;
-    for (uint32_t c = 0; c < f->layers->count && status == FD_OK; c++) {
+    for (uint32_t c = 0; c < f->layers->count; c++) {
         if (fd_family_follows(f, fd_family_row(f, state), c)) {
             any = true;
-            fd_family_join(f, fd_family_row(f, state), c);
-            note_step(f, fd_family_row(f, state));
-            status = fd_family_put(f, &index);
+            add_next(f, state, c);
         }
     }
-    if (!any && status == FD_OK) {
-        uint32_t source = fd_family_source(f, fd_family_row(f, state));
-        if (source < f->layers->count) {
-            fd_family_join(f, fd_family_row(f, state), source);
-            note_step(f, fd_family_row(f, state));
-            status = fd_family_put(f, &index);
-        }
+    uint32_t source =
+        any ? f->layers->count : fd_family_source(f, fd_family_row(f, state));
+    if (source < f->layers->count) {
+        add_next(f, state, source);
     }
-    return status;
 }
 
 /* Return the bytes that cross the border of a set of layers: each output that
@@ -136,23 +137,21 @@ cheapest_layer(fd_state_family *f, uint64_t *work, uint32_t state,
 }
 
 /* Add a chain of states. */
-static fd_status
+static void
 walk_chain(fd_state_family *f, uint64_t *work, chain_cost by)
 {
-    uint32_t state;
-    fd_status status = fd_family_begin(f, &state);
-    while (status == FD_OK) {
+    uint32_t state = fd_family_begin(f);
+    for (;;) {
         uint32_t best = cheapest_layer(f, work, state, by);
         if (best == f->layers->count) {
             best = fd_family_source(f, fd_family_row(f, state));
         }
         if (best == f->layers->count) {
-            return FD_OK;
+            return;
         }
         fd_family_join(f, fd_family_row(f, state), best);
-        status = fd_family_put(f, &state);
+        state = fd_family_put(f);
     }
-    return status;
 }
 
 static uint32_t
@@ -186,15 +185,12 @@ by_size(const void *a, const void *b)
     return 0;
 }
 
-static fd_status
+static void
 sort_rows(const fd_state_family *f, uint64_t *sets)
 {
     uint32_t words = f->layers->words;
     size_t width = words + 2;
-    uint64_t *sized = fd_malloc(f->count * width * sizeof *sized);
-    if (sized == NULL) {
-        return FD_ENOMEM;
-    }
+    uint64_t *sized = fd_arena_new(f->arena, f->count * width, sizeof *sized);
     for (uint32_t i = 0; i < f->count; i++) {
         uint64_t *to = &sized[i * width];
         to[0] = size_of(fd_family_row(f, i), words);
@@ -206,8 +202,7 @@ sort_rows(const fd_state_family *f, uint64_t *sets)
         memcpy(&sets[(size_t)i * words], &sized[i * width + 2],
                words * sizeof *sets);
     }
-    fd_free(sized);
-    return FD_OK;
+    fd_arena_drop(sized);
 }
 
 /* Return whether all layers outside depend on all layers inside: each other
@@ -249,31 +244,46 @@ add_up(fd_states *states, const fd_state_family *f)
     }
 }
 
-static fd_status
-fill_states(fd_states *states, const fd_state_family *f)
+typedef struct timed {
+    double time;
+    uint32_t index;
+} timed;
+
+FD_ORDER_BY(by_time, timed, time, index)
+
+static void
+order_by_time(const fd_states *states, fd_arena *work)
+{
+    timed *list = fd_arena_new(work, states->count, sizeof *list);
+    for (uint32_t i = 0; i < states->count; i++) {
+        list[i] = (timed){states->times[i], i};
+    }
+    qsort(list, states->count, sizeof *list, by_time);
+    for (uint32_t i = 0; i < states->count; i++) {
+        states->by_time[i] = list[i].index;
+    }
+}
+
+static void
+fill_states(fd_states *states, fd_arena *arena, const fd_state_family *f)
 {
     size_t count = f->count;
     states->count = f->count;
     states->words = f->layers->words;
-    states->sets = fd_calloc(count * states->words, sizeof *states->sets);
-    states->by_time = fd_calloc(count, sizeof *states->by_time);
-    states->waists = fd_calloc(count, sizeof *states->waists);
+    states->sets =
+        fd_arena_new(arena, count * states->words, sizeof *states->sets);
+    states->by_time = fd_arena_new(arena, count, sizeof *states->by_time);
+    states->waists = fd_arena_new(arena, count, sizeof *states->waists);
     double **const columns[] = {&states->times,       &states->forward,
                                 &states->activations, &states->parameters,
                                 &states->saved,       &states->cuts,
                                 &states->wide_cuts};
-    bool made = states->sets != NULL && states->by_time != NULL
-             && states->waists != NULL;
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        *columns[i] = fd_calloc(count, sizeof **columns[i]);
-        made = made && *columns[i] != NULL;
+        *columns[i] = fd_arena_new(arena, count, sizeof **columns[i]);
     }
-    fd_status status = made ? sort_rows(f, states->sets) : FD_ENOMEM;
-    if (status == FD_OK) {
-        add_up(states, f);
-        status = fd_time_order(states->by_time, states->times, states->count);
-    }
-    return status;
+    sort_rows(f, states->sets);
+    add_up(states, f);
+    order_by_time(states, f->arena);
 }
 
 static double
@@ -312,7 +322,8 @@ keep_wanted(fd_state_family *f, const fd_states_limits *limits)
         const uint64_t *row = fd_family_row(f, i);
         if (size_of(row, words) == f->layers->count
             || is_wanted(limits, time_of_set(f, row), whole)) {
-            memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
+            memmove(&f->rows.list[(size_t)kept * words], row,
+                    words * sizeof *row);
             kept++;
         }
     }
@@ -339,7 +350,8 @@ thin_out(fd_state_family *f, uint32_t most)
         next = time < before ? 0 : next;
         before = time;
         if (last || time >= next) {
-            memmove(&f->rows[(size_t)kept * words], row, words * sizeof *row);
+            memmove(&f->rows.list[(size_t)kept * words], row,
+                    words * sizeof *row);
             kept++;
             next = whole * (floor(time / whole * most) + 1) / most;
         }
@@ -375,63 +387,61 @@ note_start(const fd_state_family *f)
 static fd_status
 find_all(fd_state_family *f, const fd_states_limits *limits, uint32_t *found)
 {
-    uint32_t index;
-    fd_status status = fd_family_begin(f, &index);
-    if (status != FD_OK) {
-        return status;
-    }
     for (uint32_t i = 0; i < f->layers->count; i++) {
         f->least_times[i] = INFINITY;
         f->least_parameters[i] = INFINITY;
     }
+    fd_family_begin(f);
     note_start(f);
-    for (uint32_t at = 0;
-         at < f->count && f->count <= limits->found && status == FD_OK; at++) {
-        status = follow_state(f, at);
+    for (uint32_t at = 0; at < f->count && f->count <= limits->found; at++) {
+        follow_state(f, at);
     }
     *found = f->count;
-    if (status == FD_OK && f->count > limits->found) {
+    if (f->count > limits->found) {
         return FD_EFULL;
     }
-    if (status == FD_OK && f->count > limits->few && isfinite(limits->cap)) {
+    if (f->count > limits->few && isfinite(limits->cap)) {
         keep_wanted(f, limits);
     }
-    return status == FD_OK && f->count > limits->kept ? FD_EFULL : status;
+    return f->count > limits->kept ? FD_EFULL : FD_OK;
 }
 
 /* Find one chain by time, and one by the bytes at each cut. */
-static fd_status
-find_chains(fd_state_family *f, uint64_t *work, uint32_t most)
+static void
+find_chains(fd_state_family *f, uint32_t most)
 {
+    uint64_t *work = fd_arena_new(f->arena, f->layers->words, sizeof *work);
     each_alone(f);
-    fd_status status = walk_chain(f, work, BY_TIME);
-    fd_then(status, walk_chain(f, work, BY_CUT));
-    if (status == FD_OK && f->count > most) {
+    walk_chain(f, work, BY_TIME);
+    walk_chain(f, work, BY_CUT);
+    if (f->count > most) {
         thin_out(f, most);
     }
-    return status;
 }
 
 fd_status
-fd_states_make(fd_states *states, const fd_model *model,
+fd_states_make(fd_states *states, fd_arena *arena, const fd_model *model,
                const fd_layers *layers, const fd_states_limits *limits)
 {
-    *states = (fd_states){.complete = limits->found > 0};
-    fd_state_family f = {.model = model, .layers = layers};
-    f.next = fd_calloc(layers->words, sizeof *f.next);
-    uint64_t *work = fd_calloc(layers->words, sizeof *work);
-    f.least_times = fd_calloc(layers->count, sizeof *f.least_times);
-    f.least_parameters = fd_calloc(layers->count, sizeof *f.least_parameters);
-    states->least_times = f.least_times;
-    states->least_parameters = f.least_parameters;
-    bool made = f.next != NULL && work != NULL && f.least_times != NULL
-             && f.least_parameters != NULL;
-    fd_status status = made ? FD_OK : FD_ENOMEM;
-    fd_then(status, states->complete ? find_all(&f, limits, &states->found)
-                                     : find_chains(&f, work, limits->chain));
-    fd_then(status, fill_states(states, &f));
-    fd_free(work);
-    fd_family_clear(&f);
+    fd_arena *work = fd_arena_part(arena);
+    fd_state_family f = fd_family_make(work, model, layers);
+    fd_status status = FD_OK;
+    f.least_times = fd_arena_new(arena, layers->count, sizeof *f.least_times);
+    f.least_parameters =
+        fd_arena_new(arena, layers->count, sizeof *f.least_parameters);
+    *states = (fd_states){.complete = limits->found > 0,
+                          .least_times = f.least_times,
+                          .least_parameters = f.least_parameters};
+    if (states->complete) {
+        status = find_all(&f, limits, &states->found);
+    }
+    else {
+        find_chains(&f, limits->chain);
+    }
+    if (status == FD_OK) {
+        fill_states(states, arena, &f);
+    }
+    fd_arena_drop(work);
     return status;
 }
 
@@ -442,22 +452,4 @@ fd_states_until(const fd_states *states, double time)
     uint32_t high = states->count;
     FD_BISECT(low, high, states->times[states->by_time[middle]] <= time);
     return low;
-}
-
-void
-fd_states_clear(fd_states *states)
-{
-    fd_free(states->sets);
-    fd_free(states->times);
-    fd_free(states->forward);
-    fd_free(states->activations);
-    fd_free(states->parameters);
-    fd_free(states->saved);
-    fd_free(states->cuts);
-    fd_free(states->wide_cuts);
-    fd_free(states->by_time);
-    fd_free(states->waists);
-    fd_free(states->least_times);
-    fd_free(states->least_parameters);
-    memset(states, 0, sizeof *states);
 }

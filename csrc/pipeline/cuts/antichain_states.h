@@ -22,8 +22,7 @@ typedef struct fd_states {
                      * limits; 0: not counted */
     uint32_t words;
     bool complete;            /* false: the family has more states */
-    uint64_t *sets;           /* owned, like the following arrays; one row per
-                               * state */
+    uint64_t *sets;           /* one row per state */
     double *times;            /* forward and backward, seconds */
     double *forward;          /* seconds */
     double *activations;      /* bytes */
@@ -61,11 +60,10 @@ typedef struct fd_states_limits {
 } fd_states_limits;
 
 /* Find the states; if `found` is 0, only two chains of them. FD_EFULL: the
- * family exceeds the limits. Clear the states also after a failure. */
-fd_status fd_states_make(fd_states *states, const fd_model *model,
-                         const fd_layers *layers,
+ * family exceeds the limits. */
+fd_status fd_states_make(fd_states *states, fd_arena *arena,
+                         const fd_model *model, const fd_layers *layers,
                          const fd_states_limits *limits);
-void fd_states_clear(fd_states *states);
 
 /* Return the number of states in by_time that take at most `time`. */
 uint32_t fd_states_until(const fd_states *states, double time);

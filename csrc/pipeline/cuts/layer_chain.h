@@ -3,15 +3,14 @@
 #ifndef FD_LAYER_CHAIN_H
 #define FD_LAYER_CHAIN_H
 
-#include "base/vector.h"
+#include "base/arena.h"
 #include "pipeline/cuts/bit_sets.h"
 #include "pipeline/cuts/layer_costs.h"
 
 typedef struct fd_layers {
     uint32_t count;
     uint32_t words;     /* words per set */
-    uint64_t *within;   /* owned, like the following arrays; a row per layer:
-                         * itself and its dependencies */
+    uint64_t *within;   /* a row per layer: itself and its dependencies */
     uint64_t *parents;  /* a row per layer: its inputs */
     uint64_t *children; /* a row per layer: its users */
     uint64_t *leaving;  /* a row per layer: dependencies that layers outside of
@@ -22,11 +21,9 @@ typedef struct fd_layers {
                                   * row of `children` */
 } fd_layers;
 
-/* Make the layers. FD_EINVAL: no layer; edges that are not sorted. Clear the
- * layers also after a failure. */
-fd_status fd_layers_make(fd_layers *layers, const fd_model *model,
-                         fd_error *error);
-void fd_layers_clear(fd_layers *layers);
+/* Make the layers. The request of the arena fails with FD_EINVAL for a model
+ * without layers, and for edges that are not sorted. */
+void fd_layers_make(fd_layers *layers, fd_arena *arena, const fd_model *model);
 
 static inline uint64_t *
 fd_layers_row(const fd_layers *layers, uint64_t *rows, uint32_t layer)
@@ -63,8 +60,5 @@ fd_layers_children_in(const fd_layers *l, uint32_t layer, const uint64_t *set)
     return fd_bits_within_in(fd_layers_row(l, l->children, layer), set,
                              l->child_words[layer]);
 }
-
-/* Sort indices by their times; equal times in the order of indices. */
-fd_status fd_time_order(uint32_t *order, const double *times, uint32_t count);
 
 #endif

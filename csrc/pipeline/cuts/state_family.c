@@ -4,45 +4,42 @@
 
 #include <string.h>
 
-void
-fd_family_clear(fd_state_family *f)
+static void
+release_index(void *index)
 {
-    fd_free(f->rows);
-    fd_free(f->next);
-    fd_index_clear(&f->index);
+    fd_index_clear(index);
 }
 
-fd_status
-fd_family_put(fd_state_family *f, uint32_t *index)
+fd_state_family
+fd_family_make(fd_arena *arena, const fd_model *model, const fd_layers *layers)
+{
+    return (fd_state_family){
+        .model = model,
+        .layers = layers,
+        .arena = arena,
+        .index = fd_arena_owned(arena, sizeof(fd_index), release_index),
+        .next = fd_arena_new(arena, layers->words, sizeof(uint64_t))};
+}
+
+uint32_t
+fd_family_put(fd_state_family *f)
 {
     uint32_t words = f->layers->words;
-    uint64_t hash = fd_hash_bytes(f->next, words * sizeof *f->next);
-    fd_probe probe = fd_index_probe(&f->index, hash);
+    size_t bytes = words * sizeof *f->next;
+    uint64_t hash = fd_hash_bytes(f->next, bytes);
+    fd_probe probe = fd_index_probe(f->index, hash);
     uint32_t found;
-    while ((found = fd_index_next(&f->index, &probe)) != 0) {
-        if (memcmp(fd_family_row(f, found - 1), f->next,
-                   words * sizeof *f->next)
-            == 0) {
-            *index = found - 1;
-            return FD_OK;
+    while ((found = fd_index_next(f->index, &probe)) != 0) {
+        if (memcmp(fd_family_row(f, found - 1), f->next, bytes) == 0) {
+            return found - 1;
         }
     }
-    if (f->count == f->capacity) {
-        size_t capacity = f->capacity > 0 ? (size_t)f->capacity * 2 : 64;
-        uint64_t *rows =
-            capacity > UINT32_MAX
-                ? NULL
-                : fd_realloc(f->rows, capacity * words * sizeof *rows);
-        if (rows == NULL) {
-            return FD_ENOMEM;
-        }
-        f->rows = rows;
-        f->capacity = (uint32_t)capacity;
-    }
-    memcpy(&f->rows[(size_t)f->count * words], f->next,
-           words * sizeof *f->next);
-    *index = f->count++;
-    return fd_index_add(&f->index, hash, f->count);
+    fd_arena_reserve(f->arena, &f->rows, words);
+    memcpy(&f->rows.list[f->rows.count], f->next, bytes);
+    f->rows.count += words;
+    f->count++;
+    fd_arena_check(f->arena, fd_index_add(f->index, hash, f->count));
+    return f->count - 1;
 }
 
 bool
@@ -82,11 +79,11 @@ fd_family_join(const fd_state_family *f, const uint64_t *state, uint32_t layer)
                  words);
 }
 
-fd_status
-fd_family_begin(fd_state_family *f, uint32_t *index)
+uint32_t
+fd_family_begin(fd_state_family *f)
 {
     memset(f->next, 0, f->layers->words * sizeof *f->next);
     uint32_t source = fd_family_source(f, f->next);
     fd_family_join(f, f->next, source);
-    return fd_family_put(f, index);
+    return fd_family_put(f);
 }

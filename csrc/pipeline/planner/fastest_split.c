@@ -8,12 +8,12 @@
 #define CLOSE 1e-2
 
 typedef struct search {
+    fd_arena *arena;
     const fd_optimum_request *request;
     fd_optimum *best; /* the plan with time `high`, if any */
     double low;       /* lower bound */
     double high;
     uint64_t looked;
-    fd_error *error;
 } search;
 
 /* Search for a plan of at most `time` seconds and store it as the best. Times
@@ -31,15 +31,13 @@ find_below(search *s, double time, double floor)
     request.cap = fmin(fd_loosened(time), request.cap);
     request.floor = floor;
     fd_watch_bounds(request.watch, s->low, s->high);
-    fd_status status = fd_optimum_find(&found, &request, s->error);
+    fd_status status = fd_optimum_find(&found, s->arena, &request);
     s->looked += found.looked;
     if (status == FD_OK) {
-        fd_optimum_clear(s->best);
+        fd_arena_drop(s->best->stages.list);
         *s->best = found;
         s->high = found.time;
-        return FD_OK;
     }
-    fd_optimum_clear(&found);
     if (status == FD_EINVAL) {
         s->low = fmax(s->low, time);
     }
@@ -109,15 +107,15 @@ bound_of(const search *s)
 }
 
 fd_status
-fd_optimum_search(fd_optimum *best, const fd_optimum_request *request,
-                  fd_error *error)
+fd_optimum_search(fd_optimum *best, fd_arena *arena,
+                  const fd_optimum_request *request)
 {
     *best = (fd_optimum){.time = INFINITY};
-    search s = {.request = request,
+    search s = {.arena = arena,
+                .request = request,
                 .best = best,
                 .low = request->floor,
-                .high = INFINITY,
-                .error = error};
+                .high = INFINITY};
     fd_status status = find_optimum(&s);
     best->bound = bound_of(&s);
     return status == FD_EFULL && isfinite(s.high) ? FD_OK : status;

@@ -15,10 +15,9 @@
 /* Run the search. `request->effort` limits all steps together; 0: about ten
  * seconds. If this ends the search, the plan is the best one so far, and its
  * bound is below its time. FD_EINVAL: no plan within the cap. FD_EFULL: no
- * plan was found. Clear `best` also after a failure. */
-fd_status fd_optimum_search(fd_optimum *best,
-                            const fd_optimum_request *request,
-                            fd_error *error);
+ * plan was found. */
+fd_status fd_optimum_search(fd_optimum *best, fd_arena *arena,
+                            const fd_optimum_request *request);
 
 /* Return a time increased by more than rounding errors. */
 static inline double

@@ -3,7 +3,6 @@
 #include "pipeline/planner/planner_level.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Fill in the times of all blocks for the level above; INFINITY above the
  * cap. */
@@ -22,16 +21,15 @@ fill_blocks(fd_level *below, double *blocks)
     }
 }
 
-static fd_status
-make_levels(fd_level *levels, const fd_optimum_request *request,
-            uint64_t *looked)
+static void
+make_levels(fd_level *levels, fd_arena *arena,
+            const fd_optimum_request *request, uint64_t *looked)
 {
     const fd_costs *costs = &request->costs;
     const fd_states *states = request->states;
     size_t count = states->count;
     double unit = 1;
-    fd_status status = FD_OK;
-    for (uint32_t i = 0; i < costs->levels && status == FD_OK; i++) {
+    for (uint32_t i = 0; i < costs->levels; i++) {
         levels[i] = (fd_level){.costs = costs,
                                .states = states,
                                .at = i,
@@ -42,10 +40,10 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
                                                              : UINT64_MAX,
                                .looked = looked,
                                .watch = request->watch};
-        status = fd_level_make(&levels[i]);
-        if (i > 0 && status == FD_OK) {
-            levels[i].blocks = fd_malloc((count + 1) * count * sizeof(double));
-            status = levels[i].blocks != NULL ? FD_OK : FD_ENOMEM;
+        fd_level_make(&levels[i], arena);
+        if (i > 0) {
+            levels[i].blocks =
+                fd_arena_new(arena, (count + 1) * count, sizeof(double));
         }
         unit *= costs->machines[i];
     }
@@ -56,13 +54,12 @@ make_levels(fd_level *levels, const fd_optimum_request *request,
         levels[i].cap = cap;
         cap *= costs->machines[i];
     }
-    return status;
 }
 
 /* Add the stages of a block on all machines of a level. */
-static fd_status
-walk_back(fd_optimum *optimum, const fd_level *levels, uint32_t at,
-          fd_block block, uint32_t parent)
+static void
+walk_back(fd_optimum *optimum, fd_arena *arena, const fd_level *levels,
+          uint32_t at, fd_block block, uint32_t parent)
 {
     const fd_level *l = &levels[at];
     uint32_t first = optimum->stages.count;
@@ -82,10 +79,7 @@ walk_back(fd_optimum *optimum, const fd_level *levels, uint32_t at,
                           .cost = fd_stage_costs(l->costs, l->states, at,
                                                  fd_level_compute(l, part),
                                                  part, how.back, !more)};
-        fd_status status = fd_vector_push(&optimum->stages, stage);
-        if (status != FD_OK) {
-            return status;
-        }
+        fd_arena_push(arena, &optimum->stages, stage);
         after += how.back;
         machines = more ? how.front : machines - how.back;
         state = how.cut;
@@ -100,11 +94,10 @@ walk_back(fd_optimum *optimum, const fd_level *levels, uint32_t at,
         list[i] = list[count - 1 - i];
         list[count - 1 - i] = swap;
     }
-    return FD_OK;
 }
 
-static fd_status
-find_parts(fd_optimum *optimum, fd_level *levels)
+static void
+find_parts(fd_optimum *optimum, fd_arena *arena, fd_level *levels)
 {
     for (uint32_t i = 0; i < optimum->stages.count; i++) {
         fd_stage stage = optimum->stages.list[i];
@@ -112,14 +105,9 @@ find_parts(fd_optimum *optimum, fd_level *levels)
             fd_level *below = &levels[stage.level - 1];
             below->effort = UINT64_MAX;
             fd_level_fill(below, stage.block.first, stage.block.last);
-            fd_status status =
-                walk_back(optimum, levels, stage.level - 1, stage.block, i);
-            if (status != FD_OK) {
-                return status;
-            }
+            walk_back(optimum, arena, levels, stage.level - 1, stage.block, i);
         }
     }
-    return FD_OK;
 }
 
 static double
@@ -154,12 +142,6 @@ add_figures(fd_optimum *optimum, const fd_optimum_request *request)
     }
 }
 
-void
-fd_optimum_clear(fd_optimum *optimum)
-{
-    fd_vector_clear(&optimum->stages);
-}
-
 /* Find the optimum of the outermost level. FD_EINVAL: no plan. */
 static fd_status
 fill_levels(fd_level *levels, uint32_t count, double *time)
@@ -178,27 +160,21 @@ fill_levels(fd_level *levels, uint32_t count, double *time)
 }
 
 fd_status
-fd_optimum_find(fd_optimum *optimum, const fd_optimum_request *request,
-                fd_error *error)
+fd_optimum_find(fd_optimum *optimum, fd_arena *arena,
+                const fd_optimum_request *request)
 {
     uint32_t count = request->costs.levels;
     fd_block whole = {FD_NO_STATE, request->states->count - 1};
     fd_level levels[FD_PLAN_LEVELS];
-    memset(levels, 0, sizeof levels);
-    memset(optimum, 0, sizeof *optimum);
-    fd_status status = fd_costs_check(&request->costs, error);
-    if (status != FD_OK) {
-        return status;
-    }
-    status = make_levels(levels, request, &optimum->looked);
-    fd_then(status, fill_levels(levels, count, &optimum->time));
-    fd_then(status, walk_back(optimum, levels, count - 1, whole, 0));
-    fd_then(status, find_parts(optimum, levels));
+    fd_arena *work = fd_arena_part(arena);
+    *optimum = (fd_optimum){.time = 0};
+    make_levels(levels, work, request, &optimum->looked);
+    fd_status status = fill_levels(levels, count, &optimum->time);
     if (status == FD_OK) {
+        walk_back(optimum, arena, levels, count - 1, whole, 0);
+        find_parts(optimum, arena, levels);
         add_figures(optimum, request);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        fd_level_clear(&levels[i]);
-    }
+    fd_arena_drop(work);
     return status;
 }

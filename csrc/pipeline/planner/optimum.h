@@ -57,11 +57,9 @@ typedef struct fd_optimum_request {
     fd_watch *watch; /* NULL: no progress report */
 } fd_optimum_request;
 
-/* Find the optimum. FD_EINVAL with a message: numbers out of range; without a
- * message: no such plan, or not enough memory. FD_EFULL: the effort was
- * reached. Clear `optimum` also after a failure. */
-fd_status fd_optimum_find(fd_optimum *optimum,
-                          const fd_optimum_request *request, fd_error *error);
-void fd_optimum_clear(fd_optimum *optimum);
+/* Find the optimum for costs that are in range. FD_EINVAL: there is no plan,
+ * or not enough memory for any. FD_EFULL: the effort was reached. */
+fd_status fd_optimum_find(fd_optimum *optimum, fd_arena *arena,
+                          const fd_optimum_request *request);
 
 #endif

@@ -17,14 +17,6 @@ enum {
 };
 #define MOST_BYTES (UINT64_C(1) << 26)
 
-void
-fd_pipeline_clear(fd_pipeline *pipeline)
-{
-    fd_layers_clear(&pipeline->layers);
-    fd_states_clear(&pipeline->states);
-    fd_optimum_clear(&pipeline->best);
-}
-
 static bool
 is_in(const fd_states *states, fd_block block, uint32_t layer)
 {
@@ -102,8 +94,8 @@ largest_stage(const fd_optimum *found, uint32_t *number)
 /* Report the stage with the largest deficit of memory in the best plan without
  * a limit. */
 static fd_status
-report_memory(fd_pipeline *pipeline, const fd_model *model,
-              const fd_pipeline_request *request, fd_error *error)
+report_memory(fd_pipeline *pipeline, fd_arena *arena, const fd_model *model,
+              const fd_pipeline_request *request)
 {
     double capacity = request->costs.capacity;
     fd_costs unlimited = request->costs;
@@ -111,21 +103,19 @@ report_memory(fd_pipeline *pipeline, const fd_model *model,
     fd_optimum found;
     fd_optimum_request without =
         request_for(pipeline, request, &unlimited, INFINITY);
-    fd_status status = fd_optimum_search(&found, &without, error);
-    if (status == FD_OK) {
-        uint32_t number = 0;
-        const fd_stage *worst =
-            &found.stages.list[largest_stage(&found, &number)];
-        fd_block_ends ends = fd_pipeline_ends(pipeline, model, worst->block);
-        status = fd_fail(error, FD_EINVAL,
-                         "no plan fits into %.4g bytes per machine: without "
-                         "the bound stage %u (%u layers, %.60s to %.60s) "
-                         "lacks %.4g bytes",
-                         capacity, (unsigned)number, (unsigned)ends.layers,
-                         ends.first, ends.last, worst->memory - capacity);
+    fd_status status = fd_optimum_search(&found, arena, &without);
+    if (status != FD_OK) {
+        return status;
     }
-    fd_optimum_clear(&found);
-    return status;
+    uint32_t number = 0;
+    const fd_stage *worst = &found.stages.list[largest_stage(&found, &number)];
+    fd_block_ends ends = fd_pipeline_ends(pipeline, model, worst->block);
+    return fd_fail(arena->error, FD_EINVAL,
+                   "no plan fits into %.4g bytes per machine: without the "
+                   "bound stage %u (%u layers, %.60s to %.60s) lacks %.4g "
+                   "bytes",
+                   capacity, (unsigned)number, (unsigned)ends.layers,
+                   ends.first, ends.last, worst->memory - capacity);
 }
 
 static double
@@ -139,22 +129,22 @@ all_machines(const fd_costs *costs)
 }
 
 static fd_status
-report_none(fd_pipeline *pipeline, const fd_model *model,
-            const fd_pipeline_request *request, fd_error *error)
+report_none(fd_pipeline *pipeline, fd_arena *arena, const fd_model *model,
+            const fd_pipeline_request *request)
 {
     const fd_costs *costs = &request->costs;
     if (costs->straight && !costs->fewer) {
         double all = all_machines(costs);
         if (all > pipeline->layers.count) {
-            return fd_fail(error, FD_EINVAL,
+            return fd_fail(arena->error, FD_EINVAL,
                            "%g stages of at least one layer: the graph has "
                            "%u layers",
                            all, (unsigned)pipeline->layers.count);
         }
     }
     return costs->memory != FD_MEMORY_FREE
-             ? report_memory(pipeline, model, request, error)
-             : fd_fail(error, FD_EINVAL,
+             ? report_memory(pipeline, arena, model, request)
+             : fd_fail(arena->error, FD_EINVAL,
                        "no plan: the graph has %u places to cut",
                        (unsigned)pipeline->states.count - 1);
 }
@@ -178,7 +168,7 @@ check_sums(const fd_layers *layers, const fd_model *model, fd_error *error)
 /* Find the best plan on two chains of states, shorter ones if the effort was
  * reached. */
 static fd_status
-find_on_chains(fd_pipeline *pipeline, const fd_model *model,
+find_on_chains(fd_pipeline *pipeline, fd_arena *arena, const fd_model *model,
                const fd_pipeline_request *request)
 {
     fd_states_limits limits = {.chain = request->costs.levels > 1
@@ -186,15 +176,15 @@ find_on_chains(fd_pipeline *pipeline, const fd_model *model,
                                           : CHAIN_STATES};
     fd_status status = FD_EFULL;
     for (; status == FD_EFULL && limits.chain > 0; limits.chain /= 8) {
-        fd_states_clear(&pipeline->states);
-        fd_optimum_clear(&pipeline->best);
-        status = fd_states_make(&pipeline->states, model, &pipeline->layers,
-                                &limits);
-        if (status == FD_OK) {
-            fd_optimum_request best =
-                request_for(pipeline, request, &request->costs, INFINITY);
-            best.effort = limits.chain < SHORT_CHAIN ? 0 : request->effort;
-            status = fd_optimum_search(&pipeline->best, &best, NULL);
+        fd_arena *attempt = fd_arena_part(arena);
+        fd_states_make(&pipeline->states, attempt, model, &pipeline->layers,
+                       &limits);
+        fd_optimum_request best =
+            request_for(pipeline, request, &request->costs, INFINITY);
+        best.effort = limits.chain < SHORT_CHAIN ? 0 : request->effort;
+        status = fd_optimum_search(&pipeline->best, attempt, &best);
+        if (status == FD_EFULL) {
+            fd_arena_drop(attempt);
         }
     }
     return status;
@@ -223,48 +213,54 @@ limits_of(const fd_pipeline *pipeline, const fd_pipeline_request *request,
  * many states, or the effort was reached. Otherwise the pipeline gets the
  * states. */
 static fd_status
-find_among_all(fd_pipeline *pipeline, const fd_model *model,
+find_among_all(fd_pipeline *pipeline, fd_arena *arena, const fd_model *model,
                const fd_pipeline_request *request, double cap)
 {
+    fd_arena *attempt = fd_arena_part(arena);
     fd_pipeline all = {.layers = pipeline->layers};
     fd_states_limits limits = limits_of(pipeline, request, cap);
     fd_status status =
-        fd_states_make(&all.states, model, &all.layers, &limits);
+        fd_states_make(&all.states, attempt, model, &all.layers, &limits);
     if (status == FD_OK) {
         fd_optimum_request best =
             request_for(&all, request, &request->costs, cap);
-        status = fd_optimum_search(&all.best, &best, NULL);
+        status = fd_optimum_search(&all.best, attempt, &best);
     }
-    if (status == FD_OK || status == FD_EINVAL) {
-        fd_pipeline chains = *pipeline;
+    if (status == FD_EFULL) {
+        fd_arena_drop(attempt);
+    }
+    else {
         *pipeline = all;
-        all = chains;
     }
-    fd_states_clear(&all.states);
-    fd_optimum_clear(&all.best);
     return status;
 }
 
+static fd_status
+find_pipeline(fd_pipeline *pipeline, fd_arena *arena, const fd_model *model,
+              const fd_pipeline_request *request)
+{
+    fd_layers_make(&pipeline->layers, arena, model);
+    fd_arena_check(arena, check_sums(&pipeline->layers, model, arena->error));
+    fd_status status = find_on_chains(pipeline, arena, model, request);
+    double cap = status == FD_OK ? fd_loosened(pipeline->best.time) : INFINITY;
+    fd_status all = find_among_all(pipeline, arena, model, request, cap);
+    status = all == FD_EFULL ? status : all;
+    if (status == FD_EFULL) {
+        return fd_fail(arena->error, FD_EINVAL, "no plan was found in time");
+    }
+    return status == FD_EINVAL ? report_none(pipeline, arena, model, request)
+                               : status;
+}
+
 fd_status
-fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
+fd_pipeline_find(fd_pipeline *pipeline, fd_arena *arena, const fd_model *model,
                  const fd_pipeline_request *request, fd_error *error)
 {
     *pipeline = (fd_pipeline){.layers = {.count = 0}};
-    fd_status status = fd_costs_check(&request->costs, error);
-    fd_then(status, fd_layers_make(&pipeline->layers, model, error));
-    fd_then(status, check_sums(&pipeline->layers, model, error));
-    if (status != FD_OK) {
-        return status;
+    if (fd_arena_caught(arena, error)) {
+        return arena->status;
     }
-    status = find_on_chains(pipeline, model, request);
-    double cap = status == FD_OK ? fd_loosened(pipeline->best.time) : INFINITY;
-    if (status != FD_ENOMEM) {
-        fd_status all = find_among_all(pipeline, model, request, cap);
-        status = all == FD_EFULL ? status : all;
-    }
-    if (status == FD_EFULL) {
-        return fd_fail(error, FD_EINVAL, "no plan was found in time");
-    }
-    return status == FD_EINVAL ? report_none(pipeline, model, request, error)
-                               : status;
+    fd_arena_check(arena, fd_costs_check(&request->costs, error));
+    fd_arena_check(arena, find_pipeline(pipeline, arena, model, request));
+    return fd_arena_left(arena);
 }

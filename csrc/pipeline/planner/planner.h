@@ -17,13 +17,13 @@ typedef struct fd_pipeline {
     fd_optimum best;
 } fd_pipeline;
 
-/* Plan a pipeline. FD_EINVAL: no layers, numbers out of range, fewer possible
- * cuts than stages, or not enough memory: the message names the stage and the
- * missing bytes. Clear the pipeline also after a failure. */
-fd_status fd_pipeline_find(fd_pipeline *pipeline, const fd_model *model,
+/* Plan a pipeline; its memory is that of the arena. FD_EINVAL: no layers,
+ * numbers out of range, fewer possible cuts than stages, or not enough memory:
+ * the message names the stage and the missing bytes. */
+fd_status fd_pipeline_find(fd_pipeline *pipeline, fd_arena *arena,
+                           const fd_model *model,
                            const fd_pipeline_request *request,
                            fd_error *error);
-void fd_pipeline_clear(fd_pipeline *pipeline);
 
 /* The first and the last layer of a block in the order of planning, and the
  * number of its layers. */

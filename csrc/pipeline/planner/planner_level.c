@@ -28,28 +28,14 @@ typedef struct row {
     fd_choice *choices;
 } row;
 
-fd_status
-fd_level_make(fd_level *level)
+void
+fd_level_make(fd_level *level, fd_arena *arena)
 {
     size_t count = level->states->count;
     size_t cells = count * level->machines;
-    level->values = fd_malloc(cells * sizeof *level->values);
-    level->choices = fd_malloc(cells * sizeof *level->choices);
-    level->open = fd_malloc(count * sizeof *level->open);
-    return level->values != NULL && level->choices != NULL
-                && level->open != NULL
-             ? FD_OK
-             : FD_ENOMEM;
-}
-
-void
-fd_level_clear(fd_level *level)
-{
-    fd_free(level->values);
-    fd_free(level->choices);
-    fd_free(level->blocks);
-    fd_free(level->open);
-    memset(level, 0, sizeof *level);
+    level->values = fd_arena_new(arena, cells, sizeof *level->values);
+    level->choices = fd_arena_new(arena, cells, sizeof *level->choices);
+    level->open = fd_arena_new(arena, count, sizeof *level->open);
 }
 
 static bool

@@ -51,7 +51,7 @@ typedef struct fd_level {
                        * stages */
     uint64_t *looked; /* borrowed; number of steps so far, of all levels */
     fd_watch *watch;  /* borrowed; NULL: no progress report */
-    double *values;   /* owned, like the following arrays */
+    double *values;
     fd_choice *choices;
     double *blocks; /* NULL: the innermost level */
     fd_open *open;
@@ -60,10 +60,8 @@ typedef struct fd_level {
                         * with each other */
 } fd_level;
 
-/* Allocate the arrays, except the blocks. Clear the level also after a
- * failure. */
-fd_status fd_level_make(fd_level *level);
-void fd_level_clear(fd_level *level);
+/* Allocate the arrays, except the blocks. */
+void fd_level_make(fd_level *level, fd_arena *arena);
 
 /* Compute all values from a start (FD_NO_STATE: the beginning) to `last` and
  * to the states between; INFINITY: no plan. */

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA(arena) CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL}
-
 TEST(memory_of_a_request)
 {
     ARENA(arena);

@@ -7,11 +7,13 @@
 #include "pipeline/cuts/antichain_states.h"
 
 /* All states of a graph. */
-fd_status states_of(fd_states *states, const char *text);
+void states_of(fd_states *states, fd_arena *arena, const char *text);
 
-/* Declare them; the end of the test clears them. */
-#define STATES(states, text) \
-    CLEAN(fd_states_clear) fd_states states = {.count = 0}; \
-    OK(states_of(&states, text))
+/* Declare them, and the arena of the test. */
+#define STATES(states, arena, text) \
+    ARENA(arena); \
+    ENTER(&arena); \
+    fd_states states; \
+    states_of(&states, &arena, text)
 
 #endif

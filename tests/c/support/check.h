@@ -127,6 +127,8 @@ void check_close(int *fd);
 #define OK(call) STATUS(call, FD_OK)
 /* Whether an allocation succeeded; a refused one ends the test. */
 #define ALLOCATED(condition) OK((condition) ? FD_OK : FD_ENOMEM)
+/* Declare an empty arena. */
+#define ARENA(arena) CLEAN(fd_arena_clear) fd_arena arena = {.first = NULL}
 /* Begin a request (base/arena.h), of which a failure ends the test. */
 #define ENTER(arena) \
     do { \

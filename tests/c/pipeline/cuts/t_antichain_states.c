@@ -15,23 +15,24 @@
     ((fd_states_limits){.found = most, .kept = most, .cap = INFINITY})
 
 static fd_status
-states_of(fd_states *states, fd_layers *layers, const char *text,
+states_of(fd_states *states, fd_arena *arena, const char *text,
           fd_states_limits limits)
 {
     MODEL(model, text);
-    fd_status status = fd_layers_make(layers, &model, NULL);
-    return status == FD_OK ? fd_states_make(states, &model, layers, &limits)
-                           : status;
+    fd_layers layers;
+    fd_layers_make(&layers, arena, &model);
+    return fd_states_make(states, arena, &model, &layers, &limits);
 }
 
-#define NO_STATES(states, layers) \
-    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0}; \
-    CLEAN(fd_states_clear) fd_states states = {.count = 0}
+#define NO_STATES(states, arena) \
+    ARENA(arena); \
+    ENTER(&arena); \
+    fd_states states = {.count = 0}
 
 TEST(sets_of_a_diamond)
 {
-    NO_STATES(states, layers);
-    OK(states_of(&states, &layers, DIAMOND, ALL(100)));
+    NO_STATES(states, arena);
+    OK(states_of(&states, &arena, DIAMOND, ALL(100)));
     CHECK(states.complete);
     EQUAL(states.count, 5);
     const uint64_t expected[] = {1, 3, 5, 7, 15};
@@ -48,8 +49,8 @@ TEST(sets_of_a_diamond)
 
 TEST(later_sources_are_added_with_their_targets)
 {
-    NO_STATES(states, layers);
-    OK(states_of(&states, &layers,
+    NO_STATES(states, arena);
+    OK(states_of(&states, &arena,
                  NODE("n1", ONE) NODE("n2", ONE) NODE("n3", ONE)
                      NODE("n9", ONE) "\tn1 -- n3\n\tn2 -- n3\n",
                  ALL(100)));
@@ -59,8 +60,8 @@ TEST(later_sources_are_added_with_their_targets)
 
 TEST(more_states_than_the_limit)
 {
-    NO_STATES(states, layers);
-    STATUS(states_of(&states, &layers, DIAMOND, ALL(4)), FD_EFULL);
+    NO_STATES(states, arena);
+    STATUS(states_of(&states, &arena, DIAMOND, ALL(4)), FD_EFULL);
     EQUAL(states.count, 0);
 }
 
@@ -68,9 +69,9 @@ TEST(more_states_than_the_limit)
  * cut is behind 6 to 13. */
 TEST(only_possible_cuts)
 {
-    NO_STATES(states, layers);
+    NO_STATES(states, arena);
     OK(states_of(
-        &states, &layers, DIAMOND,
+        &states, &arena, DIAMOND,
         (fd_states_limits){
             .found = 100, .kept = 3, .few = 4, .cap = 0.013, .machines = 2}));
     CHECK(states.complete);
@@ -83,13 +84,11 @@ TEST(only_possible_cuts)
  * fewer bytes at its cuts: of each one state per third of the time, and the last one. */
 TEST(chains_thinned_out)
 {
-    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
+    NO_STATES(states, arena);
     static const uint32_t counts[] = {0, 3, 4, 4, 5, 5, 5, 5, 5};
     for (uint32_t most = 1; most <= 8; most++) {
-        CLEAN(fd_states_clear) fd_states states = {.count = 0};
-        fd_layers_clear(&layers);
         fd_states_limits limits = {.chain = most};
-        OK(states_of(&states, &layers,
+        OK(states_of(&states, &arena,
                      NODE("a", ONE) NODE("b", ONE)
                          NODE("c", FIGURES(5, 5, 2, 8))
                              NODE("d", ONE) "\ta -- b\n\ta -- c\n\tb -- d\n"

@@ -7,18 +7,13 @@
 TEST(rows_are_distinct)
 {
     MODEL(model, NODE("a", ONE) NODE("b", ONE) "\ta -- b\n");
-    CLEAN(fd_layers_clear) fd_layers layers = {.count = 0};
-    CLEAN(fd_family_clear) fd_state_family family = {.count = 0};
-    OK(fd_layers_make(&layers, &model, NULL));
-    family.layers = &layers;
-    family.next = fd_calloc(1, sizeof *family.next);
-    ALLOCATED(family.next != NULL);
-    uint32_t index;
-    OK(fd_family_begin(&family, &index));
-    EQUAL(index, 0);
+    ARENA(arena);
+    fd_layers layers;
+    ENTER(&arena);
+    fd_layers_make(&layers, &arena, &model);
+    fd_state_family family = fd_family_make(&arena, &model, &layers);
+    EQUAL(fd_family_begin(&family), 0);
     fd_family_join(&family, fd_family_row(&family, 0), 1);
-    OK(fd_family_put(&family, &index));
-    EQUAL(index, 1);
-    OK(fd_family_begin(&family, &index));
-    EQUAL(index, 0);
+    EQUAL(fd_family_put(&family), 1);
+    EQUAL(fd_family_begin(&family), 0);
 }

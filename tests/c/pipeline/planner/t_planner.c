@@ -13,12 +13,13 @@
 TEST(every_layer_has_a_stage)
 {
     MODEL(model, CHAIN);
-    CLEAN(fd_pipeline_clear) fd_pipeline pipeline = {.states = {.count = 0}};
+    ARENA(arena);
+    fd_pipeline pipeline;
     fd_pipeline_request request = {.costs = {.levels = 1,
                                              .machines = {2},
                                              .bandwidths = {1e3},
                                              .straight = true}};
-    OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
+    OK(fd_pipeline_find(&pipeline, &arena, &model, &request, NULL));
     CHECK(fabs(pipeline.best.time - 0.004) < 1e-12);
     for (uint32_t i = 0; i < 4; i++) {
         EQUAL(fd_pipeline_stage(&pipeline, i), i / 2);
@@ -28,6 +29,29 @@ TEST(every_layer_has_a_stage)
     SAME(ends.first, "c");
     SAME(ends.last, "d");
     EQUAL(ends.layers, 2);
+}
+
+TEST(models_without_a_plan)
+{
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"", "the graph has no layer"},
+        {CHAIN "\ta -- b\n", "the edges are not in order"},
+        {NODE("a", WORK) "\ta -- a\n", "the edges are not in order"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        MODEL(model, cases[i].text);
+        ARENA(arena);
+        fd_pipeline pipeline;
+        fd_pipeline_request request = {
+            .costs = {.levels = 1, .machines = {2}, .bandwidths = {1e3}}};
+        fd_error error = {""};
+        STATUS(fd_pipeline_find(&pipeline, &arena, &model, &request, &error),
+               FD_EINVAL);
+        SAME(error.text, cases[i].message);
+    }
 }
 
 TEST(missing_plan_is_reported)
@@ -50,12 +74,12 @@ TEST(missing_plan_is_reported)
         {{.levels = 0}, "0 levels of machines: 1 to 8"},
     };
     MODEL(model, CHAIN);
+    ARENA(arena);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CLEAN(fd_pipeline_clear)
-        fd_pipeline pipeline = {.states = {.count = 0}};
+        fd_pipeline pipeline;
         fd_pipeline_request request = {.costs = cases[i].costs};
         fd_error error = {""};
-        STATUS(fd_pipeline_find(&pipeline, &model, &request, &error),
+        STATUS(fd_pipeline_find(&pipeline, &arena, &model, &request, &error),
                FD_EINVAL);
         SAME(error.text, cases[i].message);
     }
@@ -65,14 +89,14 @@ TEST(missing_plan_is_reported)
 TEST(plans_on_chains)
 {
     MODEL(model, CHAIN);
+    ARENA(arena);
     fd_pipeline_request request = {
         .costs = {.levels = 1, .machines = {3}, .bandwidths = {1e3}}};
     for (int i = 0; i < 2; i++) {
-        CLEAN(fd_pipeline_clear)
-        fd_pipeline pipeline = {.states = {.count = 0}};
+        fd_pipeline pipeline;
         request.effort = i == 0 ? 8 : 0;
         request.most_states = i == 1 ? 2 : 0;
-        OK(fd_pipeline_find(&pipeline, &model, &request, NULL));
+        OK(fd_pipeline_find(&pipeline, &arena, &model, &request, NULL));
         CHECK(!pipeline.states.complete);
         CHECK(pipeline.best.stages.count > 0);
         CHECK(pipeline.best.bound < pipeline.best.time);

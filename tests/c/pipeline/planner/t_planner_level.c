@@ -19,9 +19,9 @@
                            "\td -- e\n\td -- f\n\te -- g\n\tf -- g\n"
 /* clang-format on */
 
-static fd_status
-fill(fd_level *level, const fd_states *states, const fd_costs *costs,
-     double cap, uint64_t *looked)
+static void
+fill(fd_level *level, fd_arena *arena, const fd_states *states,
+     const fd_costs *costs, double cap, uint64_t *looked)
 {
     *level = (fd_level){.costs = costs,
                         .states = states,
@@ -31,11 +31,8 @@ fill(fd_level *level, const fd_states *states, const fd_costs *costs,
                         .outermost = true,
                         .effort = UINT64_MAX,
                         .looked = looked};
-    fd_status status = fd_level_make(level);
-    if (status == FD_OK) {
-        fd_level_fill(level, FD_NO_STATE, states->count - 1);
-    }
-    return status;
+    fd_level_make(level, arena);
+    fd_level_fill(level, FD_NO_STATE, states->count - 1);
 }
 
 static bool
@@ -48,8 +45,8 @@ static const fd_costs straight = {
     .levels = 1, .machines = {3}, .bandwidths = {1e9}, .straight = true};
 
 #define EMPTY_LEVEL(states, level, looked) \
-    STATES(states, BRANCHES); \
-    CLEAN(fd_level_clear) fd_level level = {.machines = 0}; \
+    STATES(states, arena, BRANCHES); \
+    fd_level level; \
     uint64_t looked = 0
 
 /* a, ab, ac, abc | abcd | abcde, abcdf, abcdef | all: 1, 3, 4, 6, 7, 9, 9, 11,
@@ -57,7 +54,7 @@ static const fd_costs straight = {
 TEST(values_up_to_each_state)
 {
     EMPTY_LEVEL(states, level, looked);
-    OK(fill(&level, &states, &straight, 100, &looked));
+    fill(&level, &arena, &states, &straight, 100, &looked);
     EQUAL(states.count, 9);
     CHECK(takes(&level, 4, 1, 7));
     CHECK(takes(&level, 4, 2, 4));
@@ -77,7 +74,7 @@ TEST(waists_close_cuts)
     for (uint32_t i = 0; i < 9; i++) {
         EQUAL(states.waists[i], waists[i]);
     }
-    OK(fill(&level, &states, &straight, 6, &looked));
+    fill(&level, &arena, &states, &straight, 6, &looked);
     uint64_t all = looked;
     CHECK(takes(&level, 8, 3, 5));
     level.floor = 6;
@@ -91,7 +88,7 @@ TEST(waists_close_cuts)
 TEST(between_two_states)
 {
     EMPTY_LEVEL(states, level, looked);
-    OK(fill(&level, &states, &straight, 100, &looked));
+    fill(&level, &arena, &states, &straight, 100, &looked);
     level.outermost = false;
     fd_level_fill(&level, 0, 4);
     CHECK(isinf(fd_level_value(&level, 0, 1)));
