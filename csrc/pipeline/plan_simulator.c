@@ -16,8 +16,7 @@ typedef struct plan_run {
     const bool *posted;  /* per job: a send for which the stage does not wait;
                          * NULL: no such sends */
     fd_replay *replay;   /* its ends are UNKNOWN before they are simulated */
-    uint32_t *others;    /* owned, like the following arrays; per job, like the
-                          * next two: the other end */
+    uint32_t *others;    /* per job, like the next two: the other end */
     uint32_t *makers;    /* of a send: the computation that produced the sent
                           * result */
     int64_t *arrivals;   /* of a blocking transfer: when its stage reached it;
@@ -191,15 +190,12 @@ run_stage(const plan_run *p, uint32_t stage)
 
 /* Set the computation whose result each send transfers: the latest one of the
  * same stage, direction, global stage and micro-batch. */
-static fd_status
-find_makers(plan_run *p)
+static void
+find_makers(const plan_run *p, fd_arena *arena)
 {
     const fd_plan *plan = p->plan;
     size_t one = (size_t)plan->globals * plan->micro_batches;
-    uint32_t *made = fd_calloc(2 * one, sizeof *made);
-    if (made == NULL) {
-        return FD_ENOMEM;
-    }
+    uint32_t *made = fd_arena_new(arena, 2 * one, sizeof *made);
     for (uint32_t i = 0; i < plan->count; i++) {
         const fd_plan_job *job = &plan->jobs[i];
         if (job->micro_batch < 0) {
@@ -219,8 +215,7 @@ find_makers(plan_run *p)
             }
         }
     }
-    fd_free(made);
-    return FD_OK;
+    fd_arena_drop(made);
 }
 
 static fd_status
@@ -317,93 +312,6 @@ sum_stages(fd_replay *replay, const fd_plan *plan)
     }
 }
 
-static fd_status
-allocate_replay(plan_run *p)
-{
-    size_t count = p->plan->count;
-    fd_replay *replay = p->replay;
-    replay->begin = fd_calloc(count, sizeof *replay->begin);
-    replay->end = fd_calloc(count, sizeof *replay->end);
-    replay->cause = fd_calloc(count, sizeof *replay->cause);
-    replay->stages = fd_calloc(p->plan->stages, sizeof *replay->stages);
-    p->others = fd_calloc(count, sizeof *p->others);
-    p->makers = fd_calloc(count, sizeof *p->makers);
-    p->arrivals = fd_calloc(count, sizeof *p->arrivals);
-    p->clocks = fd_calloc(p->plan->stages, sizeof *p->clocks);
-    bool all = replay->begin != NULL && replay->end != NULL
-            && replay->cause != NULL && replay->stages != NULL
-            && p->others != NULL && p->makers != NULL && p->arrivals != NULL
-            && p->clocks != NULL;
-    return all ? FD_OK : FD_ENOMEM;
-}
-
-static fd_status
-run_plan(plan_run *p, fd_error *error)
-{
-    *p->replay = (fd_replay){.last = FD_NO_JOB};
-    fd_status status = allocate_replay(p);
-    fd_then(status, check_times(p, error));
-    fd_then(status, fd_pairs_find(p->others, FD_NO_JOB, p->plan, error));
-    fd_then(status, find_makers(p));
-    fd_then(status, simulate_plan(p, error));
-    if (status == FD_OK) {
-        sum_stages(p->replay, p->plan);
-    }
-    fd_free(p->others);
-    fd_free(p->makers);
-    fd_free(p->arrivals);
-    fd_free(p->clocks);
-    return status;
-}
-
-fd_status
-fd_replay_run(fd_replay *replay, const fd_plan *plan, const int64_t *times,
-              bool blocking, fd_error *error)
-{
-    plan_run p = {
-        .plan = plan, .times = times, .blocking = blocking, .replay = replay};
-    return run_plan(&p, error);
-}
-
-fd_status
-fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
-                     const int64_t *times, const bool *posted, fd_error *error)
-{
-    plan_run p = {.plan = plan,
-                  .times = times,
-                  .blocking = true,
-                  .posted = posted,
-                  .replay = replay};
-    return run_plan(&p, error);
-}
-
-void
-fd_replay_clear(fd_replay *replay)
-{
-    fd_free(replay->begin);
-    fd_free(replay->end);
-    fd_free(replay->cause);
-    fd_free(replay->stages);
-    *replay = (fd_replay){.begin = NULL};
-}
-
-fd_status
-fd_replay_critical(fd_job_list *list, const fd_replay *replay)
-{
-    uint32_t job = replay->last;
-    fd_status status = FD_OK;
-    while (job != FD_NO_JOB && status == FD_OK) {
-        status = fd_vector_push(list, job);
-        job = replay->cause[job];
-    }
-    for (uint32_t i = 0, j = list->count; i + 1 < j; i++) {
-        uint32_t swapped = list->list[--j];
-        list->list[j] = list->list[i];
-        list->list[i] = swapped;
-    }
-    return status;
-}
-
 /* Return the slot of a transfer: activations, then gradients. Plans are
  * bounded, so slots fit into a size_t. */
 static size_t
@@ -424,12 +332,13 @@ fail_alone(const fd_plan_job *job, const char *what, fd_error *error)
 }
 
 static fd_status
-pair_ends(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
-          fd_error *error)
+pair_ends(const plan_run *p, uint32_t *ends, fd_error *error)
 {
+    const fd_plan *plan = p->plan;
+    uint32_t *others = p->others;
     for (uint32_t i = 0; i < plan->count; i++) {
         const fd_plan_job *job = &plan->jobs[i];
-        others[i] = none;
+        others[i] = FD_NO_JOB;
         if (!fd_job_is_transfer((fd_job_kind)job->kind)) {
             continue;
         }
@@ -439,7 +348,7 @@ pair_ends(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
             continue;
         }
         const fd_plan_job *other = &plan->jobs[*end - 1];
-        if (others[*end - 1] != none || other->kind == job->kind) {
+        if (others[*end - 1] != FD_NO_JOB || other->kind == job->kind) {
             return fail_alone(job, "its like", error);
         }
         others[i] = *end - 1;
@@ -448,22 +357,75 @@ pair_ends(uint32_t *others, uint32_t none, const fd_plan *plan, uint32_t *ends,
     return FD_OK;
 }
 
-fd_status
-fd_pairs_find(uint32_t *others, uint32_t none, const fd_plan *plan,
-              fd_error *error)
+/* Set the other end of each transfer. A transfer is identified by its
+ * direction, the lower of its two global stages and its micro-batch. */
+static fd_status
+find_pairs(const plan_run *p, fd_arena *arena)
 {
+    const fd_plan *plan = p->plan;
     size_t slots = 2 * (size_t)plan->globals * plan->micro_batches;
-    uint32_t *ends = fd_calloc(slots, sizeof *ends);
-    if (ends == NULL) {
-        return FD_ENOMEM;
-    }
-    fd_status status = pair_ends(others, none, plan, ends, error);
+    uint32_t *ends = fd_arena_new(arena, slots, sizeof *ends);
+    fd_status status = pair_ends(p, ends, arena->error);
     for (size_t i = 0; i < slots && status == FD_OK; i++) {
-        if (ends[i] != 0 && others[ends[i] - 1] == none) {
-            status =
-                fail_alone(&plan->jobs[ends[i] - 1], "no other end", error);
+        if (ends[i] != 0 && p->others[ends[i] - 1] == FD_NO_JOB) {
+            status = fail_alone(&plan->jobs[ends[i] - 1], "no other end",
+                                arena->error);
         }
     }
-    fd_free(ends);
+    fd_arena_drop(ends);
     return status;
+}
+
+static void
+list_critical(fd_replay *replay, fd_arena *arena)
+{
+    fd_job_list *list = &replay->critical;
+    for (uint32_t job = replay->last; job != FD_NO_JOB;
+         job = replay->cause[job]) {
+        fd_arena_push(arena, list, job);
+    }
+    for (uint32_t i = 0, j = list->count; i + 1 < j; i++) {
+        uint32_t swapped = list->list[--j];
+        list->list[j] = list->list[i];
+        list->list[i] = swapped;
+    }
+}
+
+static void
+run_plan(plan_run *p, fd_arena *arena)
+{
+    size_t count = p->plan->count;
+    size_t stages = p->plan->stages;
+    fd_replay *replay = p->replay;
+    replay->begin = fd_arena_new(arena, count, sizeof *replay->begin);
+    replay->end = fd_arena_new(arena, count, sizeof *replay->end);
+    replay->cause = fd_arena_new(arena, count, sizeof *replay->cause);
+    replay->stages = fd_arena_new(arena, stages, sizeof *replay->stages);
+    p->others = fd_arena_new(arena, count, sizeof *p->others);
+    p->makers = fd_arena_new(arena, count, sizeof *p->makers);
+    p->arrivals = fd_arena_new(arena, count, sizeof *p->arrivals);
+    p->clocks = fd_arena_new(arena, stages, sizeof *p->clocks);
+    fd_arena_check(arena, check_times(p, arena->error));
+    fd_arena_check(arena, find_pairs(p, arena));
+    find_makers(p, arena);
+    fd_arena_check(arena, simulate_plan(p, arena->error));
+    sum_stages(replay, p->plan);
+    list_critical(replay, arena);
+}
+
+fd_status
+fd_replay_run(fd_replay *replay, fd_arena *arena, const fd_plan *plan,
+              const fd_prices *prices, fd_error *error)
+{
+    *replay = (fd_replay){.last = FD_NO_JOB};
+    if (fd_arena_caught(arena, error)) {
+        return arena->status;
+    }
+    plan_run p = {.plan = plan,
+                  .times = prices->times,
+                  .blocking = prices->blocking || prices->posted != NULL,
+                  .posted = prices->posted,
+                  .replay = replay};
+    run_plan(&p, arena);
+    return fd_arena_left(arena);
 }

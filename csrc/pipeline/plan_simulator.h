@@ -12,7 +12,7 @@
 #ifndef FD_PLAN_SIMULATOR_H
 #define FD_PLAN_SIMULATOR_H
 
-#include "base/vector.h"
+#include "base/arena.h"
 #include "recording/job_kinds.h"
 
 #define FD_NO_JOB UINT32_MAX
@@ -58,42 +58,33 @@ typedef struct fd_replay_stage {
     int64_t last;  /* end of the last such job */
 } fd_replay_stage;
 
+typedef FD_VECTOR(uint32_t) fd_job_list;
+
 typedef struct fd_replay {
     int64_t makespan;
-    int64_t *begin; /* owned, like the next three; begin of each job */
+    int64_t *begin; /* begin of each job */
     int64_t *end;
     uint32_t *cause; /* the job that delayed its start or end, or FD_NO_JOB */
     fd_replay_stage *stages; /* per stage */
     uint32_t last;           /* the job that ends last */
+    fd_job_list critical;    /* the critical path: jobs in order, each of which
+                              * determines the makespan */
 } fd_replay;
 
-/* Simulate a plan that fits. `times` has one entry per job, not negative. FD_EINVAL: a
- * schedule without blocking transfers, a transfer with one end, a deadlock, or
- * times with a sum above 2^62. Clear the replay also after a failure. */
-fd_status fd_replay_run(fd_replay *replay, const fd_plan *plan,
-                        const int64_t *times, bool blocking, fd_error *error);
-void fd_replay_clear(fd_replay *replay);
+/* The transfers of a simulation, and the time of each job, not negative. */
+typedef struct fd_prices {
+    const int64_t *times; /* borrowed, like the next */
+    const bool *posted;   /* per job, used for sends; all false: blocking.
+                           * NULL: no posted sends */
+    bool blocking;        /* without posted sends; false: overlapped */
+} fd_prices;
 
-/* Simulate with posted sends. `posted` has one entry per job, used for sends;
- * all false: blocking. A schedule without blocking transfers is simulated with
- * overlapped transfers. */
-fd_status fd_replay_run_posted(fd_replay *replay, const fd_plan *plan,
-                               const int64_t *times, const bool *posted,
-                               fd_error *error);
-
-typedef FD_VECTOR(uint32_t) fd_job_list;
-
-/* List the critical path: jobs in order, each of which determines the
- * makespan. */
-fd_status fd_replay_critical(fd_job_list *list, const fd_replay *replay);
-
-/* Pairs of sends and receives. A transfer is identified by its direction, the
- * lower of its two global stages and its micro-batch. */
-
-/* Set `others`, one entry per job of the plan, to the index of the other end
- * of each transfer, or to `none` for other jobs. FD_EINVAL: a transfer does
- * not have exactly one other end; the message names it. */
-fd_status fd_pairs_find(uint32_t *others, uint32_t none, const fd_plan *plan,
+/* Simulate a plan that fits; the replay has the memory of the arena.
+ * FD_EINVAL: a schedule without blocking transfers, unless sends are posted; a
+ * transfer that does not have exactly one other end; a deadlock; times with a
+ * sum above 2^62. */
+fd_status fd_replay_run(fd_replay *replay, fd_arena *arena,
+                        const fd_plan *plan, const fd_prices *prices,
                         fd_error *error);
 
 #endif

@@ -78,17 +78,6 @@ take_priced(priced *to, PyObject *times, PyObject *posted)
                           sizeof(bool), "posted"));
 }
 
-static fd_status
-run_replay(fd_replay *replay, const priced *with, bool blocking,
-           fd_error *error)
-{
-    return with->posted.obj == NULL
-             ? fd_replay_run(replay, &with->plan, with->times.buf, blocking,
-                             error)
-             : fd_replay_run_posted(replay, &with->plan, with->times.buf,
-                                    with->posted.buf, error);
-}
-
 static PyObject *
 times_of(const int64_t *times, size_t stride, uint32_t count)
 {
@@ -96,8 +85,7 @@ times_of(const int64_t *times, size_t stride, uint32_t count)
 }
 
 static PyObject *
-figures_object(const fd_plan *plan, const fd_replay *replay,
-               const fd_job_list *critical)
+figures_object(const fd_plan *plan, const fd_replay *replay)
 {
     size_t stride = sizeof *replay->stages;
     uint32_t count = plan->stages;
@@ -106,22 +94,24 @@ figures_object(const fd_plan *plan, const fd_replay *replay,
         "busy", times_of(&replay->stages->busy, stride, count), "first",
         times_of(&replay->stages->first, stride, count), "last",
         times_of(&replay->stages->last, stride, count), "critical",
-        fd_number_list(critical->list, critical->count));
+        fd_number_list(replay->critical.list, replay->critical.count));
 }
 
 static PyObject *
 result_of(PyObject *module, const priced *with, bool blocking, bool times)
 {
     const fd_plan *plan = &with->plan;
+    fd_prices prices = {.times = with->times.buf,
+                        .posted = with->posted.buf,
+                        .blocking = blocking};
     fd_replay replay;
-    fd_job_list critical = {NULL, 0, 0};
+    fd_arena arena = {.first = NULL};
     fd_error error = {""};
     fd_status status;
     Py_BEGIN_ALLOW_THREADS
-        status = run_replay(&replay, with, blocking, &error);
-        fd_then(status, fd_replay_critical(&critical, &replay));
+        status = fd_replay_run(&replay, &arena, plan, &prices, &error);
     Py_END_ALLOW_THREADS
-    PyObject *made = status == FD_OK ? figures_object(plan, &replay, &critical)
+    PyObject *made = status == FD_OK ? figures_object(plan, &replay)
                                      : fd_raise(module, status, &error);
     if (times && made != NULL) {
         size_t stride = sizeof *replay.begin;
@@ -130,8 +120,7 @@ result_of(PyObject *module, const priced *with, bool blocking, bool times)
         made = fd_columns_with(made, "end",
                                times_of(replay.end, stride, plan->count));
     }
-    fd_vector_clear(&critical);
-    fd_replay_clear(&replay);
+    fd_arena_clear(&arena);
     return made;
 }
 

@@ -24,25 +24,20 @@ static const fd_plan plan = {.schedule = "1f1b",
                              .count = JOBS};
 static const int64_t times[JOBS] = {10, 0, 3, 20, 3, 10, 20, 0};
 
-static void
-list_clear(fd_job_list *list)
-{
-    fd_vector_clear(list);
-}
+#define OVERLAPPED ((fd_prices){.times = times})
+#define BLOCKING ((fd_prices){.times = times, .blocking = true})
 
 /* The path is everything, transfers included. */
 TEST(critical)
 {
     static const uint32_t path[JOBS] = {0, 1, 4, 5, 6, 7, 2, 3};
-    CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
-    CLEAN(list_clear) fd_job_list list = {NULL, 0, 0};
+    ARENA(arena);
+    fd_replay replay;
     CHECK(fd_plan_fits(&plan));
-    OK(fd_replay_run(&replay, &plan, times, false, NULL));
-    EQUAL(replay.makespan, 66);
-    OK(fd_replay_critical(&list, &replay));
-    EQUAL(list.count, JOBS);
+    OK(fd_replay_run(&replay, &arena, &plan, &OVERLAPPED, NULL));
+    FIELDS(&replay, (makespan, 66), (critical.count, JOBS));
     for (uint32_t i = 0; i < JOBS; i++) {
-        EQUAL(list.list[i], path[i]);
+        EQUAL(replay.critical.list[i], path[i]);
     }
     FIELDS(&replay, (begin[4], 0), (end[4], 13), (stages[1].first, 13));
 }
@@ -51,21 +46,22 @@ TEST(critical)
 TEST(posted)
 {
     static const bool sends[JOBS] = {[1] = true};
-    CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
-    OK(fd_replay_run_posted(&replay, &plan, times, sends, NULL));
+    fd_prices prices = {.times = times, .posted = sends};
+    ARENA(arena);
+    fd_replay replay;
+    OK(fd_replay_run(&replay, &arena, &plan, &prices, NULL));
     FIELDS(&replay, (makespan, 66), (end[1], 13));
-    CLEAN(fd_replay_clear) fd_replay blocking = {.begin = NULL};
-    OK(fd_replay_run(&blocking, &plan, times, true, NULL));
-    EQUAL(blocking.makespan, 66);
+    OK(fd_replay_run(&replay, &arena, &plan, &BLOCKING, NULL));
+    EQUAL(replay.makespan, 66);
 }
 
 static void
-refuse(const fd_plan *with, const int64_t *priced, bool blocking,
-       const char *words)
+refuse(const fd_plan *with, fd_prices prices, const char *words)
 {
-    CLEAN(fd_replay_clear) fd_replay replay = {.begin = NULL};
+    ARENA(arena);
+    fd_replay replay;
     fd_error error = {""};
-    STATUS(fd_replay_run(&replay, with, priced, blocking, &error), FD_EINVAL);
+    STATUS(fd_replay_run(&replay, &arena, with, &prices, &error), FD_EINVAL);
     if (!check_refused()) {
         HAS(error.text, words);
     }
@@ -75,24 +71,24 @@ TEST(refused)
 {
     fd_plan_job other[JOBS];
     fd_plan with = plan;
-    int64_t negative[JOBS] = {-1};
-    int64_t longest[JOBS] = {INT64_C(1) << 62, 1};
-    refuse(&plan, negative, false, "negative");
-    refuse(&plan, longest, false, "too large");
+    static const int64_t negative[JOBS] = {-1};
+    static const int64_t longest[JOBS] = {INT64_C(1) << 62, 1};
+    refuse(&plan, (fd_prices){.times = negative}, "negative");
+    refuse(&plan, (fd_prices){.times = longest}, "too large");
     with.waiting = FD_WAIT_NEVER;
-    refuse(&with, times, true, "no blocking transfers");
+    refuse(&with, BLOCKING, "no blocking transfers");
     with.waiting = FD_WAIT_EACH;
     with.jobs = other;
     memcpy(other, jobs, sizeof jobs);
     other[1] = jobs[2]; /* each end receives before it sends */
     other[2] = jobs[1];
-    refuse(&with, times, true, "deadlock, stage 0 waits in RG");
+    refuse(&with, BLOCKING, "deadlock, stage 0 waits in RG");
     other[1] = jobs[1];
     other[2].kind = FD_JOB_OPT;
-    refuse(&with, times, false,
+    refuse(&with, OVERLAPPED,
            "SG of micro-batch 0 on stage 1 has no other end");
     other[2].kind = FD_JOB_SG;
-    refuse(&with, times, false, "its like");
+    refuse(&with, OVERLAPPED, "its like");
 }
 
 TEST(numbers_in_range)
