@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-/* Process-wide, like the injected failures of alloc.c; 0 outside tests. */
+/* Process-wide; 0 outside tests. */
 static atomic_size_t shrunk;
 
 size_t

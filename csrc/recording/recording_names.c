@@ -13,17 +13,16 @@
 
 enum { MAGIC = 8, COPY_BLOCK = 1 << 18 };
 
-/* A file name with suffixes, such as "rank00000.fd.previous.events". */
+/* The file name of a previous recording: "rank00000.fd.previous". */
 typedef struct name_of {
     char text[NAME_MAX + 1];
 } name_of;
 
 static name_of
-name_with(const char *name, const char *ending, const char *second)
+previous_name(const char *name)
 {
     name_of made;
-    int size =
-        snprintf(made.text, sizeof made.text, "%s%s%s", name, ending, second);
+    int size = snprintf(made.text, sizeof made.text, "%s.previous", name);
     if (size >= (int)sizeof made.text) {
         made.text[0] = '\0'; /* too long: the empty name */
     }
@@ -46,12 +45,10 @@ fd_writer_of(int fd, fd_header *header)
              : FD_WRITER_UNKNOWN;
 }
 
-/* Open the regular file with this name that begins with `magic`. Return
- * FD_EFORMAT for other entries; return FD_OK and set `fd` to -1 if it does not
- * exist. */
+/* Open the recording with this name. Return FD_EFORMAT for other entries;
+ * return FD_OK and set `fd` to -1 if it does not exist. */
 static fd_status
-open_ours(const fd_folder *folder, const char *name, const char *magic,
-          int *fd, fd_error *error)
+open_ours(const fd_folder *folder, const char *name, int *fd, fd_error *error)
 {
     char head[MAGIC] = "";
     *fd = -1;
@@ -66,7 +63,7 @@ open_ours(const fd_folder *folder, const char *name, const char *magic,
                  : status;
     }
     fd_read_at(*fd, head, sizeof head, 0);
-    if (memcmp(head, magic, sizeof head) == 0) {
+    if (memcmp(head, FD_FILE_MAGIC, sizeof head) == 0) {
         return FD_OK;
     }
     close(*fd);
@@ -76,15 +73,27 @@ open_ours(const fd_folder *folder, const char *name, const char *magic,
                           "replaced: move it, or record to another folder");
 }
 
-static bool
-is_ours(const fd_folder *folder, const char *name, const char *magic)
+/* Set `there` to whether the recording exists. Return FD_EFORMAT if the name
+ * belongs to another kind of entry. */
+static fd_status
+check_ours(const fd_folder *folder, const char *name, bool *there,
+           fd_error *error)
 {
     int fd;
-    open_ours(folder, name, magic, &fd, NULL);
+    fd_status status = open_ours(folder, name, &fd, error);
+    *there = fd >= 0;
     if (fd >= 0) {
         close(fd);
     }
-    return fd >= 0;
+    return status;
+}
+
+static bool
+is_ours(const fd_folder *folder, const char *name)
+{
+    bool there;
+    check_ours(folder, name, &there, NULL);
+    return there;
 }
 
 fd_status
@@ -94,7 +103,7 @@ fd_recording_lookup(const fd_folder *folder, const char *name,
     int fd;
     fd_header header;
     *writer = FD_WRITER_NONE;
-    fd_status status = open_ours(folder, name, FD_FILE_MAGIC, &fd, error);
+    fd_status status = open_ours(folder, name, &fd, error);
     if (fd >= 0) {
         *writer = fd_writer_of(fd, &header);
         close(fd);
@@ -106,7 +115,7 @@ static bool
 has_call(const fd_folder *folder, const char *name)
 {
     int fd;
-    open_ours(folder, name, FD_FILE_MAGIC, &fd, NULL);
+    open_ours(folder, name, &fd, NULL);
     bool found = fd >= 0 && fd_has_call(fd);
     if (fd >= 0) {
         close(fd);
@@ -117,34 +126,18 @@ has_call(const fd_folder *folder, const char *name)
 static void
 remove_ours(const fd_folder *folder, const char *name)
 {
-    if (is_ours(folder, name, FD_FILE_MAGIC)) {
+    if (is_ours(folder, name)) {
         fd_folder_remove(folder, name);
     }
-}
-
-/* Set `there` to whether the file exists. Return FD_EFORMAT if the name
- * belongs to another kind of entry. */
-static fd_status
-check_ours(const fd_folder *folder, const char *name, const char *magic,
-           bool *there, fd_error *error)
-{
-    int fd;
-    fd_status status = open_ours(folder, name, magic, &fd, error);
-    *there = fd >= 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    return status;
 }
 
 /* Rename the recording to the name of the previous one, to free its name. */
 static fd_status
 set_aside(const fd_folder *folder, const char *name, fd_error *error)
 {
-    name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
+    name_of previous = previous_name(name);
     bool older;
-    fd_status status =
-        check_ours(folder, previous.text, FD_FILE_MAGIC, &older, error);
+    fd_status status = check_ours(folder, previous.text, &older, error);
     if (status == FD_OK && older && !has_call(folder, name)) {
         remove_ours(folder, name);
         return FD_OK;
@@ -152,6 +145,16 @@ set_aside(const fd_folder *folder, const char *name, fd_error *error)
     return status == FD_OK ? fd_folder_rename(folder, name, folder,
                                               previous.text, true, error)
                            : status;
+}
+
+static fd_status
+name_taken(const fd_folder *folder, const char *name, fd_writer writer,
+           fd_error *error)
+{
+    return fd_folder_fail(folder, name, FD_ECONFLICT, error,
+                          writer == FD_WRITER_LIVES
+                              ? "another running process records there"
+                              : "another process may be recording there");
 }
 
 /* Free the name of an ended recording; fail for any other entry. */
@@ -163,29 +166,17 @@ free_place(const fd_folder *folder, const char *name, fd_error *error)
     if (status != FD_OK || writer == FD_WRITER_NONE) {
         return status;
     }
-    if (writer != FD_WRITER_GONE) {
-        return fd_folder_fail(folder, name, FD_ECONFLICT, error,
-                              writer == FD_WRITER_LIVES
-                                  ? "another running process records there"
-                                  : "another process may be recording there");
-    }
-    return set_aside(folder, name, error);
+    return writer == FD_WRITER_GONE ? set_aside(folder, name, error)
+                                    : name_taken(folder, name, writer, error);
 }
 
 static void
 bring_back(const fd_folder *folder, const char *name)
 {
-    name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
-    if (is_ours(folder, previous.text, FD_FILE_MAGIC)) {
+    name_of previous = previous_name(name);
+    if (is_ours(folder, previous.text)) {
         fd_folder_rename(folder, previous.text, folder, name, true, NULL);
     }
-}
-
-static fd_status
-name_taken(const fd_folder *folder, const char *name, fd_error *error)
-{
-    return fd_folder_fail(folder, name, FD_ECONFLICT, error,
-                          "another running process records there");
 }
 
 fd_status
@@ -197,18 +188,20 @@ fd_recording_publish(const fd_folder *folder, const char *temporary,
         return status;
     }
     status = fd_folder_rename(folder, temporary, folder, name, false, error);
-    if (status != FD_OK && status != FD_ECONFLICT) {
+    if (status == FD_ECONFLICT) {
+        return name_taken(folder, name, FD_WRITER_LIVES, error);
+    }
+    if (status != FD_OK) {
         bring_back(folder, name);
     }
-    return status == FD_ECONFLICT ? name_taken(folder, name, error) : status;
+    return status;
 }
 
 void
 fd_recording_drop_previous(const fd_folder *folder, const char *name)
 {
-    name_of previous = name_with(name, FD_PREVIOUS_SUFFIX, "");
-    if (is_ours(folder, previous.text, FD_FILE_MAGIC)
-        && has_call(folder, name)) {
+    name_of previous = previous_name(name);
+    if (is_ours(folder, previous.text) && has_call(folder, name)) {
         remove_ours(folder, previous.text);
     }
 }

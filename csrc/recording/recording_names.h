@@ -17,8 +17,6 @@
 
 #include <stdbool.h>
 
-#define FD_PREVIOUS_SUFFIX ".previous"
-
 typedef enum fd_writer {
     FD_WRITER_GONE, /* the writer has finished, or was killed */
     FD_WRITER_LIVES,

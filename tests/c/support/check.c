@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +61,12 @@ check_close(int *fd)
 void *__real_fd_malloc(size_t size);
 void *__real_fd_calloc(size_t count, size_t size);
 void *__real_fd_realloc(void *block, size_t size);
+void __real_fd_free(void *block);
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 void *__wrap_fd_malloc(size_t size);
 void *__wrap_fd_calloc(size_t count, size_t size);
 void *__wrap_fd_realloc(void *block, size_t size);
+void __wrap_fd_free(void *block);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 
 static bool
@@ -78,22 +82,42 @@ refuses(void)
     return hit;
 }
 
+/* Bytes of all blocks. */
+static atomic_size_t in_use;
+
+static void *
+counted(void *block)
+{
+    in_use += block != NULL ? malloc_usable_size(block) : 0;
+    return block;
+}
+
 void *
 __wrap_fd_malloc(size_t size)
 {
-    return refuses() ? NULL : __real_fd_malloc(size);
+    return refuses() ? NULL : counted(__real_fd_malloc(size));
 }
 
 void *
 __wrap_fd_calloc(size_t count, size_t size)
 {
-    return refuses() ? NULL : __real_fd_calloc(count, size);
+    return refuses() ? NULL : counted(__real_fd_calloc(count, size));
 }
 
 void *
 __wrap_fd_realloc(void *block, size_t size)
 {
-    return refuses() ? NULL : __real_fd_realloc(block, size);
+    size_t before = malloc_usable_size(block);
+    void *grown = refuses() ? NULL : __real_fd_realloc(block, size);
+    in_use -= grown != NULL ? before : 0;
+    return counted(grown);
+}
+
+void
+__wrap_fd_free(void *block)
+{
+    in_use -= malloc_usable_size(block);
+    __real_fd_free(block);
 }
 
 int
@@ -207,13 +231,13 @@ check_status(fd_status got, fd_status expected, const char *what,
 static void
 run_once(const check_test *test, long refuse, bool refuse_rest)
 {
-    size_t before = fd_alloc_in_use();
+    size_t before = in_use;
     bool failed = state.failed;
     state = (check_state){
         .test = test, .refuse = refuse, .refuse_rest = refuse_rest};
     test->run();
     state.refuse = 0;
-    size_t after = fd_alloc_in_use();
+    size_t after = in_use;
     if (after != before) {
         state.refuse = refuse;
         fail("leak", 0);
