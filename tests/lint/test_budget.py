@@ -70,7 +70,7 @@ BUDGET: dict[str, int] = {
     "tests/gpu": 1250,
     "tests/integration": 16800,
     "tests/isolated": 4550,
-    "tests/lint": 1100,
+    "tests/lint": 900,
     "tests/matrix": 450,
     "tests/oracle": 750,
     "tests/programs": 1550,
