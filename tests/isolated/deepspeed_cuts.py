@@ -29,7 +29,7 @@ from deepspeed.utils import logger
 from torch import nn
 
 import fastdispatch
-from fastdispatch.pipeline import partition, plan, table_of
+from fastdispatch.pipeline import partition, table_of
 from fastdispatch.pipeline.partition import cut, stage_report
 
 
@@ -139,17 +139,6 @@ def executed(made: Any) -> None:
     engine._exec_schedule(made)
 
 
-def tables() -> Iterator[tuple[str, str]]:
-    """Schedules of DeepSpeed, and the plans of fastdispatch."""
-    names = {"deepspeed-train": schedule.TrainSchedule, "deepspeed-inference": schedule.InferenceSchedule}
-    for name, kind in names.items():
-        for stages in range(1, 6):
-            for batches in range(1, 8):
-                made = plan(name, stages, batches)
-                for stage in range(stages):
-                    yield table_of(kind(batches, stages, stage)), made.table(stage)
-
-
 def errors() -> Iterator[tuple[str, str]]:
     """Errors of both, for a module of one process, and for one stage too many."""
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # avoids its compilation
@@ -191,7 +180,7 @@ def random_numbers_stay() -> bool:
 
 
 def main() -> None:
-    found = {"cuts": list(cuts(int(sys.argv[1]))), "reports": list(reports()), "tables": list(tables())}
+    found = {"cuts": list(cuts(int(sys.argv[1]))), "reports": list(reports())}
     found["rng"] = random_numbers_stay()
     with contextlib.redirect_stdout(io.StringIO()):
         found["errors"] = list(errors())

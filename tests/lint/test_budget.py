@@ -68,15 +68,15 @@ BUDGET: dict[str, int] = {
     "tests/cpython": 700,
     "tests/frameworks": 1450,
     "tests/gpu": 1250,
-    "tests/integration": 16800,
-    "tests/isolated": 4550,
+    "tests/integration": 16700,
+    "tests/isolated": 4500,
     "tests/lint": 900,
     "tests/matrix": 450,
     "tests/oracle": 750,
     "tests/programs": 1550,
     "tests/soak": 750,
     "tests/standin": 1850,
-    "tests/unit": 17900,
+    "tests/unit": 17750,
     "tests/wheels": 200,
 }
 

@@ -276,32 +276,6 @@ def test_layers_and_shared_weights_of_stages(torch_runs: dict[str, Run], megatro
             assert layer["names"] == ["TransformerLayer"] * 2
 
 
-def calls_on(trace: fastdispatch.Trace, rank: int) -> set[tuple[str, str]]:
-    """Callers and callees of a rank, by the names of their functions."""
-    return {(caller.rpartition(":")[2], callee.rpartition(":")[2]) for caller, callee in edges_of(trace, rank)}
-
-
-def test_the_call_graph_has_the_flow_of_each_stage(deepspeed: Run) -> None:
-    calls = [calls_on(deepspeed.trace, rank) for rank in range(2)]
-    for flow in calls:
-        assert ("initialize", "__init__") in flow
-        assert {("train_batch", "_train_schedule"), ("train_batch", "_exec_schedule")} < flow
-    both, first, last = {0, 1}, {0}, {1}
-    for name, where in {
-        "_exec_load_micro_batch": both,
-        "_exec_forward_pass": both,
-        "_exec_backward_pass": both,
-        "_exec_send_activations": first,
-        "_exec_recv_grads": first,
-        "_exec_recv_activations": last,
-        "_exec_send_grads": last,
-        "_exec_reduce_tied_grads": both,
-        "_exec_reduce_grads": both,
-        "_exec_optimizer_step": both,
-    }.items():
-        assert {rank for rank, flow in enumerate(calls) if ("_exec_schedule", name) in flow} == where
-
-
 TRANSFERS = """
 select c.name as receive, a.name as send, a.track_id != b.track_id as apart from flow
 join slice a on a.id = slice_out join slice b on b.id = slice_in join slice c on c.id = b.parent_id

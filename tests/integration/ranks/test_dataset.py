@@ -253,13 +253,6 @@ def test_two_writers(dataset: Path, ranks: list[Path]) -> None:
         write_dataset.write_dataset([str(ranks[0])], dataset)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": 1}', b'{"format": "fastdispatch-dataset/1"}'])
-def test_a_damaged_manifest(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_bytes(content)
-    with pytest.raises(fastdispatch.Error, match=r"manifest\.json: |no recording|not a"):
-        fastdispatch.scan(tmp_path)
-
-
 def test_a_store(ranks: list[Path], dataset: Path, tmp_path: Path) -> None:
     store = fsspec.filesystem("memory")
     store.pipe({f"/bucket/run/{path.name}": path.read_bytes() for path in ranks})

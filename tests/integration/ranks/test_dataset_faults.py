@@ -246,6 +246,7 @@ IN_SET: list[tuple[str, Callable[[Path], object], str]] = [
     ("threads", shutil.rmtree, "lost: run fastdispatch merge again"),
     ("threads/*", fifo, "lost: run fastdispatch merge again"),
     ("manifest.json", lambda path: path.write_text('{"groups": ['), ""),
+    ("manifest.json", lambda path: path.write_text('{"format": "fastdispatch-dataset/1"}'), MANIFEST),
     ("manifest.json", changed(inputs={"path": 1}), MANIFEST),
     ("manifest.json", changed(inputs=[]), MANIFEST),
     ("manifest.json", changed(world=10**30), MANIFEST),

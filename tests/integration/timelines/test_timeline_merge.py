@@ -458,33 +458,6 @@ def test_arguments_are_checked(call: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.torch
-def test_four_ranks_of_a_real_training(profiles: Path, tmp_path: Path) -> None:
-    before = [load(profiles / f"trace_{rank}.json") for rank in range(4)]
-    trace = merged(tmp_path, profiles)
-    earliest = min(each["baseTimeNanoseconds"] for each in before)
-    tids: dict[object, int] = {}
-    for rank, one in enumerate(before):
-        assert one["distributedInfo"]["rank"] == rank
-        shift = Decimal(one["baseTimeNanoseconds"] - earliest) / 1000
-        old = [each for each in one["traceEvents"] if each["ph"] == "X"]
-        new = [each for each in trace["traceEvents"] if each["ph"] == "X" and rank_of(each) == rank]
-        assert len(old) > 100
-        for a, b in zip(old, new, strict=True):
-            assert (a["name"], a["dur"], a.get("args")) == (b["name"], b["dur"], b.get("args"))
-            assert Decimal(a["ts"]) + shift == Decimal(b["ts"])
-            assert tids.setdefault((rank, a["pid"], a["tid"]), b["tid"]) == b["tid"]
-    assert len(set(tids.values())) == len(tids)
-    # The collectives of all ranks happened at one time.
-    reduced = sorted(
-        (each for each in trace["traceEvents"] if each["name"] == "gloo:all_reduce"), key=lambda each: each["ts"]
-    )
-    rounds = [[each for each in reduced if rank_of(each) == rank] for rank in range(4)]
-    assert len(rounds[0]) >= 3
-    for of_all in zip(*rounds, strict=True):
-        assert max(each["ts"] for each in of_all) < min(each["ts"] + each["dur"] for each in of_all)
-
-
 @pytest.mark.parametrize("name", ["all.json", "all.json.gz"])
 def test_an_earlier_merge_and_a_part_of_it_in_the_folder_are_skipped(tmp_path: Path, name: str) -> None:
     for rank in range(2):

@@ -418,20 +418,6 @@ def test_perfetto_keeps_traces_without_faults(tmp_path: Path) -> None:
         assert query(processor, "select count(*) as n from flow") == [{"n": 1}]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--time", "5s:6s"], "no event in these times in any input"),
-        (["--steps", "1:2"], "none of these steps in any input"),
-    ],
-)
-@pytest.mark.parametrize("name", ["out.json", "out.pftrace"])
-def test_an_empty_part_is_reported(tmp_path: Path, arguments: list[str], message: str, name: str) -> None:
-    path = write(tmp_path / "a.json", [event(), event(ts=102)])
-    assert message in commands.error("timeline", "merge", path, "-o", tmp_path / name, *arguments)
-    assert not (tmp_path / name).exists()
-
-
 def test_a_native_part_of_one_rank(tmp_path: Path) -> None:
     """The rank stays in the names of processes."""
     events = [event(name=f"s{at}", ts=10 * at, dur=5) for at in range(10)]

@@ -104,17 +104,6 @@ def test_one_link(spelling: str, end: str, documents: dict[str, Any], tmp_path: 
     assert made[0][0]["edges"]["data"] > 0
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_linked_files(spelling: str, documents: dict[str, Any], tmp_path: Path) -> None:
-    """As chakra_trace_link writes them, with an indentation of four."""
-    et = write(tmp_path / "et.json", compact(documents["et"]))
-    kineto = write(tmp_path / "kineto.json", compact(documents["kineto"]))
-    et_link(et, kineto, tmp_path / "linked.json")
-    linked = json.loads((tmp_path / "linked.json").read_text())
-    plain = model(tmp_path / "linked.json", tmp_path)
-    assert model(write(tmp_path / "other.json", SPELLINGS[spelling](linked)), tmp_path) == plain
-
-
 def test_a_folder_of_spellings(documents: dict[str, Any], tmp_path: Path) -> None:
     """Files of a folder are recognised in any spelling."""
     for rank, spell in enumerate(SPELLINGS.values()):

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import fastdispatch
-from fastdispatch.read import dump_text
 from fastdispatch.read.open_inputs import read_inputs
 from tests import many_ranks, programs
 
@@ -34,14 +33,6 @@ def test_invalid_files(content: str | None, fault: str, tmp_path: Path) -> None:
     with pytest.raises(fastdispatch.Error) as caught:
         read_inputs([path])
     assert str(caught.value) == f"{path}: {fault}"
-
-
-def test_the_order_of_files_does_not_matter(ranks: list[Path], tmp_path: Path) -> None:
-    for at, order in enumerate((ranks, ranks[::-1])):
-        dump_text.save(read_inputs(order), tmp_path / f"{at}.json")
-    assert (tmp_path / "0.json").read_bytes() == (tmp_path / "1.json").read_bytes()
-    with pytest.raises(fastdispatch.Error, match=f"^{ranks[0]}: rank 0 is there already"):
-        read_inputs([ranks[0], ranks[0]])
 
 
 def test_a_directory_with_bad_files(ranks: list[Path]) -> None:

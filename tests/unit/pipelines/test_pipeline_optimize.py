@@ -109,16 +109,6 @@ def test_known_numbers_of_states(name: str, count: int) -> None:
     assert found.states == count and found.complete
 
 
-@pytest.mark.parametrize("name", ["add_alias", "arg_order", "mha_prefix", "modern_repr", "view_const"])
-def test_hazard_graphs(name: str) -> None:
-    graph = Graph.read(ROOT / "tests" / "gold" / "convert" / f"syn_{name}.txt")
-    for machines, compression in ((2, 1.0), (3, None)):
-        found = optimize(graph, machines, 1e9, compression=compression)
-        assert same(found.time_per_stage_s, pipedream.solve(graph, [machines], [1e9], compression=compression))
-        assert same(found.time_per_stage_s, pipedream.tried(graph, machines, 1e9, compression))
-        assert same(found.time_per_stage_s, pipedream.recomputed(found.graph, found.stages, 1e9, compression, False))
-
-
 def test_windows_lose_nothing() -> None:
     graph = models.branchy(4, (4, 5, 5, 4, 3, 4), 2)
     found = optimize(graph, 5, 1e9, compression=1.0)

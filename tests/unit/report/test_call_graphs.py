@@ -184,8 +184,12 @@ def test_python_below_operators_is_called_by_the_top_one(load: Any) -> None:
 
 def test_edges_of_deleted_functions_are_deleted(load: Any) -> None:
     main, trace = "train.py:[]:main", load(MODEL)
-    assert edges_of(graph_of(trace, hide=[GPT])) == {(main, BLOCK): (1, 500)}
-    assert edges_of(graph_of(trace, contract=[GPT])) == {(main, BLOCK): (11, 3300)}
+    for options, edge, line in (
+        ({"hide": [GPT]}, (1, 500), "1 deleted (--hide)"),
+        ({"contract": [GPT]}, (11, 3300), "1 joined (--merge-into-caller)"),
+    ):
+        assert edges_of(graph_of(trace, **options)) == {(main, BLOCK): edge}
+        assert line in dot(trace, **options)
 
 
 def test_the_whole_is_the_thread_that_optimizes(load: Any) -> None:

@@ -154,13 +154,6 @@ def test_the_printed_form(paths: tuple[Path, Path]) -> None:
     ]
 
 
-def test_json_by_its_schema(paths: tuple[Path, Path]) -> None:
-    for options in ([], ["--all"], ["--by", "package"], ["--by", "module"]):
-        schemas.valid(json.loads(commands.out("diff", *paths, "--json", *options)), "diff")
-    everything = commands.document("diff", *paths, "--all")
-    assert len(everything["rows"]) == 6
-
-
 KEPT = """new_operators = true
 step = 50
 forbid = ["*:[Attention]:* -> aten::item"]

@@ -23,8 +23,8 @@ from fastdispatch.report.report_lines import _DROPPED, _MISSES
 from fastdispatch.report.report_model import Report, report
 from fastdispatch.report.report_rows import ReportOptions
 from fastdispatch.report.report_text import print_report
-from fastdispatch.text.formats import aligned, grouped, module_pattern, seconds
-from tests import commands, processes, programs, schemas
+from fastdispatch.text.formats import grouped, module_pattern, seconds
+from tests import commands, processes, programs
 from tests.unit.report.timed import MS, timed
 
 THIS = "test_report.py"
@@ -426,13 +426,6 @@ def test_a_killed_process_shows_its_open_calls(tmp_path: Path) -> None:
     assert table[work[0].where].total > 100_000_000
 
 
-def test_columns_have_the_width_of_their_cells() -> None:
-    rows = [("calls", "time", "where"), ("7", "41.2 s", "a.py"), ("12", "", "")]
-    assert list(aligned(rows, ">>", " ")) == [" calls    time  where", "     7  41.2 s  a.py", "    12"]
-    assert list(aligned(rows)) == ["calls  time    where", "7      41.2 s  a.py", "12"]
-    assert list(aligned([])) == []
-
-
 def test_losses_are_reported(tmp_path: Path) -> None:
     space: dict[str, object] = {}
     source = "\n".join(f"def f{i}(): pass\nf{i}()" for i in range(9000))
@@ -549,26 +542,6 @@ def test_module_patterns() -> None:
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    (
-        [],
-        ["--by", "package"],
-        ["--tree", "--min-percent", "0"],
-        ["--paths"],
-        ["--callers", "cheap"],
-        ["--callees", ":program", "--all"],
-    ),
-    ids=str,
-)
-def test_json_fits_its_schema(arguments: list[str], recording: Path) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    found = commands.document("report", recording, *arguments)
-    schema = schemas.schema("report")
-    assert set(found) == set(schema["properties"])
-    jsonschema.Draft202012Validator(schema).validate(found)
 
 
 def test_json_has_every_row(recording: Path) -> None:
