@@ -140,7 +140,6 @@ fd_et_complete(fd_et *et, uint32_t kinds)
     if (fd_arena_caught(&et->arena, NULL)) {
         return et->arena.status;
     }
-    fd_et_check_dtypes(et);
     fd_et_fill_times(et);
     fd_et_find_edges(et, kinds);
     fd_et_arrange(et);

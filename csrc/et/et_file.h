@@ -18,8 +18,8 @@ fd_status fd_et_open(fd_et *et, const char *path, fd_error *error);
  * Clear `et` also after a failure.
  *
  * With `layers`, forwards of modules are among the nodes (`rf_id` is the
- * address of the instance), and operands are facts
- * (et/readers/operand_json.h), only in `values`. */
+ * address of the instance), and operands have more facts
+ * (et/readers/et_operands.h). */
 fd_status fd_et_from_recording(fd_et *et, const char *path, bool layers,
                                fd_error *error);
 

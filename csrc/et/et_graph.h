@@ -165,8 +165,6 @@ typedef struct fd_et_faults {
     uint64_t renumbered;       /* nodes with new ids, because the old ids were
                                 * not in order */
     uint64_t collectives_unknown; /* collectives of an unknown kind */
-    uint64_t dtypes_unknown;      /* nodes with an unknown dtype */
-    char dtype[64];               /* the first unknown dtype, or "" */
     char trouble[160];            /* message about the first damage, or "" */
     fd_et_cycle cycle;            /* the first one */
 } fd_et_faults;

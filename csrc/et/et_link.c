@@ -1,5 +1,6 @@
 #include "et/et_link.h"
 
+#include "base/scalar_types.h"
 #include "et/et_steps.h"
 
 /* End the request unless rows fit the trace. */
@@ -53,7 +54,9 @@ add_kernel(fd_et *et, const fd_kineto_kernel *kernel, uint64_t id,
     fd_et_comm *comm = fd_et_make_comm(et, et->nodes.count - 1);
     comm->group = kernel->group;
     comm->dtype = kernel->dtype;
-    uint32_t item = fd_et_item_size(et, kernel->dtype);
+    uint32_t item =
+        fd_dtype_size(fd_et_text(et, kernel->dtype),
+                      fd_text_pool_size(&et->texts, kernel->dtype));
     comm->bytes =
         kernel->elements >= 0 && item > 0 ? kernel->elements * item : -1;
 }

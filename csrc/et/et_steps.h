@@ -14,13 +14,6 @@
 
 #include "et/et_graph.h"
 
-/* Count the nodes with operands, results or messages of an unknown dtype. */
-void fd_et_check_dtypes(fd_et *et);
-
-/* Return the bytes per element of a dtype, given by the id of its text, or 0
- * if it is unknown. */
-uint32_t fd_et_item_size(const fd_et *et, uint32_t dtype);
-
 /* Set missing times: nodes without times get the time range of their children
  * (FD_ET_GUESSED); nodes with a duration but no own time get the duration
  * minus that of their children on the same thread. Do nothing if no node has

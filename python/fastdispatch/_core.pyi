@@ -198,8 +198,8 @@ def timeline_events(
 class ExecutionTrace:
     """An execution trace of one rank (csrc/module/et/execution_trace_type.c): the nodes of a file in PyTorch's or
     Chakra's format, or of a ``recording`` of ``CallGraph(et=True)``. A Kineto trace has no nodes. With ``layers``,
-    forwards of modules are nodes too (scope 100, rf_id the address of the instance), and inputs and outputs have all
-    facts (``et/readers/operand_json.h``). Methods raise :class:`Error`; after that, the trace is empty."""
+    forwards of modules are nodes too (scope 100, rf_id the address of the instance), and inputs and outputs have more
+    facts (``pipeline/operand_facts.py``). Methods raise :class:`Error`; after that, the trace is empty."""
 
     def __new__(cls, path: _Path, *, recording: bool = False, layers: bool = False) -> Self: ...
     def columns(self, table: str, /) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEEPEST = 8 };
+enum { DEEPEST = 16, IS_TUPLE = 2 };
 
 /* Output of the four parallel lists. */
 typedef struct listing {
@@ -14,6 +14,7 @@ typedef struct listing {
     fd_buffer types;
     fd_buffer strides;
     fd_operand_ids ids;
+    bool layers; /* also what graphs of layers need */
 } listing;
 
 /* Names of c10::DeviceType. */
@@ -23,8 +24,8 @@ static const char *const devices[] = {
     "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone",
 };
 
-const fd_dtype *
-fd_dtype_of(const fd_operand *tensor)
+static const fd_dtype *
+dtype_of(const fd_operand *tensor)
 {
     return fd_dtype_at(tensor->head >> 8 & 0xff);
 }
@@ -77,8 +78,9 @@ put_numbers(fd_buffer *to, const uint64_t *numbers, uint32_t count)
     fd_json_end_array(&w);
 }
 
-void
-fd_et_put_device(fd_buffer *to, uint64_t head)
+/* Write the device in the first word of an operand as a JSON text: "cuda:0". */
+static void
+put_device(fd_buffer *to, uint64_t head)
 {
     uint32_t kind = head >> 16 & 0xff;
     int8_t index = (int8_t)(head >> 24 & 0xff);
@@ -89,27 +91,6 @@ fd_et_put_device(fd_buffer *to, uint64_t head)
         fd_buffer_format(to, ":%d", index);
     }
     fd_buffer_text(to, "\"");
-}
-
-static void
-put_tensor(listing *l, const fd_operand *operand)
-{
-    const fd_dtype *dtype = fd_dtype_of(operand);
-    const uint64_t *sizes = operand->more + FD_TENSOR_SIZES;
-    fd_json_writer w = {.to = &l->values};
-    fd_json_begin_array(&w, NULL);
-    fd_json_put_u64(&w, NULL, *l->ids.tensors++);
-    fd_json_put_u64(&w, NULL, *l->ids.storages++);
-    fd_json_put_i64(&w, NULL, (int64_t)operand->more[FD_TENSOR_OFFSET]);
-    fd_json_put_i64(&w, NULL, (int64_t)operand->more[FD_TENSOR_ELEMENTS]);
-    fd_json_put_u64(&w, NULL, dtype->bytes);
-    fd_et_put_device(fd_json_put(&w, NULL), operand->head);
-    fd_json_end_array(&w);
-    put_numbers(&l->shapes, sizes, operand->number);
-    put_numbers(&l->strides, sizes + operand->number, operand->number);
-    fd_buffer_text(&l->types, "Tensor(");
-    fd_buffer_text(&l->types, dtype->cpp);
-    fd_buffer_text(&l->types, ")");
 }
 
 /* Write a double; JSON has no infinities. */
@@ -127,6 +108,50 @@ put_double(fd_json_writer *w, uint64_t bits)
                          : value > 0  ? "inf"
                                       : "-inf");
     }
+}
+
+/* Write the address of a tensor, and its only element. */
+static void
+put_facts(fd_json_writer *w, const fd_operand *tensor, const char *dtype)
+{
+    fd_json_put_u64(w, NULL, tensor->more[FD_TENSOR_ADDRESS]);
+    if ((tensor->head & FD_OPERAND_VALUED) == 0) {
+        return;
+    }
+    uint64_t value = fd_operand_value(tensor);
+    if (strcmp(dtype, "bool") == 0) {
+        fd_json_put_bool(w, NULL, value != 0);
+    }
+    else if (strcmp(dtype, "int64") == 0) {
+        fd_json_put_i64(w, NULL, (int64_t)value);
+    }
+    else {
+        put_double(w, value);
+    }
+}
+
+static void
+put_tensor(listing *l, const fd_operand *operand)
+{
+    const fd_dtype *dtype = dtype_of(operand);
+    const uint64_t *sizes = operand->more + FD_TENSOR_SIZES;
+    fd_json_writer w = {.to = &l->values};
+    fd_json_begin_array(&w, NULL);
+    fd_json_put_u64(&w, NULL, *l->ids.tensors++);
+    fd_json_put_u64(&w, NULL, *l->ids.storages++);
+    fd_json_put_i64(&w, NULL, (int64_t)operand->more[FD_TENSOR_OFFSET]);
+    fd_json_put_i64(&w, NULL, (int64_t)operand->more[FD_TENSOR_ELEMENTS]);
+    fd_json_put_u64(&w, NULL, dtype->bytes);
+    put_device(fd_json_put(&w, NULL), operand->head);
+    if (l->layers) {
+        put_facts(&w, operand, dtype->name);
+    }
+    fd_json_end_array(&w);
+    put_numbers(&l->shapes, sizes, operand->number);
+    put_numbers(&l->strides, sizes + operand->number, operand->number);
+    fd_buffer_text(&l->types, "Tensor(");
+    fd_buffer_text(&l->types, l->layers ? dtype->name : dtype->cpp);
+    fd_buffer_text(&l->types, ")");
 }
 
 static void
@@ -154,7 +179,7 @@ put_scalar(listing *l, const fd_operand *operand)
         fd_buffer_text(&l->types, "String");
         break;
     case FD_OPERAND_DEVICE:
-        fd_et_put_device(&l->values, operand->head);
+        put_device(&l->values, operand->head);
         fd_buffer_text(&l->types, "Device");
         break;
     case FD_OPERAND_UNDEFINED:
@@ -183,11 +208,14 @@ put_all(listing *l, const char *text)
 
 /* Append a list; its types are one text: "GenericList[Int,Int]". */
 static void
-put_list(listing *l, fd_words *words, uint32_t count, int depth)
+put_list(listing *l, fd_words *words, const fd_operand *list, int depth)
 {
+    bool tuple = l->layers && (list->head >> 8 & IS_TUPLE) != 0;
     put_all(l, "[");
-    fd_buffer_text(&l->types, "GenericList[");
-    for (uint32_t i = 0; i < count && words->at < words->end; i++) {
+    fd_buffer_text(&l->types, list->kind == FD_OPERAND_DICT ? "Dict["
+                              : tuple                       ? "Tuple["
+                                                            : "GenericList[");
+    for (uint32_t i = 0; i < list->number && words->at < words->end; i++) {
         if (i > 0) {
             put_all(l, ",");
             fd_buffer_text(&l->types, ",");
@@ -208,8 +236,9 @@ put_operand(listing *l, fd_words *words, int depth)
     if (depth > DEEPEST || !fd_words_next(words, &operand)) {
         return false;
     }
-    if (operand.kind == FD_OPERAND_LIST) {
-        put_list(l, words, operand.number, depth + 1);
+    if (operand.kind == FD_OPERAND_LIST
+        || (l->layers && operand.kind == FD_OPERAND_DICT)) {
+        put_list(l, words, &operand, depth + 1);
     }
     else if (operand.kind == FD_OPERAND_TENSOR) {
         put_tensor(l, &operand);
@@ -221,9 +250,10 @@ put_operand(listing *l, fd_words *words, int depth)
 }
 
 void
-fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids, fd_et_io *io)
+fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids, bool layers,
+                   fd_et_io *io)
 {
-    listing l = {.ids = ids};
+    listing l = {.ids = ids, .layers = layers};
     const char *between = "";
     put_all(&l, "[");
     fd_buffer_text(&l.types, "[");

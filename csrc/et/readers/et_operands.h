@@ -14,9 +14,6 @@ fd_words fd_words_at(const fd_chunks *file, uint64_t offset, uint32_t size);
 /* Find the next tensor. */
 bool fd_words_tensor(fd_words *words, fd_operand *tensor);
 
-/* Return the dtype in the first word of a tensor. */
-const fd_dtype *fd_dtype_of(const fd_operand *tensor);
-
 /* Return the only element of a tensor that has FD_OPERAND_VALUED. */
 static inline uint64_t
 fd_operand_value(const fd_operand *tensor)
@@ -31,12 +28,11 @@ typedef struct fd_operand_ids {
     const uint32_t *storages;
 } fd_operand_ids;
 
-/* Write the device in the first word of an operand as a JSON text:
- * "cuda:0". */
-void fd_et_put_device(fd_buffer *to, uint64_t head);
-
-/* Add all operands as texts of `et`. */
+/* Add all operands as texts of `et`. With `layers`, for graphs of layers
+ * (pipeline/operand_facts.py), a tensor also has its address and its only
+ * element, if it is known, and dtypes in Python's spelling; tuples and dicts
+ * (keys and values alternate) are lists of the types Tuple and Dict. */
 void fd_et_put_operands(fd_et *et, fd_words words, fd_operand_ids ids,
-                        fd_et_io *io);
+                        bool layers, fd_et_io *io);
 
 #endif

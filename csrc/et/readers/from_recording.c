@@ -2,7 +2,6 @@
 #include "et/et_steps.h"
 #include "et/process_group_table.h"
 #include "et/readers/gpu_kernels.h"
-#include "et/readers/operand_json.h"
 #include "trace/reader/file_chunks.h"
 
 #include <string.h>
@@ -45,7 +44,7 @@ typedef struct making {
     fd_map *schemas; /* string of the file -> string of the file */
     uint64_t next;   /* next unused id */
     double ns_per_tick;
-    bool layers; /* include forwards of modules; write operands as facts */
+    bool layers; /* include forwards of modules; with more facts of operands */
 } making;
 
 FD_ORDER_AS(by_start, fd_tensor_call, FD_UP(raw->start), FD_UP(raw))
@@ -314,17 +313,6 @@ ids_from(const making *m, uint32_t slot)
 }
 
 static void
-put_side(making *m, fd_words words, fd_operand_ids ids, fd_et_io *io)
-{
-    if (m->layers) {
-        io->values = fd_et_put_facts(m->et, words, ids);
-    }
-    else {
-        fd_et_put_operands(m->et, words, ids, io);
-    }
-}
-
-static void
 put_call(making *m, uint32_t index)
 {
     fd_tensor_call *call = &m->calls.list[index];
@@ -333,8 +321,10 @@ put_call(making *m, uint32_t index)
     put_numbers(m, call, node);
     put_name(m, call, node);
     put_forward(m, node);
-    put_side(m, call->in, ids_from(m, call->first), &node->in);
-    put_side(m, call->out, ids_from(m, call->outs), &node->out);
+    fd_et_put_operands(m->et, call->in, ids_from(m, call->first), m->layers,
+                       &node->in);
+    fd_et_put_operands(m->et, call->out, ids_from(m, call->outs), m->layers,
+                       &node->out);
 }
 
 /* Set the groups of calls, once groups have their final names. `first` is the

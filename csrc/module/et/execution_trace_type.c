@@ -41,13 +41,12 @@ static const fd_column head_columns[] = {
     HEAD(BOOL, unlinked),
 };
 static const fd_column faults_columns[] = {
-    FAULT(U64, lost),           FAULT(U64, lost_bytes),
-    FAULT(CHARS, trouble),      FAULT(U64, repaired),
-    FAULT(U64, invalid),        FAULT(U64, wrong),
-    FAULT(U64, duplicates),     FAULT(U64, orphans),
-    FAULT(U64, dangling),       FAULT(U64, cycles),
-    FAULT(U64, renumbered),     FAULT(U64, collectives_unknown),
-    FAULT(U64, dtypes_unknown), FAULT(CHARS, dtype),
+    FAULT(U64, lost),       FAULT(U64, lost_bytes),
+    FAULT(CHARS, trouble),  FAULT(U64, repaired),
+    FAULT(U64, invalid),    FAULT(U64, wrong),
+    FAULT(U64, duplicates), FAULT(U64, orphans),
+    FAULT(U64, dangling),   FAULT(U64, cycles),
+    FAULT(U64, renumbered), FAULT(U64, collectives_unknown),
 };
 static const fd_column cycle_columns[] = {
     CYCLE(U32, kinds), CYCLE(U64, from),     CYCLE(TEXT, from_name),

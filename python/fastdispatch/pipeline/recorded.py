@@ -6,7 +6,6 @@ edges, and autograd nodes are known by the numbers of the operators that made th
 
 from __future__ import annotations
 
-import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 from fastdispatch import _core
 from fastdispatch.pipeline.aten_text import CallText, is_tensor
 from fastdispatch.pipeline.graph import Graph
+from fastdispatch.pipeline.operand_facts import LISTS, operand_facts
 from fastdispatch.pipeline.watched import Makers, Owned, Watched, graph_of
 from fastdispatch.read.execution_trace import PROCESS, THREAD, TIMED, texts_of
 from fastdispatch.read.trace import load
@@ -122,8 +122,7 @@ def layer_calls(path: str | os.PathLike[str]) -> list[_Call]:
             nodes["tid"][at],
             nodes["fw_tid"][at],
             nodes["dur_ns"][at] if flags & TIMED else -1,
-            json.loads(trace.text(nodes["in_values"][at])),
-            json.loads(trace.text(nodes["out_values"][at])),
+            *(operand_facts(*(trace.text(nodes[f"{side}_{name}"][at]) for name in LISTS)) for side in ("in", "out")),
         )
         for at, flags in enumerate(nodes["flags"])
         if not flags & (PROCESS | THREAD)
@@ -320,7 +319,7 @@ class _Run:
 
 
 def _tensors(facts: Any) -> Iterator[dict[str, Any]]:
-    """Yield all tensors in facts (csrc/et/readers/operand_json.h), in order."""
+    """Yield all tensors in facts, in order."""
     if isinstance(facts, list):
         for each in facts:
             yield from _tensors(each)

@@ -36,6 +36,7 @@ GPU, TIMED, THREAD, PROCESS, GUESSED = 1, 2, 4, 8, 16
 
 _PYTORCH, _KINETO = "PyTorch execution trace", "Kineto trace"
 _SECOND, _MOST = 10**9, (1 << 63) - 1
+_DTYPE_BYTES = 63
 #: Earlier times are counted from the boot of the machine.
 _YEAR_2001 = 978307200 * _SECOND
 #: Time zones differ from UTC by up to 14 hours.
@@ -274,7 +275,7 @@ def summary(trace: ExecutionTrace) -> dict[str, Any]:
         "edges": {name: sum(masks[mask] for mask in masks if mask >> at & 1) for at, name in enumerate(KINDS)},
         "communication": _communication(nodes, trace.columns("comms")),
         "groups": rows(trace, "groups"),
-        "faults": _faults(trace),
+        "faults": _faults(trace, nodes),
     }
 
 
@@ -282,14 +283,29 @@ def kind_names(kinds: int) -> list[str]:
     return [name for at, name in enumerate(KINDS) if kinds >> at & 1]
 
 
-def _faults(trace: ExecutionTrace) -> dict[str, Any]:
+def _faults(trace: ExecutionTrace, nodes: dict[str, Any]) -> dict[str, Any]:
     cut = dict(zip(KINDS, trace.columns("cuts")["edges"], strict=True))
     cycle, sentence = row(trace, "cycle"), ""
     if cycle["kinds"]:
         names = (cycle[f"{end}_name"].encode()[:48].decode(errors="replace") for end in ("from", "to"))
         ends = (f"{cycle[end]} ({name})" for end, name in zip(("from", "to"), names, strict=True))
         sentence = f"of {', '.join(kind_names(cycle['kinds']))}; dropped the edge from {' to '.join(ends)}"
-    return {**row(trace, "faults"), "cycle": sentence, "cut": cut}
+    return {**row(trace, "faults"), **_unknown_dtypes(trace, nodes), "cycle": sentence, "cut": cut}
+
+
+def _unknown_dtypes(trace: ExecutionTrace, nodes: dict[str, Any]) -> dict[str, Any]:
+    """Return the number of nodes with operands, results or messages of an unknown dtype, and the first such dtype."""
+    dtypes = [0, *trace.columns("comms")["dtype"]]
+    lists = texts_of(trace, [*nodes["in_types"], *nodes["out_types"]])
+    listed = {number: re.findall(r"Tensor\((?!nullptr)([^)]+)", text) for number, text in lists.items()}
+    stated = listed | {-number: [text] for number, text in texts_of(trace, dtypes).items() if text}
+    unknown = {number: [name for name in names if not trace.item_size(name)] for number, names in stated.items()}
+    first = {number: names[0] for number, names in unknown.items() if names}
+    rows = zip(nodes["comm"], nodes["in_types"], nodes["out_types"], strict=True) if first else ()
+    named = (first.get(-dtypes[comm]) or first.get(taken) or first.get(given) for comm, taken, given in rows)
+    found = [name for name in named if name]
+    name = "".join(found[:1]).encode()[:_DTYPE_BYTES].decode(errors="replace")
+    return {"dtypes_unknown": len(found), "dtype": name}
 
 
 def _is_operator(name: str) -> bool:

@@ -222,9 +222,23 @@ def test_an_unknown_dtype(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert cli.main(["et", "convert", str(path), "-o", str(tmp_path / output)]) == 0
         assert "1 node with an unknown dtype, the first c10::Posit16" in capsys.readouterr().err
     (row,) = info(tmp_path / "y.et")
-    assert (row["nodes"], row["faults"]["dtypes_unknown"]) == (4, 1)
+    assert (row["nodes"], row["faults"]["dtypes_unknown"], row["faults"]["dtype"]) == (4, 1, "c10::Posit16")
     assert "Tensor(c10::Posit16)" in (tmp_path / "y.json").read_text()
     assert cli.main(["et", "check", str(path)]) == 0
+
+
+def test_unknown_dtypes_are_counted_once_per_node(tmp_path: Path) -> None:
+    types = (
+        ["Tensor(float)", "Int"],
+        ["Tensor(nullptr (uninitialized))"],
+        ["GenericList[Tensor(float),Tensor(c10::P2)]"],
+    )
+    nodes = [node(number, 2, "aten::a", "aten::a()") for number in range(3, 8)]
+    for each, listed in zip(nodes, (*types, ["Tensor(c10::P2)", "Tensor(P1)"], []), strict=True):
+        each["inputs"] = {"values": [], "shapes": [], "types": listed}
+    nodes[-1]["outputs"] = nodes[-2]["inputs"]
+    (row,) = info(write(tmp_path / "x.json", document(*nodes)))
+    assert (row["faults"]["dtypes_unknown"], row["faults"]["dtype"]) == (3, "c10::P2")
 
 
 def operator(number: int, name: str, ts: float, dur: float) -> dict[str, Any]:
