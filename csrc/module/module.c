@@ -31,9 +31,10 @@ prepare_process(void)
     static bool prepared;
     if (!prepared) {
         fd_clock_init();
-        prepared = fd_classes_init(&fd_process.classes) == 0
-                && fd_code_init() == 0 && fd_thread_init() == 0
-                && fd_session_init() == 0;
+        prepared =
+            (fd_objects_init(&fd_process.classes) || PyErr_NoMemory() != NULL)
+            && fd_code_init() == 0 && fd_thread_init() == 0
+            && fd_session_init() == 0;
     }
     return prepared;
 }
@@ -189,8 +190,10 @@ static PyMethodDef functions[] = {
     FD_KEYWORD_METHOD(
         "pipeline_rule", fd_pipeline_rule,
         "pipeline_rule($module, path_suffix, qualname, kind, *,\n"
-        "              mb=None, stage=None, chunk=None, peer=None,\n"
-        "              buffer=None, bytes=None, when=None)\n--\n\n"
+        "              engine='user', role=0, local=False, also=False,\n"
+        "              own_order=False, mb=None, stage=None, chunk=None,\n"
+        "              peer=None, buffer=None, bytes=None, when=None,\n"
+        "              plan=None, eval=None, owner=None)\n--\n\n"
         "Calls of a function are jobs of a pipeline."),
     FD_KEYWORD_METHOD("optimize", fd_optimize_py,
                       "optimize($module, ids, costs, edges, machines,\n"

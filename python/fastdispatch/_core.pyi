@@ -69,6 +69,11 @@ def pipeline_rule(
     qualname: str,
     kind: str,
     *,
+    engine: str = "user",
+    role: int = 0,
+    local: bool = False,
+    also: bool = False,
+    own_order: bool = False,
     mb: str | None = None,
     stage: str | None = None,
     chunk: str | None = None,
@@ -76,9 +81,12 @@ def pipeline_rule(
     buffer: str | None = None,
     bytes: str | None = None,
     when: str | None = None,
+    plan: str | None = None,
+    eval: str | None = None,
+    owner: str | None = None,
 ) -> None:
-    """Record calls of this function as jobs: :func:`fastdispatch.pipeline.rule` (capture/rules/job_rules.c).
-    :class:`Error` for an invalid source or an empty name."""
+    """Record calls of this function as jobs, for ever: ``fastdispatch.record.engine_rules``, which checks the
+    sources. Rules of an engine are added before the first recording."""
 
 def optimize(
     ids: tuple[bytes, ...],

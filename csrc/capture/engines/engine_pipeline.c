@@ -1,11 +1,40 @@
 #include "capture/engines/engine_pipeline.h"
 
+#include "base/alloc.h"
 #include "capture/engines/pipeline_jobs.h"
 #include "capture/frames/code_nodes.h"
 #include "capture/process/guard.h"
 
 #include <stdio.h>
 #include <string.h>
+
+fd_engine_pipeline *
+fd_pipeline_new(void)
+{
+    fd_engine_pipeline *pipeline = fd_calloc(1, sizeof *pipeline);
+    if (pipeline != NULL) {
+        pipeline->stages = -1;
+        pipeline->processes = -1;
+        pipeline->position = -1;
+        pipeline->micro_batches = -1;
+    }
+    return pipeline;
+}
+
+void
+fd_pipeline_free(fd_engine_pipeline *pipeline)
+{
+    if (pipeline == NULL) {
+        return;
+    }
+    fd_vector_clear(&pipeline->counts);
+    fd_vector_clear(&pipeline->prepared);
+    fd_vector_clear(&pipeline->posted);
+    fd_vector_clear(&pipeline->open);
+    fd_vector_clear(&pipeline->entered);
+    fd_map_clear(&pipeline->matched);
+    fd_free(pipeline);
+}
 
 static void
 take_number(int64_t *to, int64_t number)
@@ -60,9 +89,8 @@ call_on_pipeline(fd_thread *thread, const fd_job_site *site,
     bool method = strchr(site->rule->qualified, '.') != NULL;
     PyObject *owner = fd_source_object(
         method ? &self : &site->sources[FD_FIELD_OWNER], frame);
-    PyObject *argument =
-        Py_BuildValue("(sO)", fd_job_engine_name(site->rule->engine),
-                      owner != NULL ? owner : Py_None);
+    PyObject *argument = Py_BuildValue("(sO)", site->rule->engine,
+                                       owner != NULL ? owner : Py_None);
     PyObject *facts = argument == NULL
                         ? NULL
                         : fd_session_call(session, thread,
@@ -101,14 +129,7 @@ begin_iteration(fd_thread *thread, const fd_job_site *site,
     fd_pipeline_recount(pipeline);
     call_on_pipeline(thread, site, frame);
     read_pipeline(pipeline, site, frame);
-    fd_found_job job = {.kind = "ITER",
-                        .planned = FD_JOB_KINDS,
-                        .micro_batch = -1,
-                        .stage = -1,
-                        .chunk = -1,
-                        .peer = -1,
-                        .buffer = -1,
-                        .flags = site->rule->flags};
+    fd_found_job job = fd_found_job_of("ITER");
     fd_pipeline_open(thread, &job, false, call);
     pipeline->iteration = call->count > 0 ? call->jobs[0] : NULL;
     fd_pipeline_describe(thread->session->recording, pipeline);
@@ -240,14 +261,10 @@ fuse_jobs(const fd_pipeline_call *call)
     }
 }
 
-void
-fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
-                   fd_pipeline_call *call)
+static void
+begin_call(fd_thread *thread, fd_job_site *site, fd_frame *frame,
+           fd_pipeline_call *call)
 {
-    *call = (fd_pipeline_call){.role = FD_ROLE_JOB};
-    if (thread->session->pipeline == NULL) {
-        return;
-    }
     fd_guard guard = fd_guard_enter(thread);
     /* `site_called` may run Python code that frees it. */
     fd_job_site *first = fd_job_site_hold(site);
@@ -265,14 +282,10 @@ fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
     fd_guard_leave(&guard);
 }
 
-void
-fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
-                     PyObject *result)
+static void
+end_call(fd_thread *thread, const fd_pipeline_call *call, PyObject *result)
 {
     fd_engine_pipeline *pipeline = thread->session->pipeline;
-    if (pipeline == NULL) {
-        return;
-    }
     fd_pipeline_close(thread, call, result == NULL ? FD_JOB_EXCEPTION : 0);
     if (call->role == FD_ROLE_PREPARE) {
         fd_guard guard = fd_guard_enter(thread);
@@ -295,8 +308,8 @@ fd_pipeline_entered(fd_thread *thread, fd_job_site *site, fd_frame *frame)
         || fd_vector_reserve(&pipeline->entered, 1) != FD_OK) {
         return;
     }
-    fd_entered_call entered = {.frame = frame};
-    fd_pipeline_called(thread, site, frame, &entered.call);
+    fd_entered_call entered = {.frame = frame, .call = {FD_ROLE_JOB}};
+    begin_call(thread, site, frame, &entered.call);
     fd_vector_push(&pipeline->entered, entered);
 }
 
@@ -318,7 +331,7 @@ fd_pipeline_left(fd_thread *thread, const fd_frame *frame, PyObject *result)
     for (; at <= pipeline->entered.count; at++) {
         pipeline->entered.list[at - 1] = pipeline->entered.list[at];
     }
-    fd_pipeline_returned(thread, &call, result);
+    end_call(thread, &call, result);
 }
 
 void
@@ -335,12 +348,12 @@ fd_pipeline_pause(fd_engine_pipeline *pipeline)
     pipeline->eval = false;
 }
 
-fd_status
-fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error)
+bool
+fd_pipeline_add_rule(const fd_job_rule *rule)
 {
-    fd_status status = fd_job_rules_add(rule, error);
-    if (status == FD_OK) {
+    bool added = fd_job_rules_add(rule);
+    if (added && fd_job_rule_is_of_user(rule)) {
         fd_code_refresh();
     }
-    return status;
+    return added;
 }

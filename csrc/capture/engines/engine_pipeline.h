@@ -16,27 +16,23 @@
 #include "capture/engines/pipeline_state.h"
 #include "capture/state/session_state.h"
 
+fd_engine_pipeline *fd_pipeline_new(void);
+void fd_pipeline_free(fd_engine_pipeline *pipeline);
+
 /* Begin a call whose code has rules, in `frame`. Its entry must be topmost. */
-void fd_pipeline_called(fd_thread *thread, fd_job_site *site, fd_frame *frame,
-                        fd_pipeline_call *call);
-
-/* End a call that has returned `result` (NULL: raised), before its entry is
- * closed. */
-void fd_pipeline_returned(fd_thread *thread, fd_pipeline_call *call,
-                          PyObject *result);
-
-/* Begin and end a call, for hooks with separate callbacks for begin and
- * end. */
 void fd_pipeline_entered(fd_thread *thread, fd_job_site *site,
                          fd_frame *frame);
+
+/* End the call of `frame`, if it was begun in this window, before its entry is
+ * closed; `result` is NULL if it raised. */
 void fd_pipeline_left(fd_thread *thread, const fd_frame *frame,
                       PyObject *result);
 
 /* End the open jobs, because recording pauses. */
 void fd_pipeline_pause(fd_engine_pipeline *pipeline);
 
-/* Add a rule of the user and apply it to known code objects. Return FD_EINVAL
- * with a message for an invalid rule. */
-fd_status fd_pipeline_add_rule(const fd_job_rule *rule, fd_error *error);
+/* Add a rule, and apply it to known code objects if it is of the user: others
+ * are added before the first recording. Return false if there is no memory. */
+bool fd_pipeline_add_rule(const fd_job_rule *rule);
 
 #endif

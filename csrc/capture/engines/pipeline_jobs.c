@@ -1,9 +1,10 @@
 #include "capture/engines/pipeline_jobs.h"
 
 #include "capture/operators/node_calls.h"
-#include "capture/operators/text_nodes.h"
-#include "capture/rules/tensors.h"
+#include "capture/operators/ranges.h"
+#include "capture/rules/program_objects.h"
 #include "capture/state/session_state.h"
+#include "capture/timers/call_timers.h"
 #include "recording/job_table.h"
 
 #include <stdio.h>
@@ -13,6 +14,19 @@ static uint32_t
 plus_one(int64_t number)
 {
     return number < 0 ? 0 : (uint32_t)number + 1;
+}
+
+fd_found_job
+fd_found_job_of(const char *kind)
+{
+    fd_found_job job = {.planned = fd_job_kind_named(kind),
+                        .micro_batch = -1,
+                        .stage = -1,
+                        .chunk = -1,
+                        .peer = -1,
+                        .buffer = -1};
+    snprintf(job.kind, sizeof job.kind, "%s", kind);
+    return job;
 }
 
 void
@@ -171,7 +185,7 @@ fd_pipeline_read(const fd_job_site *site, const fd_frame *frame,
     job->peer = fd_source_number(&sources[FD_FIELD_PEER], frame);
     job->buffer = fd_source_number(&sources[FD_FIELD_BUFFER], frame);
     job->bytes = fd_source_bytes(&sources[FD_FIELD_BYTES], frame);
-    job->flags = site->rule->flags;
+    job->flags = site->rule->local ? FD_JOB_LOCAL : 0;
 }
 
 /* Parse the kind at `text`, up to a "+". Return the rest, or NULL at the
@@ -220,16 +234,11 @@ static void
 begin_transfer(fd_thread *thread, const fd_transfer *transfer, uint32_t flags,
                fd_pipeline_call *call)
 {
-    fd_found_job job = {.planned = transfer->kind,
-                        .micro_batch = transfer->micro_batch,
-                        .stage = transfer->stage,
-                        .chunk = -1,
-                        .peer = -1,
-                        .buffer = -1,
-                        .bytes = transfer->bytes,
-                        .flags = flags};
-    snprintf(job.kind, sizeof job.kind, "%s",
-             fd_job_kind_name(transfer->kind));
+    fd_found_job job = fd_found_job_of(fd_job_kind_name(transfer->kind));
+    job.micro_batch = transfer->micro_batch;
+    job.stage = transfer->stage;
+    job.bytes = transfer->bytes;
+    job.flags = flags;
     fd_pipeline_open(thread, &job, false, call);
 }
 
@@ -328,4 +337,39 @@ fd_pipeline_move(const fd_engine_pipeline *pipeline, const fd_job_site *site,
     }
     open->job->bytes += fd_source_bytes(&site->sources[FD_FIELD_BYTES], frame);
     return true;
+}
+
+void
+fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
+             const void *object, bool timed)
+{
+    fd_tree *tree = thread->tree;
+    fd_job job = *what;
+    job.node = fd_texts_node(thread, FD_NODE_JOB, kind);
+    job.step = thread->session->steps.number;
+    job.object = (uintptr_t)object;
+    if (thread->session->pipeline != NULL) {
+        job.iteration = fd_pipeline_iteration(thread->session->pipeline);
+    }
+    fd_thread_tick(thread, timed);
+    if (job.node != 0 && fd_stack_make_room(tree)) {
+        const fd_job *made = fd_jobs_begin(tree, &job);
+        fd_stack_push_range(tree, job.node, made != NULL ? made : object);
+        if (thread->session->timers.sampling) {
+            fd_timers_begin(thread);
+        }
+        thread->generation = 0; /* make the next event settle the range */
+    }
+}
+
+void
+fd_job_end(fd_thread *thread, const void *object, bool timed)
+{
+    int64_t at = fd_jobs_find(thread->tree, object);
+    if (at < 0) {
+        at = fd_stack_find(thread->tree, object, FD_ENTRY_RANGE);
+    }
+    if (at >= 0) {
+        fd_range_end(thread, (uint32_t)at, timed);
+    }
 }

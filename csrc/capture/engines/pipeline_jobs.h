@@ -1,10 +1,19 @@
-/* The jobs of a call, and transfers that one call posts and another call waits
- * for. Private to engines/. */
+/* The jobs of a call, transfers that one call posts and another call waits for,
+ * and jobs declared by the program (fastdispatch.job). Requires the GIL. */
 #ifndef FD_PIPELINE_JOBS_H
 #define FD_PIPELINE_JOBS_H
 
 #include "capture/engines/pipeline_state.h"
 #include "capture/state/session_state.h"
+
+/* Begin a job of this kind, identified by `object`, with the numbers in
+ * `what`. A job is a range (ranges.h) and, if the timeline has jobs, a
+ * record. */
+void fd_job_start(fd_thread *thread, const char *kind, const fd_job *what,
+                  const void *object, bool timed);
+
+/* End the latest open job of `object` on this thread, if any. */
+void fd_job_end(fd_thread *thread, const void *object, bool timed);
 
 enum { FD_LONGEST_KIND = 64 };
 
@@ -20,6 +29,9 @@ typedef struct fd_found_job {
     uint64_t bytes;
     uint32_t flags;
 } fd_found_job;
+
+/* Return a job of a kind without known numbers. */
+fd_found_job fd_found_job_of(const char *kind);
 
 /* Restart the counts of jobs from 0. */
 void fd_pipeline_recount(fd_engine_pipeline *pipeline);

@@ -34,7 +34,7 @@ typedef struct fd_open_job {
 /* The pipeline in its latest training iteration, or in the first evaluation if
  * there is no training. */
 typedef struct fd_pipeline_summary {
-    fd_job_engine engine;
+    const char *engine; /* of the rules; NULL: none */
     bool trained;
     int64_t stages;
     int64_t processes;
@@ -51,7 +51,7 @@ typedef struct fd_pipeline_call {
     fd_transfer transfer;
 } fd_pipeline_call;
 
-/* A call with separate callbacks for begin and end (sys.monitoring). */
+/* A call that has begun. */
 typedef struct fd_entered_call {
     const fd_frame *frame;
     fd_pipeline_call call;
@@ -60,10 +60,10 @@ typedef struct fd_entered_call {
 /* The state of pipeline engines in a session. -1: unknown number. */
 typedef struct fd_engine_pipeline {
     fd_pipeline_summary summary;
-    fd_job_engine engine; /* engine of the latest iteration */
-    uint32_t iterations;  /* number of iterations begun */
-    uint32_t nesting;     /* open iterations, including nested ones */
-    fd_job *iteration;    /* record of the running iteration, or NULL */
+    const char *engine;  /* of the latest iteration */
+    uint32_t iterations; /* number of iterations begun */
+    uint32_t nesting;    /* open iterations, including nested ones */
+    fd_job *iteration;   /* record of the running iteration, or NULL */
     bool eval;
     bool described; /* whether on_pipeline was called */
     bool own_order; /* whether the engine deviates from its schedule */
@@ -91,8 +91,5 @@ fd_pipeline_iteration(const fd_engine_pipeline *pipeline)
 {
     return pipeline->nesting > 0 ? pipeline->iterations : 0;
 }
-
-fd_engine_pipeline *fd_pipeline_new(void);
-void fd_pipeline_free(fd_engine_pipeline *pipeline);
 
 #endif

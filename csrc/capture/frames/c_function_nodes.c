@@ -7,7 +7,49 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MODULE_NAME = 256 };
+/* The cache is limited, because a program that keeps creating classes would
+ * fill it. */
+enum { MODULE_NAME = 256, MOST_FUNCTIONS = 1 << 16 };
+
+static uint64_t
+key_of(const fd_c_target *target)
+{
+    return fd_hash_next(fd_hash_word((uintptr_t)target->method),
+                        (uintptr_t)target->type)
+         | 1; /* 0 is not allowed */
+}
+
+/* Find a known function, or return NULL. Names are compared too, because
+ * libraries allocate and free method definitions. */
+static const fd_c_function *
+find_function(const fd_session *session, const fd_c_target *target)
+{
+    uint32_t at = fd_map_get(&session->c_function_at, key_of(target));
+    const fd_c_function *known =
+        at != 0 ? &session->c_functions.list[at - 1] : NULL;
+    return known != NULL && known->method == target->method
+                && fd_objects_is(&fd_process.classes, known->receiver,
+                                 target->type)
+                && strcmp(known->name, target->method->ml_name) == 0
+             ? known
+             : NULL;
+}
+
+/* Add a new function, or, if there is no memory, none. A full cache is emptied
+ * first. */
+static void
+add_function(fd_session *session, const fd_c_target *target,
+             fd_c_function function)
+{
+    if (session->c_functions.count >= MOST_FUNCTIONS) {
+        session->c_functions.count = 0;
+        fd_map_clear(&session->c_function_at);
+    }
+    if (fd_vector_push(&session->c_functions, function) == FD_OK) {
+        fd_map_put(&session->c_function_at, key_of(target),
+                   session->c_functions.count);
+    }
+}
 
 /* Return the class of a bound object, or NULL for modules and capsules (of
  * pybind11), which have no relevant class. */
@@ -157,7 +199,8 @@ resolve_target(fd_thread *thread, const fd_c_target *target)
     bool added = false;
     fd_guard guard = fd_guard_enter(thread);
     if (target->type != NULL) {
-        function.receiver = fd_classes_add(&fd_process.classes, target->type);
+        function.receiver =
+            fd_objects_add_class(&fd_process.classes, target->type);
     }
     function.node = add_node(session, target, &added);
     fd_guard_leave(&guard);
@@ -173,8 +216,7 @@ fd_c_function_node(fd_thread *thread, const fd_c_target *target,
                    uint32_t *node)
 {
     fd_session *session = thread->session;
-    const fd_c_function *known = fd_c_functions_find(
-        &session->c_functions, &fd_process.classes, target);
+    const fd_c_function *known = find_function(session, target);
     if (known != NULL) {
         *node = known->node;
         return !known->dropped;
@@ -190,7 +232,7 @@ fd_c_function_node(fd_thread *thread, const fd_c_target *target,
         const fd_file *file = &session->recording->file;
         const fd_node *record = fd_file_record(file, function.node);
         function.name = fd_strings_text(file, record->name);
-        fd_c_functions_add(&session->c_functions, function, target);
+        add_function(session, target, function);
     }
     return !function.dropped;
 }

@@ -1,7 +1,7 @@
 #include "capture/frames/code_nodes.h"
 
 #include "base/alloc.h"
-#include "capture/frames/constructor_codes.h"
+#include "capture/python/monitoring.h"
 #include "capture/rules/job_rules.h"
 #include "capture/rules/name_rules.h"
 
@@ -15,9 +15,6 @@ forget_code(void *extra)
     fd_code *known = extra;
     if (known == NULL) {
         return;
-    }
-    if (known->constructor) {
-        fd_constructor_codes_remove(known);
     }
     if (known->next != NULL) {
         known->next->link = known->link;
@@ -177,6 +174,44 @@ classify_code(const PyCodeObject *code, fd_code *known)
     known->special |= fd_rules_code(code);
 }
 
+/* The events that constructors report to a tool of sys.monitoring; 0: none. */
+static int constructor_tool = -1;
+static long constructor_events;
+
+/* A constructor is a simple __init__ that meets the conditions of CPython's
+ * specializer. */
+bool
+fd_constructor_is(const PyCodeObject *code)
+{
+    enum { KINDS = CO_VARARGS | CO_VARKEYWORDS | CO_OPTIMIZED };
+    return FD_HAS_HIDDEN_CONSTRUCTORS
+        && (code->co_flags & KINDS) == CO_OPTIMIZED
+        && code->co_kwonlyargcount == 0 && is_named(code, "__init__");
+}
+
+/* Enable the events of a code object. If there is no memory, its calls are not
+ * reported, and are inferred from their callees. */
+static void
+report_constructor(PyCodeObject *code)
+{
+    if (fd_monitoring_set_local(constructor_tool, code, constructor_events)
+        < 0) {
+        PyErr_Clear();
+    }
+}
+
+void
+fd_constructors_report(int tool, long events)
+{
+    constructor_tool = tool;
+    constructor_events = events;
+    for (const fd_code *at = fd_process.known; at != NULL; at = at->next) {
+        if (at->constructor) {
+            report_constructor(at->code);
+        }
+    }
+}
+
 static void
 look_for_jobs(fd_code *known)
 {
@@ -240,7 +275,10 @@ fd_code_add(PyCodeObject *code)
         known->next->link = &known->next;
     }
     fd_process.known = known;
-    known->constructor = fd_constructor_codes_add(code, known);
+    known->constructor = fd_constructor_is(code);
+    if (known->constructor && constructor_events != 0) {
+        report_constructor(code);
+    }
     return known;
 }
 

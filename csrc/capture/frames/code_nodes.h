@@ -71,6 +71,14 @@ fd_code_returned(const PyCodeObject *code)
  * Keeps a pending exception. */
 const fd_code *fd_code_add(PyCodeObject *code);
 
+/* Return whether CPython may enter the function without the evaluator hook: see
+ * constructors.h. */
+bool fd_constructor_is(const PyCodeObject *code);
+
+/* Make all such functions, also those to come, report these events to the tool
+ * of sys.monitoring; 0: report nothing. */
+void fd_constructors_report(int tool, long events);
+
 /* Apply changed job rules to all known code. */
 void fd_code_refresh(void);
 

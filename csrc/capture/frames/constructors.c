@@ -1,7 +1,6 @@
 #include "capture/frames/constructors.h"
 
 #include "base/vector.h"
-#include "capture/frames/constructor_codes.h"
 #include "capture/frames/python_calls.h"
 #include "capture/python/monitoring.h"
 #include "recording/open_entries.h"
@@ -28,12 +27,8 @@ has_entry(const fd_thread *thread, const fd_frame *frame)
             && (top->flags & FD_ENTRY_UNHOOKED) == 0);
 }
 
-static PyObject *
-on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_start)
 {
-    (void)self;
-    (void)count;
-    (void)names;
     PyThreadState *state = PyThreadState_Get();
     fd_frame *frame = fd_frame_current(state);
     if (has_entry(fd_thread_self, frame)) {
@@ -54,12 +49,8 @@ on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 /* Handle the end by return; the hook closes the frames that it opened.
  * Exceptions could only be reported for all code, which would disturb other
  * tools: the next event of the thread detects that the frame has ended. */
-static PyObject *
-on_end(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_end)
 {
-    (void)self;
-    (void)count;
-    (void)names;
     const fd_code *known = fd_code_known((const PyCodeObject *)args[0]);
     if (known == NULL || !known->constructor) {
         Py_RETURN_NONE;
@@ -140,7 +131,7 @@ fd_constructors_watch(void)
     PyObject *pending = PyErr_GetRaisedException();
     tool = fd_monitoring_open(use, events, EVENTS, NULL);
     if (tool >= 0) {
-        fd_constructor_codes_report(tool, events[0].bit | events[1].bit);
+        fd_constructors_report(tool, events[0].bit | events[1].bit);
         add_existing();
         watcher = PyFunction_AddWatcher(on_function);
     }
@@ -158,7 +149,7 @@ fd_constructors_release(void)
         PyFunction_ClearWatcher(watcher);
         watcher = -1;
     }
-    fd_constructor_codes_report(tool, 0);
+    fd_constructors_report(tool, 0);
     fd_monitoring_close(&tool, events, EVENTS);
     PyErr_SetRaisedException(pending);
 }

@@ -1,5 +1,5 @@
-/* The open Python calls of another thread, found without the GIL: a walk of
- * its frames by copies of memory. The thread may run meanwhile, so only the
+/* The open Python calls of another thread and their lines, found without the
+ * GIL: a walk of its frames by copies of memory that may be freed meanwhile. The thread may run meanwhile, so only the
  * outer calls that two walks have in common are returned; each is verified by
  * the facts that its code object owns. */
 #ifndef FD_FRAME_WALK_H
@@ -17,5 +17,9 @@ bool fd_frame_walk_is_possible(void);
  * was last known. Return their number; 0 if nothing is certain. */
 uint32_t fd_frame_walk(uint32_t system_id, fd_entry *entries,
                        uint32_t capacity);
+
+/* Return the line that the frame at this address executes, or 0. It may be wrong
+ * for a thread that began to run. */
+uint32_t fd_frame_line_at(uint64_t address);
 
 #endif

@@ -76,7 +76,7 @@ class_of(const fd_thread *thread, const fd_code *known, const fd_frame *frame,
     if (*type == NULL) {
         return 0;
     }
-    uint32_t id = fd_classes_add(&fd_process.classes, *type);
+    uint32_t id = fd_objects_add_class(&fd_process.classes, *type);
     if (id == 0) {
         fd_file_count(&thread->session->recording->file,
                       FD_COUNT_CLASSES_FULL);
@@ -113,7 +113,7 @@ module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame,
     fd_instances *instances = &thread->session->instances;
     if ((known->special & FD_CODE_FORWARD) == 0
         || !fd_receiver_is_instance(known)
-        || !fd_classes_at(&fd_process.classes, class_id)->is_module) {
+        || fd_objects_at(&fd_process.classes, class_id)->value == 0) {
         return 0;
     }
     PyObject *self = fd_receiver_value(known, frame);

@@ -3,20 +3,25 @@
 #ifndef FD_MEMORY_COPIES_H
 #define FD_MEMORY_COPIES_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Return false if the memory does not exist, or the kernel refuses. */
+/* Return false if the memory does not exist, or the kernel refuses. Keeps
+ * errno. */
 static inline bool
 fd_copy_memory(uint64_t address, void *to, size_t size)
 {
     struct iovec local = {to, size};
     struct iovec remote = {(void *)(uintptr_t)address, size};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0)
-        == (ssize_t)size;
+    int error = errno;
+    bool copied =
+        process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+    errno = error;
+    return copied;
 }
 
 /* Return the pointer at `address`, or 0. */

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "capture/frames/notebook_calls.h"
-#include "capture/frames/thread_names.h"
 #include "capture/process/guard.h"
+#include "capture/process/thread_names.h"
 #include "capture/python/utf8_text.h"
 #include "capture/timers/call_timers.h"
 

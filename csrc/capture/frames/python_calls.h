@@ -77,9 +77,9 @@ static inline uint32_t
 fd_calls_class(const fd_code *known, const fd_frame *frame)
 {
     const PyTypeObject *type = fd_receiver_type(known, frame);
-    return fd_classes_is(&fd_process.classes, known->class_id, type)
+    return fd_objects_is(&fd_process.classes, known->class_id, type)
              ? known->class_id
-             : fd_classes_known(&fd_process.classes, type);
+             : fd_objects_known(&fd_process.classes, type);
 }
 
 /* Open a call, unless the stack is full. */
@@ -130,7 +130,7 @@ fd_calls_is(const fd_context *context, const fd_code *known,
             const PyTypeObject *type)
 {
     return context->callee == known->id
-        && fd_classes_is(&fd_process.classes, context->receiver, type);
+        && fd_objects_is(&fd_process.classes, context->receiver, type);
 }
 
 /* Return the context of a call if it repeats the previous call, or the call

@@ -2,7 +2,6 @@
 
 #include "capture/frames/c_function_nodes.h"
 #include "capture/frames/python_calls.h"
-#include "capture/hooks/profiler_start.h"
 #include "capture/operators/node_calls.h"
 #include "capture/python/monitoring.h"
 #include "capture/timers/call_timers.h"
@@ -85,6 +84,118 @@ end_call(PyThreadState *state)
     }
 }
 
+/* The call by which the program sets a profile function. CPython reports its
+ * end to the new function, which does not happen in a plain run: the call was
+ * not monitored when it began. The following skips that one event. */
+
+/* sys.setprofile and its form for all threads; NULL: replaced by the
+ * program. */
+static const PyMethodDef *setters[2];
+
+/* While one of them runs, the thread has this object in place of a profiler's.
+ * The setter releases it after it has stored the new function: that is the
+ * moment to stand in front of the function for one event. */
+static PyObject *placed; /* borrowed from the thread; NULL: none */
+
+/* The profile function behind skip_event. */
+static _Thread_local Py_tracefunc skipped;
+
+static bool
+sets_profiler(PyObject *callable)
+{
+    const PyMethodDef *method = PyCFunction_Check(callable)
+                                  ? ((PyCFunctionObject *)callable)->m_ml
+                                  : NULL;
+    return method != NULL && (method == setters[0] || method == setters[1]);
+}
+
+static int
+skip_event(PyObject *object, PyFrameObject *frame, int what, PyObject *value)
+{
+    Py_tracefunc function = skipped;
+    PyThreadState_Get()->c_profilefunc = function;
+    bool skips = what == PyTrace_C_RETURN && sets_profiler(value);
+    return skips ? 0 : function(object, frame, what, value);
+}
+
+static void
+placed_released(PyObject *self)
+{
+    PyThreadState *state = PyThreadState_Get();
+    if (state->c_profilefunc != NULL && state->c_profileobj != self) {
+        skipped = state->c_profilefunc;
+        state->c_profilefunc = skip_event;
+    }
+    placed = NULL;
+    PyObject_Free(self);
+}
+
+static PyTypeObject placed_type = {
+    PyVarObject_HEAD_INIT(NULL, 0) /* */
+        .tp_name = "fastdispatch.profiler",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_dealloc = placed_released,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+
+static const PyMethodDef *
+setter_named(const char *name)
+{
+    PyObject *function = PySys_GetObject(name); /* borrowed */
+    return function != NULL && PyCFunction_Check(function)
+             ? ((PyCFunctionObject *)function)->m_ml
+             : NULL;
+}
+
+/* Find the functions of sys that set a profile function. */
+static void
+find_setters(void)
+{
+    PyObject *pending = fd_take_exception();
+    bool ready = PyType_Ready(&placed_type) == 0;
+    setters[0] = ready ? setter_named("setprofile") : NULL;
+    setters[1] = ready ? setter_named("_setprofileallthreads") : NULL;
+    fd_put_exception(pending);
+}
+
+/* Return whether a thread has a profile function: then all calls are
+ * monitored without the recorder, too. */
+static bool
+is_profiled(const PyThreadState *state)
+{
+    PyThreadState *at = PyInterpreterState_ThreadHead(state->interp);
+    while (at != NULL && at->c_profilefunc == NULL) {
+        at = PyThreadState_Next(at);
+    }
+    return at != NULL;
+}
+
+static void
+setter_called(PyObject *callable)
+{
+    if (!sets_profiler(callable)) {
+        return;
+    }
+    PyThreadState *state = PyThreadState_Get();
+    if (placed != NULL || state->c_profileobj != NULL || is_profiled(state)) {
+        return;
+    }
+    placed = PyObject_Malloc(sizeof *placed);
+    if (placed != NULL) {
+        state->c_profileobj = PyObject_Init(placed, &placed_type);
+    }
+}
+
+static void
+setter_returned(void)
+{
+    PyThreadState *state = placed != NULL ? PyThreadState_Get() : NULL;
+    if (state != NULL && state->c_profileobj == placed) {
+        state->c_profileobj = NULL; /* the setter has raised */
+        Py_DECREF(placed);
+    }
+}
+
 static int tool = -1;
 static PyObject *missing; /* borrowed: sys.monitoring.MISSING, never freed */
 
@@ -99,20 +210,16 @@ on_call(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
     if (fd_c_target_of(args[2], first, &target)) {
         begin_call(PyThreadState_Get(), &target);
     }
-    fd_profiler_start_called(args[2]);
+    setter_called(args[2]);
     Py_RETURN_NONE;
 }
 
 /* Also reports ends of calls that were not recorded: calls of classes. */
-static PyObject *
-on_end(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_end)
 {
-    (void)self;
     (void)args;
-    (void)count;
-    (void)names;
     end_call(PyThreadState_Get());
-    fd_profiler_start_returned();
+    setter_returned();
     Py_RETURN_NONE;
 }
 
@@ -132,7 +239,7 @@ fd_c_calls_open(fd_session *session, fd_error *error)
         return FD_ECONFLICT;
     }
     missing = fd_monitoring_constant("MISSING");
-    fd_profiler_start_find();
+    find_setters();
     fd_c_calls_switch(session, false);
     return FD_OK;
 }

@@ -2,7 +2,6 @@
 
 #include "capture/frames/python_calls.h"
 #include "capture/operators/node_calls.h"
-#include "capture/operators/text_nodes.h"
 #include "capture/process/guard.h"
 
 #include <string.h>

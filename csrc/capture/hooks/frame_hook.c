@@ -5,7 +5,7 @@
 #include "capture/hooks/quiet_frames.h"
 #include "capture/hooks/step_calls.h"
 #include "capture/operands/layer_operands.h"
-#include "capture/operators/nvtx.h"
+#include "capture/operators/ranges.h"
 #include "capture/process/thread_stack.h"
 #include "capture/timers/call_timers.h"
 
@@ -97,11 +97,10 @@ evaluate_job(PyThreadState *state, fd_frame *frame, int throwing,
              fd_thread *thread, const fd_code *known)
 {
     uint32_t generation = thread->synced;
-    fd_pipeline_call call;
-    fd_pipeline_called(thread, known->jobs, frame, &call);
+    fd_pipeline_entered(thread, known->jobs, frame);
     PyObject *result = evaluate_frame(state, frame, throwing);
     if (fd_process_generation() == generation) {
-        fd_pipeline_returned(thread, &call, result);
+        fd_pipeline_left(thread, frame, result);
     }
     return result;
 }
@@ -119,9 +118,8 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
         return evaluate_frame(state, frame, throwing);
     }
     thread->frame = frame;
-    if (depth != FD_NO_ENTRY && fd_timers_frames(&thread->session->timers)) {
-        fd_timers_update_stream(thread);
-        fd_timers_begin(thread);
+    if (depth != FD_NO_ENTRY) {
+        fd_timers_entered(thread);
     }
     PyObject *result = (known->special & FD_CODE_JOB) == 0
                          ? evaluate_frame(state, frame, throwing)
@@ -131,9 +129,7 @@ evaluate_recorded(PyThreadState *state, fd_frame *frame, int throwing,
         return result;
     }
     fd_calls_leave(thread, depth, frame, caller);
-    if (fd_timers_frames(&thread->session->timers)) {
-        fd_timers_update_stream(thread);
-    }
+    fd_timers_left(thread);
     return result;
 }
 

@@ -3,8 +3,7 @@
 #include "capture/engines/engine_pipeline.h"
 #include "capture/hooks/plain_calls.h"
 #include "capture/hooks/step_calls.h"
-#include "capture/hooks/unstarted_generators.h"
-#include "capture/operators/nvtx.h"
+#include "capture/operators/ranges.h"
 #include "capture/python/monitoring.h"
 #include "capture/timers/call_timers.h"
 
@@ -76,10 +75,8 @@ enter_frame(fd_thread *thread, PyCodeObject *code, fd_frame *frame,
             && (special & FD_CODE_GENERATOR) != 0) {
             count_start(thread->tree, depth);
         }
-        if (depth != FD_NO_ENTRY
-            && fd_timers_frames(&thread->session->timers)) {
-            fd_timers_update_stream(thread);
-            fd_timers_begin(thread);
+        if (depth != FD_NO_ENTRY) {
+            fd_timers_entered(thread);
         }
     }
     thread->frame = frame;
@@ -96,9 +93,7 @@ leave_frame(fd_thread *thread, const fd_frame *frame, fd_frame *caller)
     bool topmost =
         depth > 0 && tree->stack[depth - 1].owner == (uintptr_t)frame;
     fd_calls_leave(thread, topmost ? depth - 1 : depth, frame, caller);
-    if (fd_timers_frames(&thread->session->timers)) {
-        fd_timers_update_stream(thread);
-    }
+    fd_timers_left(thread);
 }
 
 /* Count the call that created a generator which never started, in the call
@@ -123,6 +118,63 @@ count_unstarted(fd_frame *frame)
         }
     }
     fd_put_exception(pending);
+}
+
+/* Generators and coroutines that never start are counted where CPython
+ * finalizes them: finalize_generator stands in front of the finalizers of the
+ * three types. */
+static PyTypeObject *const types[] = {&PyGen_Type, &PyCoro_Type,
+                                      &PyAsyncGen_Type};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* Kept after the end: another tool may call the finalizer below. */
+static destructor finalizers[TYPES];
+static bool counting;
+
+static destructor
+finalizer_of(const PyTypeObject *type)
+{
+    int at = 0;
+    while (at < TYPES - 1 && types[at] != type) {
+        at++;
+    }
+    return finalizers[at];
+}
+
+/* The finalizer of the three types, in all interpreters. */
+static void
+finalize_generator(PyObject *generator)
+{
+    fd_frame *frame = fd_frame_unstarted(generator);
+    if (frame != NULL && counting
+        && PyInterpreterState_Get() == PyInterpreterState_Main()) {
+        count_unstarted(frame);
+    }
+    finalizer_of(Py_TYPE(generator))(generator);
+}
+
+static void
+watch_unstarted(void)
+{
+    counting = true;
+    for (int i = 0; i < TYPES; i++) {
+        if (types[i]->tp_finalize != finalize_generator) {
+            finalizers[i] = types[i]->tp_finalize;
+            types[i]->tp_finalize = finalize_generator;
+        }
+    }
+}
+
+/* Leave finalizers of another tool that stand in front in place. */
+static void
+ignore_unstarted(void)
+{
+    counting = false;
+    for (int i = 0; i < TYPES; i++) {
+        if (types[i]->tp_finalize == finalize_generator) {
+            types[i]->tp_finalize = finalizers[i];
+        }
+    }
 }
 
 /* Read the arguments of an nvtx call at its end; the frame still has them. */
@@ -209,9 +261,6 @@ call_ended(PyObject *code, PyObject *result)
     }
 }
 
-/* Callbacks. args are the code object, an offset, and the result or the
- * exception of PY_RETURN, PY_YIELD, PY_UNWIND and PY_THROW. */
-
 /* In unrecorded steps. Return false if the call must be recorded. */
 static bool
 follow_call(PyThreadState *state, PyCodeObject *code)
@@ -258,55 +307,35 @@ fd_monitor_entered(PyObject *code, bool starts)
     }
 }
 
-static PyObject *
-on_start(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_start)
 {
-    (void)self;
-    (void)count;
-    (void)names;
     fd_monitor_entered(args[0], true);
     Py_RETURN_NONE;
 }
 
-static PyObject *
-on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_resume)
 {
-    (void)self;
-    (void)count;
-    (void)names;
     fd_monitor_entered(args[0], false);
     Py_RETURN_NONE;
 }
 
 /* An exception that is thrown into a generator before its start also counts
  * the call that created it. */
-static PyObject *
-on_throw(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_throw)
 {
-    (void)self;
-    (void)count;
-    (void)names;
     fd_monitor_entered(
         args[0], !fd_frame_has_started(fd_frame_current(PyThreadState_Get())));
     Py_RETURN_NONE;
 }
 
-static PyObject *
-on_leave(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_leave)
 {
-    (void)self;
-    (void)count;
-    (void)names;
     call_ended(args[0], args[2]);
     Py_RETURN_NONE;
 }
 
-static PyObject *
-on_unwind(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+FD_MONITOR_CALLBACK(on_unwind)
 {
-    (void)self;
-    (void)count;
-    (void)names;
     call_ended(args[0], NULL);
     Py_RETURN_NONE;
 }
@@ -470,10 +499,10 @@ fd_monitor_install(fd_hook hook, fd_error *error)
         return fd_fail(error, FD_ENOMEM, "out of memory");
     }
     if (hook == FD_HOOK_FOLLOWING) {
-        fd_unstarted_ignore();
+        ignore_unstarted();
     }
     else {
-        fd_unstarted_watch(count_unstarted);
+        watch_unstarted();
     }
     return FD_OK;
 }
@@ -481,14 +510,14 @@ fd_monitor_install(fd_hook hook, fd_error *error)
 void
 fd_monitor_pause(void)
 {
-    fd_unstarted_ignore();
+    ignore_unstarted();
     paused = tool >= 0 && fd_monitoring_switch(tool, events, EVENTS, false);
 }
 
 void
 fd_monitor_remove(void)
 {
-    fd_unstarted_ignore();
+    ignore_unstarted();
     fd_monitoring_close(&tool, events, EVENTS);
 }
 

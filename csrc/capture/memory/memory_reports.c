@@ -420,19 +420,13 @@ fd_memory_reports_free(fd_session *session)
 }
 
 void
-fd_memory_reports_lock(fd_session *session)
+fd_memory_reports_lock(fd_session *session, bool lock)
 {
     struct fd_memory_state *state = session->memory;
-    if (state != NULL) {
+    if (state != NULL && lock) {
         pthread_mutex_lock(&state->lock);
     }
-}
-
-void
-fd_memory_reports_unlock(fd_session *session)
-{
-    struct fd_memory_state *state = session->memory;
-    if (state != NULL) {
+    else if (state != NULL) {
         pthread_mutex_unlock(&state->lock);
     }
 }

@@ -9,7 +9,7 @@
 
 /* Start to receive reports. `probe` allocates and frees a tensor of 4099
  * bytes: if it is not reported, return FD_EINVAL with the reason. Requires the
- * GIL, as do all functions below except the locks. */
+ * GIL, as do all functions below except the lock. */
 fd_status fd_memory_reports_begin(fd_session *session, fd_thread *thread,
                                   PyObject *probe, fd_error *error);
 
@@ -31,8 +31,7 @@ void fd_memory_reports_ignore(void);
 /* Free the state. No thread may receive reports any more. */
 void fd_memory_reports_free(fd_session *session);
 
-/* Lock and unlock around fork. */
-void fd_memory_reports_lock(fd_session *session);
-void fd_memory_reports_unlock(fd_session *session);
+/* Lock or unlock, around fork. */
+void fd_memory_reports_lock(fd_session *session, bool lock);
 
 #endif

@@ -1,11 +1,236 @@
 #include "capture/operands/layer_operands.h"
 
-#include "capture/operands/arguments.h"
 #include "capture/operands/operands.h"
 #include "capture/process/guard.h"
+#include "capture/python/utf8_text.h"
 #include "recording/operator_log.h"
 
 #include <string.h>
+
+enum { DEEPEST = 6, MOST_ITEMS = 4096, IS_CUT = 1 << 8, IS_TUPLE = 2 << 8 };
+
+/* Arguments and results of a Python function, as operands
+ * (recording/operator_log.h): tensors, numbers, texts, and lists and dicts of
+ * them. They are read from memory, without running code of the program. */
+
+/* Append a value. Return false if it was truncated. */
+static bool put_value(fd_thread *thread, PyObject *value, int depth);
+
+static bool
+put_integer(fd_op_log *log, PyObject *value)
+{
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow != 0
+             ? fd_operands_number(log, FD_OPERAND_OTHER, 0, 0)
+             : fd_operands_number(log, FD_OPERAND_INT, 0, (uint64_t)number);
+}
+
+static bool
+put_real(fd_op_log *log, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return fd_operands_number(log, FD_OPERAND_DOUBLE, 0, bits);
+}
+
+static bool
+put_text(fd_op_log *log, PyObject *value)
+{
+    PyObject *text = fd_utf8_text_of(value);
+    if (text == NULL) {
+        return fd_operands_number(log, FD_OPERAND_OTHER, 0, 0);
+    }
+    Py_ssize_t size;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
+    bool put = fd_operands_text(log, bytes, (size_t)size);
+    Py_DECREF(text);
+    return put;
+}
+
+/* Append the items of a list or tuple. */
+static bool
+put_row(fd_thread *thread, PyObject *row, Py_ssize_t first, int depth)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(row);
+    bool whole = count - first <= MOST_ITEMS;
+    count = whole ? count : first + MOST_ITEMS;
+    uint32_t flags =
+        (whole ? 0 : IS_CUT) | (PyTuple_Check(row) ? IS_TUPLE : 0);
+    if (!fd_operands_head(&thread->tree->ops, FD_OPERAND_LIST | flags,
+                          (uint64_t)(count - first))) {
+        return false;
+    }
+    for (Py_ssize_t i = first; i < count; i++) {
+        whole = put_value(thread, PySequence_Fast_GET_ITEM(row, i), depth + 1)
+             && whole;
+    }
+    return whole;
+}
+
+static bool
+put_items(fd_thread *thread, PyObject *dict, int depth)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    PyObject *value;
+    bool whole = true;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        whole = put_value(thread, key, DEEPEST)
+             && put_value(thread, value, depth + 1) && whole;
+    }
+    return whole;
+}
+
+static bool
+put_value(fd_thread *thread, PyObject *value, int depth)
+{
+    fd_op_log *log = &thread->tree->ops;
+    if (value == Py_None) {
+        return fd_operands_head(log, FD_OPERAND_NONE, 0);
+    }
+    if (PyObject_TypeCheck(value, (PyTypeObject *)thread->session->tensor)) {
+        return fd_operands_object(log, value);
+    }
+    if (PyBool_Check(value)) {
+        return fd_operands_head(log, FD_OPERAND_BOOL, value == Py_True);
+    }
+    if (PyLong_CheckExact(value)) {
+        return put_integer(log, value);
+    }
+    if (PyFloat_CheckExact(value)) {
+        return put_real(log, PyFloat_AS_DOUBLE(value));
+    }
+    if (PyUnicode_CheckExact(value)) {
+        return put_text(log, value);
+    }
+    if (depth < DEEPEST && (PyTuple_Check(value) || PyList_Check(value))) {
+        return put_row(thread, value, 0, depth);
+    }
+    if (depth < DEEPEST && PyDict_Check(value)
+        && PyDict_GET_SIZE(value) <= MOST_ITEMS / 2) {
+        return fd_operands_head(log, FD_OPERAND_DICT,
+                                2 * (uint64_t)PyDict_GET_SIZE(value))
+            && put_items(thread, value, depth);
+    }
+    return fd_operands_number(log, FD_OPERAND_OTHER, 0, 0);
+}
+
+/* The parameters of a function and their values in a frame. */
+typedef struct parameters {
+    const PyCodeObject *code;
+    const fd_frame *frame; /* its locals are ordered as in the code */
+    PyObject *defaults;    /* borrowed tuple of positional defaults, or NULL */
+    PyObject *named_defaults; /* borrowed dict, or NULL */
+    PyObject *rest;           /* borrowed tuple *args, or NULL */
+    PyObject *named;          /* borrowed dict **kwargs, or NULL */
+} parameters;
+
+static parameters
+parameters_of(const fd_frame *frame)
+{
+    const PyFunctionObject *function = fd_frame_function(frame);
+    const PyCodeObject *code = fd_frame_code(frame);
+    parameters p = {
+        code, frame, function->func_defaults, function->func_kwdefaults,
+        NULL, NULL};
+    int at = code->co_argcount + code->co_kwonlyargcount;
+    if ((code->co_flags & CO_VARARGS) != 0) {
+        p.rest = fd_unboxed(fd_frame_local(frame, at++));
+    }
+    if ((code->co_flags & CO_VARKEYWORDS) != 0) {
+        p.named = fd_unboxed(fd_frame_local(frame, at));
+    }
+    return p;
+}
+
+/* Return whether a positional argument is the default of its parameter. */
+static bool
+is_default(const parameters *p, int at)
+{
+    Py_ssize_t count = p->defaults != NULL ? PyTuple_GET_SIZE(p->defaults) : 0;
+    Py_ssize_t index = at - (p->code->co_argcount - count);
+    return index >= 0 && index < count
+        && PyTuple_GET_ITEM(p->defaults, index)
+               == fd_unboxed(fd_frame_local(p->frame, at));
+}
+
+static bool
+put_unboxed(fd_thread *thread, PyObject *value)
+{
+    value = fd_unboxed(value);
+    return put_value(thread, value != NULL ? value : Py_None, 1);
+}
+
+static bool
+put_by_position(fd_thread *thread, const parameters *p)
+{
+    int count = p->code->co_argcount;
+    /* In `def forward(*args)`, args[0] is the receiver. */
+    Py_ssize_t skipped = count == 0;
+    Py_ssize_t rest =
+        p->rest != NULL ? PyTuple_GET_SIZE(p->rest) - skipped : 0;
+    while (rest <= 0 && count > 1 && is_default(p, count - 1)) {
+        count--;
+    }
+    uint64_t given = (uint64_t)(count > 1 ? count - 1 : 0)
+                   + (uint64_t)(rest > 0 ? rest : 0);
+    bool whole = fd_operands_head(&thread->tree->ops, FD_OPERAND_LIST, given);
+    for (int i = 1; i < count; i++) {
+        whole = put_unboxed(thread, fd_frame_local(p->frame, i)) && whole;
+    }
+    for (Py_ssize_t i = 0; i < rest; i++) {
+        whole = put_value(thread, PyTuple_GET_ITEM(p->rest, i + skipped), 1)
+             && whole;
+    }
+    return whole;
+}
+
+/* Return whether a keyword argument is the default of its parameter; set
+ * `name`, borrowed. */
+static bool
+is_named_default(const parameters *p, int at, PyObject **name)
+{
+    *name = PyTuple_GET_ITEM(p->code->co_localsplusnames, at);
+    PyObject *value = p->named_defaults != NULL
+                        ? PyDict_GetItemWithError(p->named_defaults, *name)
+                        : NULL;
+    PyErr_Clear();
+    return value != NULL && value == fd_unboxed(fd_frame_local(p->frame, at));
+}
+
+static bool
+put_by_name(fd_thread *thread, const parameters *p)
+{
+    int first = p->code->co_argcount;
+    int end = first + p->code->co_kwonlyargcount;
+    uint64_t count =
+        p->named != NULL ? (uint64_t)PyDict_GET_SIZE(p->named) : 0;
+    PyObject *name;
+    for (int i = first; i < end; i++) {
+        count += !is_named_default(p, i, &name);
+    }
+    bool whole =
+        fd_operands_head(&thread->tree->ops, FD_OPERAND_DICT, 2 * count);
+    for (int i = first; i < end; i++) {
+        if (!is_named_default(p, i, &name)) {
+            whole = put_value(thread, name, DEEPEST)
+                 && put_unboxed(thread, fd_frame_local(p->frame, i)) && whole;
+        }
+    }
+    return p->named != NULL ? put_items(thread, p->named, 0) && whole : whole;
+}
+
+/* Append the arguments of the call that `frame` is about to run: a list of
+ * positional arguments and a dict of keyword arguments, without the receiver
+ * and without defaults. Return false if some were truncated. */
+static bool
+put_arguments(fd_thread *thread, const fd_frame *frame)
+{
+    parameters p = parameters_of(frame);
+    bool whole = put_by_position(thread, &p);
+    return put_by_name(thread, &p) && whole;
+}
 
 /* Return the module of this forward, borrowed, or NULL. */
 static PyObject *
@@ -17,9 +242,9 @@ module_of(fd_thread *thread, const fd_code *known, const fd_frame *frame)
         return NULL;
     }
     fd_guard guard = fd_guard_enter(thread);
-    uint32_t id = fd_classes_add(&fd_process.classes, type);
+    uint32_t id = fd_objects_add_class(&fd_process.classes, type);
     fd_guard_leave(&guard);
-    return fd_classes_at(&fd_process.classes, id)->is_module
+    return fd_objects_at(&fd_process.classes, id)->value != 0
              ? fd_receiver_value(known, frame)
              : NULL;
 }
@@ -73,7 +298,7 @@ fd_layer_call_start(fd_thread *thread, const fd_code *known,
     tree->ops.words.count = 0;
     fd_guard guard = fd_guard_enter(thread);
     if (!fd_operands_text(&tree->ops, name, strlen(name))
-        || !fd_arguments_append(thread, frame)) {
+        || !put_arguments(thread, frame)) {
         count_cut(thread);
     }
     fd_guard_leave(&guard);
@@ -98,7 +323,7 @@ fd_layer_call_end(fd_thread *thread, const fd_frame *frame, PyObject *result)
         return;
     }
     fd_guard guard = fd_guard_enter(thread);
-    if (result != NULL && !fd_arguments_value(thread, result)) {
+    if (result != NULL && !put_value(thread, result, 0)) {
         count_cut(thread);
     }
     fd_guard_leave(&guard);

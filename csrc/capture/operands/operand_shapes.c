@@ -20,12 +20,13 @@ mix_word(fd_operand_shapes *to, uint64_t kind, uint64_t number)
 }
 
 static void
-add_tensor(const fd_tensor_view *tensor, fd_operand_shapes *to)
+add_tensor(const fd_tensor_fields *tensor, fd_operand_shapes *to)
 {
+    const int64_t *sizes = fd_tensor_sizes(tensor);
     uint64_t elements = (uint64_t)tensor->elements;
     mix_word(to, TENSOR, (uint64_t)tensor->dtype << 8 | tensor->dimensions);
     for (uint32_t i = 0; i < tensor->dimensions; i++) {
-        to->hash = fd_hash_next(to->hash, (uint64_t)tensor->sizes[i]);
+        to->hash = fd_hash_next(to->hash, (uint64_t)sizes[i]);
     }
     to->elements += elements;
     to->bytes += elements * fd_dtype_at(tensor->dtype)->bytes;
@@ -36,9 +37,8 @@ add_tensor(const fd_tensor_view *tensor, fd_operand_shapes *to)
 static bool
 has_tensors(fd_operand_list list)
 {
-    fd_tensor_view tensor;
     fd_operand_list inner;
-    return fd_operands_tensor(list, 0, &tensor)
+    return fd_operands_tensor(list, 0) != NULL
         || fd_operands_list(list, 0, &inner);
 }
 
@@ -61,11 +61,11 @@ add_value(fd_operand_list inputs, uint32_t at, fd_operand_shapes *to)
 static void
 add_all(fd_operand_list inputs, bool values, int depth, fd_operand_shapes *to)
 {
-    fd_tensor_view tensor;
     fd_operand_list list;
     for (uint32_t i = 0; i < inputs.count; i++) {
-        if (fd_operands_tensor(inputs, i, &tensor)) {
-            add_tensor(&tensor, to);
+        const fd_tensor_fields *tensor = fd_operands_tensor(inputs, i);
+        if (tensor != NULL) {
+            add_tensor(tensor, to);
         }
         else if (depth < DEEPEST && fd_operands_list(inputs, i, &list)
                  && (values || has_tensors(list))) {
@@ -113,11 +113,12 @@ append_text(shapes_text *text, const char *format, ...)
 }
 
 static void
-write_tensor(shapes_text *text, const fd_tensor_view *tensor)
+write_tensor(shapes_text *text, const fd_tensor_fields *tensor)
 {
+    const int64_t *sizes = fd_tensor_sizes(tensor);
     append_text(text, "%s[", fd_dtype_at(tensor->dtype)->name);
     for (uint32_t i = 0; i < tensor->dimensions; i++) {
-        append_text(text, i == 0 ? "%" PRId64 : ",%" PRId64, tensor->sizes[i]);
+        append_text(text, i == 0 ? "%" PRId64 : ",%" PRId64, sizes[i]);
     }
     append_text(text, "]");
 }
@@ -142,7 +143,6 @@ write_value(shapes_text *text, fd_operand_list inputs, uint32_t at)
 static void
 write_all(shapes_text *text, fd_operand_list inputs, bool values, int depth)
 {
-    fd_tensor_view tensor;
     fd_operand_list list;
     size_t begin = text->used;
     for (uint32_t i = 0; i < inputs.count; i++) {
@@ -153,8 +153,9 @@ write_all(shapes_text *text, fd_operand_list inputs, bool values, int depth)
                         fd_operand_shapes_of(inputs, values).elements);
             return;
         }
-        if (fd_operands_tensor(inputs, i, &tensor)) {
-            write_tensor(text, &tensor);
+        const fd_tensor_fields *tensor = fd_operands_tensor(inputs, i);
+        if (tensor != NULL) {
+            write_tensor(text, tensor);
         }
         else if (depth < DEEPEST && fd_operands_list(inputs, i, &list)
                  && (values || has_tensors(list))) {
@@ -181,4 +182,119 @@ fd_operand_shapes_text(fd_operand_list inputs, bool values,
         write_all(&text, inputs, values, 0);
     }
     strcpy(to + (text.cut ? text.used : text.kept), text.cut ? "..." : "");
+}
+
+/* Values of the first word of an input. A list without tensors is KEY_OTHER. */
+#define KEY_OTHER UINT64_C(1)
+#define KEY_TENSOR (UINT64_C(1) << 63)
+#define KEY_LIST (UINT64_C(1) << 62)
+
+enum { TENSOR_WORDS = 2, LIST_WORDS = 3 };
+
+static inline uint64_t
+head_of(const fd_tensor_fields *tensor)
+{
+    return KEY_TENSOR | (uint64_t)tensor->dtype << 8 | tensor->dimensions;
+}
+
+typedef struct list_key {
+    uint64_t head; /* 0: not comparable, because the list may mix tensors and
+                      other items */
+    uint64_t hash;
+    uint64_t elements;
+} list_key;
+
+static bool
+is_number(const fd_operand_value *value)
+{
+    const fd_operand_tags *tags = &fd_operand_layout.tags;
+    return value->tag == tags->integer || value->tag == tags->real
+        || value->tag == tags->boolean;
+}
+
+static list_key
+list_key_of(fd_operand_list inputs, uint32_t at)
+{
+    fd_operand_list list;
+    if (!fd_operands_list(inputs, at, &list) || list.count == 0
+        || is_number(list.values)) {
+        return (list_key){KEY_OTHER, 0, 0};
+    }
+    list_key key = {KEY_LIST | list.count, 0, 0};
+    for (uint32_t i = 0; i < list.count; i++) {
+        const fd_tensor_fields *tensor = fd_operands_tensor(list, i);
+        if (tensor == NULL) {
+            return (list_key){0, 0, 0};
+        }
+        const int64_t *sizes = fd_tensor_sizes(tensor);
+        key.hash = fd_hash_next(key.hash, head_of(tensor));
+        for (uint32_t k = 0; k < tensor->dimensions; k++) {
+            key.hash = fd_hash_next(key.hash, (uint64_t)sizes[k]);
+        }
+        key.elements += (uint64_t)tensor->elements;
+    }
+    return key;
+}
+
+/* Store the words of one input and return their number. Return 0 if they do
+ * not fit or if the input is a list that cannot be compared. */
+static uint32_t
+store_input(uint64_t *to, uint32_t capacity, fd_operand_list inputs,
+            uint32_t at)
+{
+    const fd_tensor_fields *tensor = fd_operands_tensor(inputs, at);
+    if (tensor == NULL) {
+        list_key list = list_key_of(inputs, at);
+        uint32_t need = list.head == KEY_OTHER ? 1 : LIST_WORDS;
+        if (list.head == 0 || need > capacity) {
+            return 0;
+        }
+        to[0] = list.head;
+        if (need > 1) {
+            to[1] = list.hash;
+            to[2] = list.elements;
+        }
+        return need;
+    }
+    uint32_t need = TENSOR_WORDS + (uint32_t)tensor->dimensions;
+    if (need > capacity) {
+        return 0;
+    }
+    to[0] = head_of(tensor);
+    to[1] = (uint64_t)tensor->elements;
+    memcpy(&to[2], fd_tensor_sizes(tensor), tensor->dimensions * sizeof *to);
+    return need;
+}
+
+/* Store the key and return the number of its words. Return 0 if there is no
+ * key. */
+static uint32_t
+store_key(uint64_t *words, fd_operand_list inputs)
+{
+    uint32_t used = 1;
+    words[0] = FD_NO_KEY;
+    for (uint32_t i = 0; i < inputs.count; i++) {
+        uint32_t more =
+            store_input(words + used, FD_SITE_KEY - used, inputs, i);
+        if (more == 0) {
+            return 0;
+        }
+        used += more;
+    }
+    words[0] = inputs.count;
+    return used;
+}
+
+void
+fd_operand_key_store(uint64_t *words, fd_operand_list inputs)
+{
+    store_key(words, inputs);
+}
+
+bool
+fd_operand_key_is(const uint64_t *words, fd_operand_list inputs)
+{
+    uint64_t made[FD_SITE_KEY];
+    uint32_t used = store_key(made, inputs);
+    return used > 0 && memcmp(words, made, used * sizeof *made) == 0;
 }

@@ -1,8 +1,10 @@
-/* The shapes and element types of the inputs of a call. */
+/* The shapes and element types of the inputs of a call: as a hash, as text, and
+ * as words. */
 #ifndef FD_OPERAND_SHAPES_H
 #define FD_OPERAND_SHAPES_H
 
 #include "capture/operands/operands.h"
+#include "recording/measures/measure_sites.h"
 
 typedef struct fd_operand_shapes {
     uint64_t hash; /* hash of element types and sizes */
@@ -21,5 +23,18 @@ fd_operand_shapes fd_operand_shapes_of(fd_operand_list inputs, bool values);
 enum { FD_SHAPES_TEXT = 480 };
 void fd_operand_shapes_text(fd_operand_list inputs, bool values,
                             char to[FD_SHAPES_TEXT]);
+
+/* Element types and sizes of the inputs of a call as words, to compare them
+ * with those of the next call from the same call path:
+ *
+ *     inputs   float32[2,3], _, [int64[4]]
+ *     words    3 | tensor 6, 2 | 6 | 2 | 3 | other | list 1 | hash | 4
+ */
+/* Store the key of these inputs in FD_SITE_KEY words, or FD_NO_KEY if it does
+ * not fit or if a list may mix tensors and other items. */
+void fd_operand_key_store(uint64_t *words, fd_operand_list inputs);
+
+/* Return whether the inputs have this key. */
+bool fd_operand_key_is(const uint64_t *words, fd_operand_list inputs);
 
 #endif

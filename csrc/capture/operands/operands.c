@@ -1,7 +1,6 @@
 #include "capture/operands/operands.h"
 
 #include "base/hidden_result.h"
-#include "capture/operands/operand_layout.h"
 #include "capture/torch/record_layout.h"
 
 #include <string.h>
@@ -9,11 +8,6 @@
 typedef fd_operand_value value;
 typedef fd_tensor_fields shape;
 typedef fd_operand_tags tags;
-
-typedef struct value_list {
-    const value *begin;
-    const value *end;
-} value_list;
 
 enum {
     STORAGE = 16,         /* offset in a TensorImpl: after its vtable and
@@ -42,37 +36,36 @@ static struct {
     uint32_t passed; /* bit mask with one bit per operator */
 } probe;
 
-static value_list
-inputs_of(const void *record)
+fd_operand_list
+fd_operands_of(const void *record)
 {
     uint64_t at = fd_record_word(record, fd_record_layout->sequence + 8);
     uint64_t count = fd_record_word(record, fd_record_layout->sequence + 16);
-    const value *begin = (const value *)(uintptr_t)at;
-    return (value_list){begin, at == 0 ? begin : begin + count};
+    return (fd_operand_list){(const value *)(uintptr_t)at,
+                             at == 0 ? 0 : (uint32_t)count};
 }
 
-static value_list
+/* Return the values between two addresses, which are stored at `place`. */
+static fd_operand_list
+list_at(const char *place)
+{
+    const value *ends[2];
+    memcpy(ends, place, sizeof ends);
+    return (fd_operand_list){
+        ends[0], ends[0] == NULL ? 0 : (uint32_t)(ends[1] - ends[0])};
+}
+
+static fd_operand_list
 outputs_of(const void *record)
 {
-    int at = fd_record_layout->forward_thread - 24;
-    return (value_list){
-        (const value *)(uintptr_t)fd_record_word(record, at),
-        (const value *)(uintptr_t)fd_record_word(record, at + 8)};
+    return list_at((const char *)record + fd_record_layout->forward_thread
+                   - 24);
 }
 
-static size_t
-count_of(value_list list)
-{
-    return list.begin == NULL ? 0 : (size_t)(list.end - list.begin);
-}
-
-static value_list
+static fd_operand_list
 boxed_list(const value *boxed)
 {
-    value_list list;
-    memcpy(&list, (const char *)(uintptr_t)boxed->payload + CONTENT,
-           sizeof list);
-    return list;
+    return list_at((const char *)(uintptr_t)boxed->payload + CONTENT);
 }
 
 static const char *
@@ -209,19 +202,16 @@ fd_operands_object(fd_op_log *log, const PyObject *tensor)
     return put_tensor(log, address);
 }
 
-static bool put_values(fd_op_log *log, value_list list, int depth);
+static bool put_values(fd_op_log *log, fd_operand_list list, int depth);
 
 static bool
-put_list(fd_op_log *log, value_list list, int depth)
+put_list(fd_op_log *log, fd_operand_list list, int depth)
 {
-    if (count_of(list) > MOST_ELEMENTS) {
-        list.end = list.begin + MOST_ELEMENTS;
-        return put_word(log,
-                        word_head(FD_OPERAND_LIST, MOST_ELEMENTS) | 1U << 8)
-            && put_values(log, list, depth) && false;
-    }
-    return put_word(log, word_head(FD_OPERAND_LIST, count_of(list)))
-        && put_values(log, list, depth);
+    bool whole = list.count <= MOST_ELEMENTS;
+    list.count = whole ? list.count : MOST_ELEMENTS;
+    uint64_t cut = whole ? 0 : 1U << 8;
+    return put_word(log, word_head(FD_OPERAND_LIST, list.count) | cut)
+        && put_values(log, list, depth) && whole;
 }
 
 static bool
@@ -260,11 +250,11 @@ put_value(fd_op_log *log, const value *v, int depth)
 }
 
 static bool
-put_values(fd_op_log *log, value_list list, int depth)
+put_values(fd_op_log *log, fd_operand_list list, int depth)
 {
     bool whole = true;
-    for (const value *v = list.begin; v < list.end; v++) {
-        whole = put_value(log, v, depth) && whole;
+    for (uint32_t i = 0; i < list.count; i++) {
+        whole = put_value(log, &list.values[i], depth) && whole;
     }
     return whole;
 }
@@ -272,7 +262,7 @@ put_values(fd_op_log *log, value_list list, int depth)
 bool
 fd_operands_inputs(fd_op_log *log, const void *record)
 {
-    return put_values(log, inputs_of(record), 0);
+    return put_values(log, fd_operands_of(record), 0);
 }
 
 bool
@@ -286,33 +276,8 @@ fd_operands_outputs(fd_op_log *log, const void *record)
 static const value *
 value_at(fd_operand_list list, uint32_t at, uint32_t tag)
 {
-    const value *v = (const value *)list.values + at;
+    const value *v = list.values + at;
     return at < list.count && v->tag == tag ? v : NULL;
-}
-
-fd_operand_list
-fd_operands_of(const void *record)
-{
-    value_list list = inputs_of(record);
-    return (fd_operand_list){list.begin, (uint32_t)count_of(list)};
-}
-
-bool
-fd_operands_tensor(fd_operand_list list, uint32_t at, fd_tensor_view *to)
-{
-    const value *values = list.values;
-    const shape *found =
-        at < list.count ? fd_operand_tensor(&values[at]) : NULL;
-    if (found == NULL) {
-        return false;
-    }
-    *to = (fd_tensor_view){
-        .dimensions = (uint32_t)found->dimensions,
-        .dtype = found->dtype,
-        .sizes = fd_tensor_sizes(found),
-        .elements = found->elements,
-    };
-    return true;
 }
 
 bool
@@ -338,15 +303,14 @@ fd_operands_list(fd_operand_list list, uint32_t at, fd_operand_list *to)
     if (v == NULL) {
         return false;
     }
-    value_list found = boxed_list(v);
-    *to = (fd_operand_list){found.begin, (uint32_t)count_of(found)};
+    *to = boxed_list(v);
     return true;
 }
 
 bool
 fd_operands_box(fd_operand_list list, uint32_t at, uint64_t *to)
 {
-    const value *v = (const value *)list.values + at;
+    const value *v = list.values + at;
     *to = at < list.count ? v->payload : 0;
     return at < list.count && v->tag != fd_operand_layout.tags.tensor
         && v->tag != fd_operand_layout.tags.list;
@@ -355,8 +319,7 @@ fd_operands_box(fd_operand_list list, uint32_t at, uint64_t *to)
 fd_operand_list
 fd_operands_item(fd_operand_list list, uint32_t at)
 {
-    const value *values = list.values;
-    return at < list.count ? (fd_operand_list){values + at, 1}
+    return at < list.count ? (fd_operand_list){list.values + at, 1}
                            : (fd_operand_list){NULL, 0};
 }
 
@@ -370,79 +333,79 @@ is_view(const value *v)
 
 /* as_strided(t, [3, 1, 2], [20, 1, 5], 7) */
 static bool
-check_strided(value_list in)
+check_strided(fd_operand_list in)
 {
     static const uint64_t sizes[] = {3, 1, 2};
     uint64_t storage;
-    if (count_of(in) != 4 || in.begin[0].payload != probe.sample.tensor
-        || in.begin[1].tag != in.begin[2].tag || in.begin[3].payload != 7) {
+    if (in.count != 4 || in.values[0].payload != probe.sample.tensor
+        || in.values[1].tag != in.values[2].tag || in.values[3].payload != 7) {
         return false;
     }
     memcpy(&storage, (const char *)(uintptr_t)probe.sample.tensor + STORAGE,
            sizeof storage);
-    probe.tags.tensor = in.begin[0].tag;
-    probe.tags.list = in.begin[1].tag;
-    probe.tags.integer = in.begin[3].tag;
-    value_list list = boxed_list(&in.begin[1]);
-    bool good = storage == probe.sample.storage && count_of(list) == 3;
+    probe.tags.tensor = in.values[0].tag;
+    probe.tags.list = in.values[1].tag;
+    probe.tags.integer = in.values[3].tag;
+    fd_operand_list list = boxed_list(&in.values[1]);
+    bool good = storage == probe.sample.storage && list.count == 3;
     for (int i = 0; good && i < 3; i++) {
-        good = list.begin[i].payload == sizes[i]
-            && list.begin[i].tag == probe.tags.integer;
+        good = list.values[i].payload == sizes[i]
+            && list.values[i].tag == probe.tags.integer;
     }
     return good;
 }
 
 /* div(v, v, rounding_mode="floor") */
 static bool
-check_text(value_list in)
+check_text(fd_operand_list in)
 {
     size_t size;
-    if (count_of(in) != 3 || !is_view(&in.begin[0])) {
+    if (in.count != 3 || !is_view(&in.values[0])) {
         return false;
     }
-    probe.tags.text = in.begin[2].tag;
-    const char *text = boxed_text(&in.begin[2], &size);
+    probe.tags.text = in.values[2].tag;
+    const char *text = boxed_text(&in.values[2], &size);
     return size == 5 && memcmp(text, "floor", 5) == 0;
 }
 
 /* sum(v, [0], True), and no dtype */
 static bool
-check_bool(value_list in)
+check_bool(fd_operand_list in)
 {
-    if (count_of(in) != 4 || !is_view(&in.begin[0])) {
+    if (in.count != 4 || !is_view(&in.values[0])) {
         return false;
     }
-    probe.tags.boolean = in.begin[2].tag;
-    probe.tags.none = in.begin[3].tag;
-    return (in.begin[2].payload & 0xff) == 1;
+    probe.tags.boolean = in.values[2].tag;
+    probe.tags.none = in.values[3].tag;
+    return (in.values[2].payload & 0xff) == 1;
 }
 
 /* fill_(v, 0.5) */
 static bool
-check_real(value_list in)
+check_real(fd_operand_list in)
 {
     double half = 0.5;
-    if (count_of(in) != 2 || !is_view(&in.begin[0])) {
+    if (in.count != 2 || !is_view(&in.values[0])) {
         return false;
     }
-    probe.tags.real = in.begin[1].tag;
-    return memcmp(&in.begin[1].payload, &half, sizeof half) == 0;
+    probe.tags.real = in.values[1].tag;
+    return memcmp(&in.values[1].payload, &half, sizeof half) == 0;
 }
 
 /* empty([2], no dtype, no layout, "cpu", ...) */
 static bool
-check_device(value_list in)
+check_device(fd_operand_list in)
 {
-    if (count_of(in) != 6) {
+    if (in.count != 6) {
         return false;
     }
-    probe.tags.device = in.begin[3].tag;
-    return (in.begin[3].payload & 0xff) == 0;
+    probe.tags.device = in.values[3].tag;
+    return (in.values[3].payload & 0xff) == 0;
 }
 
 static const struct {
     const char *name;
-    bool (*check)(value_list in);
+    bool (*check)(fd_operand_list in);
 } checks[] = {
     {"aten::as_strided", check_strided}, {"aten::div", check_text},
     {"aten::sum", check_bool},           {"aten::fill_", check_real},
@@ -462,7 +425,7 @@ start_record(void **result, const void *record)
         /* The other checks rely on the layout that the first one finds. */
         if (strcmp(name, checks[i].name) == 0
             && (i == 0 || (probe.passed & SHAPE) != 0)
-            && checks[i].check(inputs_of(record))) {
+            && checks[i].check(fd_operands_of(record))) {
             probe.passed |= 1U << i;
         }
     }
@@ -486,13 +449,13 @@ static void
 end_record(const void *record, void *context)
 {
     (void)context;
-    value_list out = outputs_of(record);
+    fd_operand_list out = outputs_of(record);
     if (strcmp(fd_torch.record_name(record), checks[0].name) != 0
-        || (probe.passed & 1) == 0 || count_of(out) != 1
-        || out.begin[0].tag != probe.tags.tensor) {
+        || (probe.passed & 1) == 0 || out.count != 1
+        || out.values[0].tag != probe.tags.tensor) {
         return;
     }
-    probe.strided = out.begin[0].payload;
+    probe.strided = out.values[0].payload;
     /* Stop at the first match: the end of the object is somewhere after its
      * shape. */
     for (int at = FIRST_SHAPE; at <= LAST_SHAPE; at += 8) {

@@ -1,11 +1,8 @@
 #include "capture/operands/process_groups.h"
 
+#include "capture/frames/memory_copies.h"
 #include "capture/torch/libtorch.h"
 #include "recording/operand_words.h"
-
-#include <errno.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 enum {
     WORD = sizeof(uint64_t),
@@ -18,22 +15,10 @@ enum {
 };
 
 static bool
-peek_memory(uint64_t from, void *to, size_t size)
-{
-    int before = errno;
-    struct iovec here = {to, size};
-    struct iovec there = {(void *)(uintptr_t)from, size};
-    bool good =
-        process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
-    errno = before;
-    return good;
-}
-
-static bool
 is_group(uint64_t address)
 {
     uint64_t table;
-    return address != 0 && peek_memory(address, &table, sizeof table)
+    return address != 0 && fd_copy_memory(address, &table, sizeof table)
         && table == fd_torch.process_group_table;
 }
 
@@ -44,7 +29,7 @@ group_in_slots(uint64_t slots)
 {
     uint64_t slot;
     return slots != 0 && slots % WORD == 0
-                && peek_memory(slots, &slot, sizeof slot) && is_group(slot)
+                && fd_copy_memory(slots, &slot, sizeof slot) && is_group(slot)
              ? slot
              : 0;
 }
@@ -54,7 +39,7 @@ fd_process_group_in(uint64_t box)
 {
     uint64_t words[BOX_WORDS];
     if (fd_torch.process_group_table == 0
-        || !peek_memory(box, words, sizeof words)) {
+        || !fd_copy_memory(box, words, sizeof words)) {
         return 0;
     }
     uint64_t group = group_in_slots(words[USUAL]);
@@ -85,7 +70,7 @@ fd_process_group_of(const void *object)
 {
     uint64_t words[HOLDER_END];
     if (fd_torch.process_group_table == 0
-        || !peek_memory((uint64_t)(uintptr_t)object, words, sizeof words)) {
+        || !fd_copy_memory((uint64_t)(uintptr_t)object, words, sizeof words)) {
         return 0;
     }
     for (int i = HOLDER; i < HOLDER_END; i++) {

@@ -1,7 +1,6 @@
 #include "capture/operators/backward.h"
 
 #include "capture/operators/node_calls.h"
-#include "capture/operators/text_nodes.h"
 #include "capture/torch/record_layout.h"
 
 static const char ANNOUNCEMENT[] = "autograd::engine::evaluate_function: ";

@@ -88,12 +88,12 @@ group_of(const fd_session *session, fd_operand_list inputs)
 static uint16_t
 type_of(fd_operand_list list, int depth)
 {
-    fd_tensor_view tensor;
     fd_operand_list inner;
     uint16_t type = NO_TYPE;
     for (uint32_t i = 0; i < list.count && type == NO_TYPE; i++) {
-        if (fd_operands_tensor(list, i, &tensor)) {
-            return tensor.dtype;
+        const fd_tensor_fields *tensor = fd_operands_tensor(list, i);
+        if (tensor != NULL) {
+            return tensor->dtype;
         }
         if (depth < DEEPEST && fd_operands_list(list, i, &inner)) {
             type = type_of(inner, depth + 1);

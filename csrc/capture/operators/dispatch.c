@@ -4,7 +4,6 @@
 #include "capture/frames/python_calls.h"
 #include "capture/operators/node_calls.h"
 #include "capture/operators/ranges.h"
-#include "capture/operators/text_nodes.h"
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"
 #include "capture/torch/libtorch.h"

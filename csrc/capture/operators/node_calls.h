@@ -1,5 +1,5 @@
-/* Calls of operators and autograd nodes: the shortest path to a context and an
- * entry. On any thread, without the GIL. */
+/* Calls of operators, ranges and autograd nodes: their nodes, and the shortest
+ * path to a context and an entry. On any thread, without the GIL. */
 #ifndef FD_NODE_CALLS_H
 #define FD_NODE_CALLS_H
 
@@ -17,6 +17,11 @@ fd_thread_tick(const fd_thread *thread, bool timed)
         fd_tree_tick(thread->tree, fd_clock_ticks());
     }
 }
+
+/* Return the node identified by its text, of a range or an autograd node, whose
+ * records have no permanent address: from the index of the thread or, for a new
+ * text, from the recording under its lock. Return 0 if there is no space. */
+uint32_t fd_texts_node(fd_thread *thread, uint8_t kind, const char *text);
 
 /* Return the context of a call that is not a repetition. */
 fd_context *fd_node_context(fd_tree *tree, uint32_t node, uint32_t origin);

@@ -7,7 +7,6 @@
 #include "capture/operators/operator_calls.h"
 #include "capture/operators/ranges.h"
 #include "capture/operators/shape_calls.h"
-#include "capture/operators/text_nodes.h"
 #include "capture/state/native_thread.h"
 #include "capture/torch/record_layout.h"
 
@@ -272,19 +271,6 @@ traced_end(const void *record, void *context)
     }
 }
 
-static void
-measured_end(const void *record, void *context)
-{
-    (void)context;
-    fd_thread *thread = fd_native_reenter();
-    if (thread != NULL) {
-        if (!end_record(thread, record, thread->session->timed)) {
-            count_unknown(thread);
-        }
-        fd_native_leave(thread);
-    }
-}
-
 FD_HIDDEN_RESULT_DEFINE(counted_start);
 
 FD_HIDDEN_RESULT
@@ -339,7 +325,6 @@ callback_of(const fd_session *session)
     };
     if (session->measures.ready && !session->partial.rest) {
         callback.start = FD_HIDDEN_RESULT_ENTRY(operands_start);
-        callback.end = measured_end;
         callback.needs_inputs = true;
     }
     if (session->operands) {

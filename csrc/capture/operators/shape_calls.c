@@ -1,6 +1,5 @@
 #include "capture/operators/shape_calls.h"
 
-#include "capture/operands/operand_key.h"
 #include "capture/operands/operand_shapes.h"
 #include "capture/torch/record_layout.h"
 

@@ -10,10 +10,22 @@
 #ifndef FD_GUARD_H
 #define FD_GUARD_H
 
-#include "capture/process/compiler_pause.h"
 #include "capture/process/thread.h"
 
 #include <errno.h>
+
+/* PyTorch's compiler (Dynamo) is an evaluator of frames, too: functions that
+ * the recorder calls inside a compiled region would be traced and compiled by
+ * it. */
+
+/* Switch Dynamo off for the calling thread. Return its callback, a new
+ * reference, or NULL if it is off or not imported. Requires the GIL and no
+ * pending exception. */
+PyObject *fd_compiler_pause(void);
+
+/* Switch Dynamo on again with the result of fd_compiler_pause; consumes the
+ * reference. */
+void fd_compiler_resume(PyObject *callback);
 
 typedef struct fd_guard {
     fd_thread *thread;

@@ -6,7 +6,7 @@
 #define FD_PROCESS_H
 
 #include "base/vector.h"
-#include "capture/python/classes.h"
+#include "capture/python/object_ids.h"
 
 #include <stdatomic.h>
 
@@ -45,7 +45,7 @@ typedef struct fd_process_state {
     fd_collections collections;
 
     char *own_folder; /* owned; folder of this package, not recorded */
-    fd_classes classes;
+    fd_object_ids classes;
     Py_ssize_t code_index; /* index of the word in co_extra */
     uint32_t codes;        /* latest id of a code object; ids are not reused */
     struct fd_code *known; /* facts about code objects, newest first */

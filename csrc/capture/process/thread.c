@@ -11,6 +11,16 @@ __thread fd_thread *fd_thread_self
 
 static pthread_key_t at_exit;
 
+static void
+free_timers(fd_thread_timers *timers)
+{
+    if (timers != NULL) {
+        fd_vector_clear(&timers->open);
+        fd_map_clear(&timers->chosen);
+        fd_free(timers);
+    }
+}
+
 /* Release the tree of a thread that ends, inside its section. While the
  * recording is paused, the tree belongs to the thread that paused it. */
 static void
@@ -37,7 +47,7 @@ leave_thread(void *value)
     fd_thread_self = NULL;
     fd_sections_remove(&thread->section);
     fd_index_clear(&thread->names);
-    fd_thread_timers_free(thread->timers);
+    free_timers(thread->timers);
     fd_segment_free(thread->segments);
     fd_free(thread);
 }

@@ -7,8 +7,30 @@
 #include "base/segment.h"
 #include "capture/process/process.h"
 #include "capture/process/stack_limit.h"
-#include "capture/process/thread_timers.h"
+#include "gpu/gpu_device.h"
 #include "recording/context_tree.h"
+
+/* An open GPU timer: see timers/call_timers.h. */
+typedef struct fd_open_timer {
+    uint64_t owner; /* owner of its entry */
+    uint64_t start; /* tick of its entry: addresses of owners are reused */
+    fd_gpu_device *device;
+    uint32_t slot;
+} fd_open_timer;
+
+/* The last known stream of a thread: see torch/current_stream.h. */
+typedef struct fd_stream_memory {
+    void *handle;
+    int device;
+    bool known;
+} fd_stream_memory;
+
+typedef struct fd_thread_timers {
+    uint32_t serial; /* serial of their session */
+    FD_VECTOR(fd_open_timer) open;
+    fd_map chosen; /* node -> 1: not selected, 2: selected by globs */
+    fd_stream_memory stream;
+} fd_thread_timers;
 
 typedef struct fd_thread {
     /* Equal to fd_process.generation while the shortest path is allowed; 0 if

@@ -1,5 +1,6 @@
 #include "capture/python/monitoring.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -14,20 +15,33 @@ PyTypeObject fd_monitored_type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
 };
 
-/* Return sys.monitoring, or NULL with an exception. */
+/* Return an attribute of sys.monitoring as a new reference, or NULL with an
+ * exception. */
 static PyObject *
-sys_monitoring(void)
+attribute_named(const char *name)
 {
     PyObject *module = PySys_GetObject("monitoring"); /* borrowed */
     if (module == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is missing");
+        return NULL;
     }
-    return module;
+    return PyObject_GetAttrString(module, name);
 }
 
+/* Call a function of sys.monitoring with the arguments of a tuple. Return 0, or
+ * -1 with an exception. */
 static int
-call_done(PyObject *result)
+call_function(const char *name, const char *format, ...)
 {
+    PyObject *function = attribute_named(name);
+    va_list values;
+    va_start(values, format);
+    PyObject *args = function != NULL ? Py_VaBuildValue(format, values) : NULL;
+    va_end(values);
+    PyObject *result =
+        args != NULL ? PyObject_CallObject(function, args) : NULL;
+    Py_XDECREF(args);
+    Py_XDECREF(function);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }
@@ -40,11 +54,13 @@ enum { IDS = sizeof ids / sizeof *ids };
 
 /* List the owners of the ids: "5: a, 4: b, 3: coverage, 2: cProfile". */
 static void
-name_owners(PyObject *module, char *text, size_t capacity)
+name_owners(char *text, size_t capacity)
 {
     size_t used = 0;
+    PyObject *get = attribute_named("get_tool");
     for (int i = 0; i < IDS && used < capacity; i++) {
-        PyObject *owner = PyObject_CallMethod(module, "get_tool", "i", ids[i]);
+        PyObject *owner =
+            get != NULL ? PyObject_CallFunction(get, "i", ids[i]) : NULL;
         const char *name = owner != NULL && PyUnicode_Check(owner)
                              ? PyUnicode_AsUTF8(owner)
                              : NULL;
@@ -55,21 +71,21 @@ name_owners(PyObject *module, char *text, size_t capacity)
         PyErr_Clear();
         Py_XDECREF(owner);
     }
+    Py_XDECREF(get);
 }
 
 static int
-claim_tool(PyObject *module, fd_monitoring_use use, fd_error *error)
+claim_tool(fd_monitoring_use use, fd_error *error)
 {
     char owners[256] = "";
     for (int i = 0; i < IDS; i++) {
-        if (call_done(PyObject_CallMethod(module, "use_tool_id", "is", ids[i],
-                                          "fastdispatch"))
+        if (call_function("use_tool_id", "(is)", ids[i], "fastdispatch")
             == 0) {
             return ids[i];
         }
         PyErr_Clear();
     }
-    name_owners(module, owners, sizeof owners);
+    name_owners(owners, sizeof owners);
     fd_fail(error, FD_ECONFLICT,
             "%s: no tool id of sys.monitoring is free (%s): end one of these"
             " tools, or %s",
@@ -79,31 +95,28 @@ claim_tool(PyObject *module, fd_monitoring_use use, fd_error *error)
 
 /* Set a callback; None removes it. */
 static int
-set_callback(PyObject *module, int tool, long event, PyObject *callback)
+set_callback(int tool, long event, PyObject *callback)
 {
-    return call_done(PyObject_CallMethod(module, "register_callback", "ilO",
-                                         tool, event, callback));
+    return call_function("register_callback", "(ilO)", tool, event, callback);
 }
 
 static int
-add_event(PyObject *module, int tool, PyObject *names, fd_monitored *monitored)
+add_event(int tool, PyObject *names, fd_monitored *monitored)
 {
     PyObject *event = PyObject_GetAttrString(names, monitored->event);
     int result = -1;
     if (event != NULL) {
         monitored->bit = PyLong_AsLong(event);
-        result =
-            set_callback(module, tool, monitored->bit, (PyObject *)monitored);
+        result = set_callback(tool, monitored->bit, (PyObject *)monitored);
     }
     Py_XDECREF(event);
     return result;
 }
 
 static int
-set_events(PyObject *module, int tool, long events)
+set_events(int tool, long events)
 {
-    return call_done(
-        PyObject_CallMethod(module, "set_events", "il", tool, events));
+    return call_function("set_events", "(il)", tool, events);
 }
 
 static long
@@ -117,43 +130,43 @@ bits_of(const fd_monitored *events, size_t count)
 }
 
 static int
-add_all(PyObject *module, int tool, fd_monitored *events, size_t count)
+add_all(int tool, fd_monitored *events, size_t count)
 {
-    PyObject *names = PyObject_GetAttrString(module, "events");
+    PyObject *names = attribute_named("events");
     int result = names == NULL ? -1 : PyType_Ready(&fd_monitored_type);
     for (size_t i = 0; i < count && result == 0; i++) {
-        result = add_event(module, tool, names, &events[i]);
+        result = add_event(tool, names, &events[i]);
     }
     Py_XDECREF(names);
-    return result == 0 ? set_events(module, tool, bits_of(events, count)) : -1;
+    return result == 0 ? set_events(tool, bits_of(events, count)) : -1;
 }
 
 static void
-release_tool(PyObject *module, int tool, const fd_monitored *events,
-             size_t count)
+release_tool(int tool, const fd_monitored *events, size_t count)
 {
-    set_events(module, tool, 0);
+    set_events(tool, 0);
     PyErr_Clear();
     for (size_t i = 0; i < count; i++) {
         if (events[i].bit != 0) {
-            set_callback(module, tool, events[i].bit, Py_None);
+            set_callback(tool, events[i].bit, Py_None);
             PyErr_Clear();
         }
     }
-    call_done(PyObject_CallMethod(module, "free_tool_id", "i", tool));
+    call_function("free_tool_id", "(i)", tool);
     PyErr_Clear();
 }
 
 static int
-open_tool(PyObject *module, fd_monitoring_use use, fd_monitored *events,
-          size_t count, fd_error *error)
+open_tool(fd_monitoring_use use, fd_monitored *events, size_t count,
+          fd_error *error)
 {
-    int tool = module == NULL ? -1 : claim_tool(module, use, error);
-    if (tool < 0 || add_all(module, tool, events, count) == 0) {
+    bool exists = PySys_GetObject("monitoring") != NULL;
+    int tool = exists ? claim_tool(use, error) : -1;
+    if (tool < 0 || add_all(tool, events, count) == 0) {
         return tool;
     }
     PyErr_Clear();
-    release_tool(module, tool, events, count);
+    release_tool(tool, events, count);
     fd_fail(error, FD_ECONFLICT,
             "%s: sys.monitoring rejected the callbacks: %s", use.option,
             use.instead);
@@ -167,7 +180,7 @@ fd_monitoring_open(fd_monitoring_use use, fd_monitored *events, size_t count,
     PyObject *pending = fd_take_exception();
     fd_fail(error, FD_EINVAL, "%s needs Python 3.12 or later: %s", use.option,
             use.instead);
-    int tool = open_tool(sys_monitoring(), use, events, count, error);
+    int tool = open_tool(use, events, count, error);
     fd_put_exception(pending);
     return tool;
 }
@@ -176,9 +189,7 @@ PyObject *
 fd_monitoring_constant(const char *name)
 {
     PyObject *pending = fd_take_exception();
-    PyObject *module = sys_monitoring();
-    PyObject *found =
-        module != NULL ? PyObject_GetAttrString(module, name) : NULL;
+    PyObject *found = attribute_named(name);
     Py_XDECREF(found); /* the module keeps a reference */
     fd_put_exception(pending);
     return found;
@@ -189,10 +200,7 @@ fd_monitoring_switch(int tool, const fd_monitored *events, size_t count,
                      bool on)
 {
     PyObject *pending = fd_take_exception();
-    PyObject *module = sys_monitoring();
-    bool switched =
-        module != NULL
-        && set_events(module, tool, on ? bits_of(events, count) : 0) == 0;
+    bool switched = set_events(tool, on ? bits_of(events, count) : 0) == 0;
     fd_put_exception(pending);
     return switched;
 }
@@ -201,10 +209,7 @@ void
 fd_monitoring_restart(void)
 {
     PyObject *pending = fd_take_exception();
-    PyObject *module = sys_monitoring();
-    if (module != NULL) {
-        call_done(PyObject_CallMethod(module, "restart_events", NULL));
-    }
+    call_function("restart_events", "()");
     fd_put_exception(pending);
 }
 
@@ -215,10 +220,7 @@ fd_monitoring_close(int *tool, const fd_monitored *events, size_t count)
         return;
     }
     PyObject *pending = fd_take_exception();
-    PyObject *module = sys_monitoring();
-    if (module != NULL) {
-        release_tool(module, *tool, events, count);
-    }
+    release_tool(*tool, events, count);
     *tool = -1;
     fd_put_exception(pending);
 }
@@ -226,9 +228,5 @@ fd_monitoring_close(int *tool, const fd_monitored *events, size_t count)
 int
 fd_monitoring_set_local(int tool, PyCodeObject *code, long events)
 {
-    PyObject *module = sys_monitoring();
-    return module == NULL
-             ? -1
-             : call_done(PyObject_CallMethod(module, "set_local_events", "iOl",
-                                             tool, code, events));
+    return call_function("set_local_events", "(iOl)", tool, code, events);
 }

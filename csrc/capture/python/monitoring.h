@@ -17,6 +17,14 @@ typedef struct fd_monitored {
 
 extern PyTypeObject fd_monitored_type;
 
+/* Begin the definition of a callback. `args`: the code object, an offset, and
+ * the result or the exception of PY_RETURN, PY_YIELD, PY_UNWIND and
+ * PY_THROW. */
+#define FD_MONITOR_CALLBACK(name) \
+    static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, \
+                          size_t Py_UNUSED(count), \
+                          PyObject *Py_UNUSED(names))
+
 /* Texts for error messages. */
 typedef struct fd_monitoring_use {
     const char *option;  /* option of CallGraph that needs the tool id */

@@ -16,7 +16,7 @@ enum {
     FD_CODE_ENTERS = 256,   /* __enter__, __aenter__: see
                                recording/open_entries.h */
     FD_CODE_MUTED = 512,    /* not recorded, nor are its callees */
-    FD_CODE_NVTX = 1024,    /* see nvtx.h */
+    FD_CODE_NVTX = 1024,    /* see ranges.h */
     FD_CODE_JOB = 2048,     /* job of an engine: see job_rules.h */
     FD_CODE_WAITS = 4096, /* in torch.distributed; may wait for a collective */
     FD_CODE_SCALER = 8192,    /* GradScaler.step(optimizer), with OPTIMIZER */

@@ -1,30 +1,23 @@
 /* The functions of pipeline engines that are jobs, as data: file and name of
  * the function, kind of the job, and sources of the numbers of the job
- * (node_sources.h). The rules of a code object are found at its first call:
+ * (node_sources.h). Python code passes them
+ * (python/fastdispatch/record/engine_rules.py). The rules of a code object are
+ * found at its first call:
  *
  *     fd_code.jobs ──► fd_job_site │ rule │ sources │──► next, for the same
  *                                                        function, with
  *                                                        another `when`
  *
- * Rules of the user supplement the built-in ones and are tried first. The
- * first rule that matches the function and whose `when` is true applies. */
+ * Rules of the user are tried first. The first rule that matches the function
+ * and whose `when` is true applies. */
 #ifndef FD_JOB_RULES_H
 #define FD_JOB_RULES_H
 
-#include "base/status.h"
 #include "capture/rules/node_sources.h"
-
-typedef enum fd_job_engine {
-    FD_ENGINE_USER,
-    FD_ENGINE_DEEPSPEED,
-    FD_ENGINE_TORCH,
-    FD_ENGINE_MEGATRON,
-    FD_ENGINES
-} fd_job_engine;
 
 /* The role of a call of the function. */
 typedef enum fd_job_role {
-    FD_ROLE_JOB,
+    FD_ROLE_JOB, /* values: see engine_rules.py */
     /* a complete batch; its numbers are counts: micro_batch of micro-batches,
      * stage of global stages, chunk of processes */
     FD_ROLE_ITERATION,
@@ -38,43 +31,34 @@ typedef enum fd_job_role {
                          kinds */
 } fd_job_role;
 
-enum { FD_JOB_AT_ONCE = 4 }; /* maximum number of kinds of one call */
-
-typedef struct fd_job_rule {
-    const char *suffix; /* end of the file's path, from the start of a name */
-    const char *qualified; /* __qualname__ of the function */
-    const char *kinds;     /* kinds of the jobs: "F"; "SA+RG": two at once */
-    fd_job_role role;
-    fd_job_engine engine;
-    uint32_t flags;          /* FD_JOB_* */
-    const char *micro_batch; /* sources of numbers; NULL: none */
-    const char *stage;
-    const char *chunk;
-    const char *peer;
-    const char *buffer;
-    const char *bytes; /* a number, or the tensors that are moved */
-    const char *when;  /* the rule applies if this is true or unknown */
-    const char *plan;  /* the object whose class is the schedule; NULL: the
-                          name of the code object */
-    const char *eval;  /* the batch is an evaluation if this is true */
-    const char *owner; /* the object that describes the engine; NULL: `self` */
-    bool also;         /* later rules may apply as well */
-    bool own_order;    /* the engine deviates from its schedule */
-} fd_job_rule;
-
+/* Sources of a rule. */
 enum {
     FD_FIELD_MICRO_BATCH,
     FD_FIELD_STAGE,
     FD_FIELD_CHUNK,
     FD_FIELD_PEER,
     FD_FIELD_BUFFER,
-    FD_FIELD_BYTES,
-    FD_FIELD_WHEN,
-    FD_FIELD_PLAN,
-    FD_FIELD_EVAL,
-    FD_FIELD_OWNER,
+    FD_FIELD_BYTES, /* a number, or the tensors that are moved */
+    FD_FIELD_WHEN,  /* the rule applies if this is true or unknown */
+    FD_FIELD_PLAN, /* the object whose class is the schedule; NULL: the name of
+                       the code object */
+    FD_FIELD_EVAL, /* the batch is an evaluation if this is true */
+    FD_FIELD_OWNER, /* the object that describes the engine; NULL: `self` */
     FD_FIELDS
 };
+
+typedef struct fd_job_rule {
+    PyObject *texts;    /* owned; has the texts */
+    const char *suffix; /* end of the file's path, from the start of a name */
+    const char *qualified; /* __qualname__ of the function */
+    const char *kinds;     /* kinds of the jobs: "F"; "SA+RG": two at once */
+    const char *engine;    /* "user": a rule of the user */
+    const char *sources[FD_FIELDS]; /* NULL: none */
+    fd_job_role role;
+    int local;     /* a transfer with both ends on this rank */
+    int also;      /* later rules may apply as well */
+    int own_order; /* the engine deviates from its schedule */
+} fd_job_rule;
 
 typedef struct fd_job_site {
     const fd_job_rule *rule; /* borrowed */
@@ -94,14 +78,12 @@ fd_job_site *fd_job_site_of(const PyCodeObject *code);
 fd_job_site *fd_job_site_hold(fd_job_site *site);
 void fd_job_site_free(fd_job_site *site);
 
-/* Copy a rule of the user. Return FD_EINVAL with a message for an invalid
- * rule. Known code objects are not changed: see fd_pipeline_add_rule. */
-fd_status fd_job_rules_add(const fd_job_rule *rule, fd_error *error);
+/* Add a rule. Known code objects are not changed: see fd_pipeline_add_rule.
+ * Return false if there is no memory. */
+bool fd_job_rules_add(const fd_job_rule *rule);
+bool fd_job_rule_is_of_user(const fd_job_rule *rule);
 
-/* Return the number of rules: built-in ones, then those of the user. */
 uint32_t fd_job_rules_count(void);
 const fd_job_rule *fd_job_rule_at(uint32_t number);
-
-const char *fd_job_engine_name(fd_job_engine engine);
 
 #endif

@@ -1,12 +1,9 @@
 #include "capture/rules/node_sources.h"
 
-#include "capture/rules/plain_attributes.h"
-#include "capture/rules/tensors.h"
+#include "capture/rules/program_objects.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LONGEST_NAME = 100 };
 
 static const char *
 text_after(const char *text, const char *prefix)
@@ -23,46 +20,6 @@ names_of(const char *text, bool *attribute)
     const char *names = text_after(text, "attr:");
     *attribute = names != NULL;
     return names != NULL ? names : text_after(text, "arg:");
-}
-
-/* Return the length of the name at `text`, or 0 if there is no name. */
-static size_t
-name_size(const char *text)
-{
-    size_t size = strcspn(text, ".");
-    return size <= LONGEST_NAME ? size : 0;
-}
-
-static bool
-is_number(const char *text)
-{
-    size_t digits = strspn(text, "0123456789");
-    return digits > 0 && digits <= 9 && text[digits] == '\0';
-}
-
-bool
-fd_source_is_valid(const char *text)
-{
-    bool attribute;
-    if (text == NULL || strcmp(text, "count") == 0 || is_number(text)) {
-        return true;
-    }
-    const char *names = names_of(text, &attribute);
-    if (names == NULL) {
-        return false;
-    }
-    int count = 0;
-    for (;; names++) {
-        size_t size = name_size(names);
-        if (size == 0) {
-            return false;
-        }
-        count++;
-        names += size;
-        if (*names == '\0') {
-            return count <= FD_SOURCE_DEPTH + !attribute;
-        }
-    }
 }
 
 static int32_t
@@ -88,25 +45,26 @@ fd_source_of(const char *text, const PyCodeObject *code)
 {
     fd_source source = {.from = FD_SOURCE_NONE, .slot = -1};
     bool attribute;
-    if (text == NULL || !fd_source_is_valid(text)) {
+    if (text == NULL) {
         return source;
     }
     const char *names = names_of(text, &attribute);
     if (names == NULL) {
-        source.from = is_number(text) ? FD_SOURCE_NUMBER : FD_SOURCE_COUNT;
-        source.number = is_number(text) ? strtol(text, NULL, 10) : 0;
+        bool counts = strcmp(text, "count") == 0;
+        source.from = counts ? FD_SOURCE_COUNT : FD_SOURCE_NUMBER;
+        source.number = counts ? 0 : strtol(text, NULL, 10);
         return source;
     }
     source.from = FD_SOURCE_VALUE;
     source.negated = *text == '!';
     source.slot = code->co_argcount > 0 ? 0 : -1;
     if (!attribute) {
-        size_t size = name_size(names);
+        size_t size = strcspn(names, ".");
         source.slot = parameter_index(code, names, size);
         names += size + (names[size] == '.');
     }
     for (int i = 0; i < FD_SOURCE_DEPTH && *names != '\0'; i++) {
-        size_t size = name_size(names);
+        size_t size = strcspn(names, ".");
         source.path[i] = PyUnicode_FromStringAndSize(names, (Py_ssize_t)size);
         if (source.path[i] == NULL) {
             PyErr_Clear();

@@ -32,10 +32,7 @@ typedef struct fd_source {
     PyObject *path[FD_SOURCE_DEPTH]; /* owned; names of attributes */
 } fd_source;
 
-/* Return whether a text is a valid source. NULL is valid. */
-bool fd_source_is_valid(const char *text);
-
-/* Return the source for calls of `code`. If the code has no such parameter,
+/* Return the source for calls of `code`; NULL: none. The text is valid. If the code has no such parameter,
  * the value of the source is unknown. */
 fd_source fd_source_of(const char *text, const PyCodeObject *code);
 void fd_source_clear(fd_source *source);
@@ -47,7 +44,7 @@ PyObject *fd_source_object(const fd_source *source, const fd_frame *frame);
 int64_t fd_source_number(const fd_source *source, const fd_frame *frame);
 
 /* Return the bytes that a call moves, from a number or from the sizes of
- * tensors (tensors.h), or 0 if unknown. */
+ * tensors (program_objects.h), or 0 if unknown. */
 uint64_t fd_source_bytes(const fd_source *source, const fd_frame *frame);
 
 /* Return whether the value is true, or `otherwise` if it is unknown. */

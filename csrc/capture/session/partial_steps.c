@@ -1,7 +1,6 @@
 #include "capture/session/partial_steps.h"
 
 #include "capture/frames/code_nodes.h"
-#include "capture/frames/frame_lines.h"
 #include "capture/frames/frame_walk.h"
 #include "capture/frames/python_calls.h"
 #include "capture/python/interpreters.h"

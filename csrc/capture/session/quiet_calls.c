@@ -2,9 +2,9 @@
 
 #include "capture/frames/code_nodes.h"
 #include "capture/frames/python_calls.h"
-#include "capture/frames/thread_names.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/quiet_frames.h"
+#include "capture/process/thread_names.h"
 #include "capture/process/thread_stack.h"
 #include "capture/python/interpreters.h"
 #include "recording/recording.h"

@@ -7,6 +7,7 @@
 #include "capture/hooks/collection_hook.h"
 #include "capture/hooks/frame_hook.h"
 #include "capture/hooks/monitor.h"
+#include "capture/hooks/watched_steps.h"
 #include "capture/memory/memory_reports.h"
 #include "capture/operators/records.h"
 #include "capture/process/guard.h"
@@ -32,14 +33,15 @@ free_session(fd_session *session)
     fd_operators_clear(&session->schemas);
     fd_operators_clear(&session->comm_texts);
     fd_origins_clear(&session->origins);
-    fd_c_functions_clear(&session->c_functions);
+    fd_vector_clear(&session->c_functions);
+    fd_map_clear(&session->c_function_at);
     fd_map_clear(&session->nodes);
     fd_map_clear(&session->models);
     fd_map_clear(&session->owners);
     fd_map_clear(&session->quiet.calls);
     fd_map_clear(&session->measures.operators);
     fd_rounds_clear(&session->step_plan.rounds);
-    fd_optimizer_ids_clear(&session->step_plan.optimizers);
+    fd_objects_clear(&session->step_plan.optimizers);
     fd_pipeline_free(session->pipeline);
     /* Must precede the end of the recording, to which it writes. */
     fd_timer_plan_clear(&session->timers);
@@ -472,4 +474,69 @@ fd_session_retire(fd_session *session)
     session->next = fd_process.retired;
     fd_process.retired = session;
     free_retired();
+}
+
+static void
+before_fork(void)
+{
+    fd_process.forking = fd_process_active();
+    if (fd_process.forking != NULL) {
+        fd_thread_watch_end(&fd_process.forking->watch);
+    }
+    fd_sections_before_fork();
+    if (fd_process.forking != NULL) {
+        fd_memory_reports_lock(fd_process.forking, true);
+        pthread_mutex_lock(&fd_process.forking->recording->lock);
+    }
+}
+
+static void
+after_fork_in_parent(void)
+{
+    if (fd_process.forking != NULL) {
+        pthread_mutex_unlock(&fd_process.forking->recording->lock);
+        fd_memory_reports_lock(fd_process.forking, false);
+        fd_partial_forked(fd_process.forking);
+    }
+    fd_sections_after_fork_in_parent();
+}
+
+/* Detach the mapping first: a call recorded in the child would be in the file
+ * of the parent. */
+static void
+after_fork_in_child(void)
+{
+    if (fd_process.forking != NULL) {
+        fd_recording_detach(fd_process.forking->recording);
+        fd_process_activate(NULL, 0);
+        fd_process_next_generation();
+        pthread_mutex_unlock(&fd_process.forking->recording->lock);
+        fd_memory_reports_lock(fd_process.forking, false);
+    }
+    fd_process.pins = fd_thread_self != NULL ? fd_thread_self->pins : 0;
+    fd_thread_forked();
+}
+
+int
+fd_session_init(void)
+{
+    fd_sections_init();
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)
+        != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return fd_collections_init();
+}
+
+void
+fd_session_forked(void)
+{
+    fd_frame_hook_remove();
+    fd_monitor_remove();
+    fd_watched_steps_close();
+    fd_c_calls_close();
+    fd_collections_ignore();
+    fd_constructors_release();
+    fd_memory_reports_ignore();
 }

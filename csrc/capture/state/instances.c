@@ -1,38 +1,29 @@
 #include "capture/state/instances.h"
 
-#include "capture/python/classes.h"
 #include "capture/state/parameters.h"
 
-enum {
-    MAX_INSTANCES = 256 * 1024, /* maximum live instances */
-    PROBES = 4, /* entries examined for reuse per new instance */
-    MAX_ENCLOSING = 64
-};
+enum { MAX_ENCLOSING = 64 };
 
 void
 fd_instances_clear(fd_instances *instances)
 {
-    for (uint32_t i = 1; i < instances->known.count; i++) {
-        Py_CLEAR(instances->known.list[i].reference);
-    }
-    fd_vector_clear(&instances->known);
-    fd_map_clear(&instances->by_address);
+    fd_objects_clear(&instances->objects);
     fd_map_clear(&instances->by_module);
     fd_finder_clear(&instances->finder);
 }
 
+/* Return the live instance with this id and module, or NULL. */
 static PyObject *
-object_of(const fd_instance *instance)
+object_of(const fd_instances *instances, uint32_t id, uint32_t module)
 {
-    const PyWeakReference *reference =
-        (const PyWeakReference *)instance->reference;
-    return reference != NULL ? reference->wr_object : Py_None;
-}
-
-static bool
-is_alive(const fd_instance *instance)
-{
-    return object_of(instance) != Py_None;
+    if (id == 0) {
+        return NULL;
+    }
+    const fd_object *known = fd_objects_at(&instances->objects, id);
+    PyObject *object = ((const PyWeakReference *)known->reference)->wr_object;
+    return known->id == id && known->value == module && object != Py_None
+             ? object
+             : NULL;
 }
 
 /* Return the instance of the nearest forward at or above `from`, or NULL. Set
@@ -43,14 +34,14 @@ enclosing_instance(const fd_instances *instances, const fd_tree *tree,
 {
     for (const fd_context *at = *from; at != tree->root;
          at = fd_tree_context(tree, at->parent)) {
-        uint32_t entry = at->module == 0
-                           ? 0
-                           : fd_map_get(&instances->by_module, at->module);
-        const fd_instance *known = &instances->known.list[entry];
-        if (entry != 0 && known->module == at->module && is_alive(known)) {
+        uint32_t id = at->module == 0
+                        ? 0
+                        : fd_map_get(&instances->by_module, at->module);
+        PyObject *found = object_of(instances, id, at->module);
+        if (found != NULL) {
             *module = at->module;
             *from = fd_tree_context(tree, at->parent);
-            return object_of(known);
+            return found;
         }
     }
     return NULL;
@@ -87,53 +78,13 @@ name_instance(fd_instances *instances, fd_tree *tree, PyObject *self)
     return fd_recording_module(tree->recording, 0, class_name, class_name);
 }
 
-/* Return the entry of a dead instance: the one at this address or one of the
- * next few, or 0. */
-static uint32_t
-abandoned_entry(fd_instances *instances, const PyObject *self)
-{
-    uint32_t at = fd_map_get(&instances->by_address, (uintptr_t)self);
-    uint32_t count = instances->known.count;
-    if (at != 0 && !is_alive(&instances->known.list[at])) {
-        return at;
-    }
-    for (int i = 0; i < PROBES && count > 1; i++) {
-        instances->hand =
-            instances->hand + 1 < count ? instances->hand + 1 : 1;
-        if (!is_alive(&instances->known.list[instances->hand])) {
-            return instances->hand;
-        }
-    }
-    return 0;
-}
-
-/* Return an entry for a new instance, or 0 if there is no space. */
-static uint32_t
-free_entry(fd_instances *instances, const PyObject *self)
-{
-    uint32_t at = abandoned_entry(instances, self);
-    fd_instance none = {NULL, 0};
-    while (at == 0 && instances->known.count < MAX_INSTANCES
-           && fd_vector_push(&instances->known, none) == FD_OK) {
-        at = instances->known.count - 1; /* skip the unused entry 0 */
-    }
-    return at;
-}
-
 static void
 remember_instance(fd_instances *instances, PyObject *self, uint32_t module)
 {
-    PyObject *reference = PyWeakref_NewRef(self, NULL);
-    uint32_t at = reference != NULL ? free_entry(instances, self) : 0;
-    if (at == 0
-        || fd_map_put(&instances->by_address, (uintptr_t)self, at) != FD_OK
-        || fd_map_put(&instances->by_module, module, at) != FD_OK) {
-        PyErr_Clear();
-        Py_XDECREF(reference);
-        return;
+    uint32_t id = fd_objects_add(&instances->objects, self);
+    if (id != 0 && fd_map_put(&instances->by_module, module, id) == FD_OK) {
+        fd_objects_at(&instances->objects, id)->value = module;
     }
-    Py_XSETREF(instances->known.list[at].reference, reference);
-    instances->known.list[at].module = module;
 }
 
 static void

@@ -5,21 +5,14 @@
 #ifndef FD_INSTANCES_H
 #define FD_INSTANCES_H
 
+#include "capture/python/object_ids.h"
 #include "capture/state/module_finder.h"
 
-#include "base/vector.h"
 #include "recording/context_tree.h"
 
-typedef struct fd_instance {
-    PyObject *reference; /* owned weak reference */
-    uint32_t module;     /* id in the recording */
-} fd_instance;
-
 typedef struct fd_instances {
-    FD_VECTOR(fd_instance) known; /* entry 0 unused */
-    fd_map by_address;            /* object address -> latest entry for it */
-    fd_map by_module;             /* module id -> latest entry for it */
-    uint32_t hand;                /* last entry examined for reuse */
+    fd_object_ids objects; /* with the id of the module in the recording */
+    fd_map by_module;      /* id of a module -> id of its latest object */
     fd_finder finder;
 } fd_instances;
 
@@ -35,13 +28,8 @@ uint32_t fd_instances_module(fd_instances *instances, fd_tree *tree,
 static inline uint32_t
 fd_instances_known(const fd_instances *instances, const PyObject *self)
 {
-    uint32_t at = fd_map_get(&instances->by_address, (uintptr_t)self);
-    const PyWeakReference *reference =
-        at == 0 ? NULL
-                : (const PyWeakReference *)instances->known.list[at].reference;
-    return reference != NULL && reference->wr_object == self
-             ? instances->known.list[at].module
-             : 0;
+    uint32_t id = fd_objects_known(&instances->objects, self);
+    return id != 0 ? fd_objects_at(&instances->objects, id)->value : 0;
 }
 
 #endif

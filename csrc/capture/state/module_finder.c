@@ -1,6 +1,7 @@
 #include "capture/state/module_finder.h"
 
 #include "capture/python/utf8_text.h"
+#include "capture/rules/program_objects.h"
 
 #include <string.h>
 
@@ -28,20 +29,6 @@ fd_finder_clear(fd_finder *finder)
     }
     clear_modules(&finder->small);
     Py_CLEAR(finder->key);
-}
-
-/* Return the `_modules` of a module, borrowed, or NULL if it has none of that
- * type. */
-static PyObject *
-children_of(const fd_finder *finder, PyObject *module)
-{
-    PyObject *attributes = PyObject_GenericGetDict(module, NULL);
-    PyObject *children = attributes != NULL && PyDict_CheckExact(attributes)
-                           ? PyDict_GetItemWithError(attributes, finder->key)
-                           : NULL;
-    PyErr_Clear();
-    Py_XDECREF(attributes); /* the instance keeps a reference */
-    return children != NULL && PyDict_Check(children) ? children : NULL;
 }
 
 /* Add a module and return its index. Return 0 if it is already known, or if
@@ -87,7 +74,7 @@ walk_modules(fd_finder *finder, uint64_t *visits, PyObject *module,
 {
     fd_found_modules *modules = &finder->small;
     PyObject *children = depth < FD_FINDER_DEPTH && *visits < MAX_VISITS
-                           ? children_of(finder, module)
+                           ? fd_plain_dict(module, finder->key)
                            : NULL;
     Py_ssize_t at = 0;
     PyObject *key;
@@ -114,7 +101,7 @@ is_below(const fd_finder *finder, uint64_t *visits, PyObject *module,
          const PyObject *wanted, int depth)
 {
     PyObject *children = depth < FD_FINDER_DEPTH && *visits < MAX_VISITS
-                           ? children_of(finder, module)
+                           ? fd_plain_dict(module, finder->key)
                            : NULL;
     Py_ssize_t at = 0;
     PyObject *child;
@@ -197,7 +184,7 @@ path_reaches(const fd_finder *finder, const fd_found_modules *modules,
     while (depth > 0 && module != NULL) {
         const fd_found_module *at = &modules->list.list[chain[--depth]];
         const char *name = &modules->names.list[at->name];
-        PyObject *children = children_of(finder, module);
+        PyObject *children = fd_plain_dict(module, finder->key);
         module = children != NULL && append_name(path, &used, name)
                    ? child_named(children, name, at->module)
                    : NULL;

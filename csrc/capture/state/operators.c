@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "capture/process/thread_names.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 1024, MAX_NAME = 256 };
@@ -99,22 +99,6 @@ fd_operators_add_text(fd_operators *operators, fd_recording *recording,
     return id;
 }
 
-static void
-fold_digits(const char *name, char folded[MAX_NAME])
-{
-    size_t size = 0;
-    for (; *name != '\0' && size < MAX_NAME - 1; name++) {
-        bool digit = isdigit((unsigned char)*name) != 0;
-        if (!digit) {
-            folded[size++] = *name;
-        }
-        else if (size == 0 || folded[size - 1] != '*') {
-            folded[size++] = '*';
-        }
-    }
-    folded[size] = '\0';
-}
-
 /* Return whether the family of this name already has too many names. The
  * caller holds the lock. */
 static bool
@@ -155,7 +139,7 @@ fd_operators_range(fd_operators *operators, fd_recording *recording,
                    uint8_t kind, const char *name)
 {
     char folded[MAX_NAME];
-    fold_digits(name, folded);
+    fd_fold_digits(name, folded, sizeof folded);
     fd_node_spec spec = {
         .kind = kind, .name = name, .flags = phase_of(kind, name)};
     pthread_mutex_lock(&recording->lock);

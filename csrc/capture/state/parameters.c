@@ -1,6 +1,7 @@
 #include "capture/state/parameters.h"
 
 #include "base/map.h"
+#include "capture/rules/program_objects.h"
 
 enum {
     MAX_DEPTH = 64,
@@ -14,6 +15,8 @@ typedef struct accessors {
     PyObject *distributed; /* DTensor; NULL if not imported */
     PyObject *elements;    /* methods of all tensors */
     PyObject *element_bytes;
+    PyObject *own;     /* names of attributes: "_parameters", */
+    PyObject *modules; /* "_modules" */
 } accessors;
 
 typedef struct counting {
@@ -23,44 +26,12 @@ typedef struct counting {
     fd_parameters sum;
 } counting;
 
-/* Return the dict `name` of a module, borrowed, or NULL. It is read from the
- * instance dict, without running code of the program. */
-static PyObject *
-module_dict(PyObject *module, const char *name)
-{
-    PyObject *attributes = PyObject_GenericGetDict(module, NULL);
-    if (attributes == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    PyObject *dict = PyDict_CheckExact(attributes)
-                       ? PyDict_GetItemString(attributes, name)
-                       : NULL;
-    Py_DECREF(attributes); /* the instance keeps a reference */
-    return dict != NULL && PyDict_Check(dict) ? dict : NULL;
-}
-
-/* Return an attribute of a module that the program has imported, as a new
- * reference. */
-static PyObject *
-imported_attribute(const char *module, const char *name)
-{
-    PyObject *key = PyUnicode_FromString(module);
-    PyObject *found = key == NULL ? NULL : PyImport_GetModule(key);
-    PyObject *value =
-        found == NULL ? NULL : PyObject_GetAttrString(found, name);
-    Py_XDECREF(key);
-    Py_XDECREF(found);
-    PyErr_Clear();
-    return value;
-}
-
 /* Return whether a function of torch._C returns `expected`. Used to check that
  * methods of tensors run no code of the program. */
 static bool
 function_returns(const char *function, PyObject *expected)
 {
-    PyObject *callable = imported_attribute("torch._C", function);
+    PyObject *callable = fd_imported_attribute("torch._C", function);
     PyObject *result = callable == NULL ? NULL : PyObject_CallNoArgs(callable);
     bool as_expected = result == expected;
     Py_XDECREF(callable);
@@ -72,24 +43,30 @@ function_returns(const char *function, PyObject *expected)
 static bool
 load_accessors(accessors *torch)
 {
-    PyObject *base = imported_attribute("torch._C", "TensorBase");
+    PyObject *base = fd_imported_attribute("torch._C", "TensorBase");
     if (base != NULL) {
         torch->elements = PyObject_GetAttrString(base, "numel");
         torch->element_bytes = PyObject_GetAttrString(base, "element_size");
     }
-    torch->parameter = imported_attribute("torch.nn.parameter", "Parameter");
-    torch->tensor = imported_attribute("torch", "Tensor");
+    torch->parameter =
+        fd_imported_attribute("torch.nn.parameter", "Parameter");
+    torch->tensor = fd_imported_attribute("torch", "Tensor");
     torch->distributed =
-        imported_attribute("torch.distributed.tensor", "DTensor");
+        fd_imported_attribute("torch.distributed.tensor", "DTensor");
+    torch->own = PyUnicode_InternFromString("_parameters");
+    torch->modules = PyUnicode_InternFromString("_modules");
     Py_XDECREF(base);
     PyErr_Clear();
-    return torch->elements != NULL && torch->element_bytes != NULL
+    return torch->own != NULL && torch->modules != NULL
+        && torch->elements != NULL && torch->element_bytes != NULL
         && torch->parameter != NULL && torch->tensor != NULL;
 }
 
 static void
 forget_accessors(accessors *torch)
 {
+    Py_CLEAR(torch->own);
+    Py_CLEAR(torch->modules);
     Py_CLEAR(torch->elements);
     Py_CLEAR(torch->element_bytes);
     Py_CLEAR(torch->parameter);
@@ -139,12 +116,12 @@ add_module(counting *c, PyObject *module, int depth)
     Py_ssize_t at = 0;
     PyObject *key;
     PyObject *value;
-    PyObject *own = module_dict(module, "_parameters");
+    PyObject *own = fd_plain_dict(module, c->torch.own);
     while (own != NULL && c->visits++ < MAX_VISITS
            && PyDict_Next(own, &at, &key, &value)) {
         add_parameter(c, value);
     }
-    PyObject *below = module_dict(module, "_modules");
+    PyObject *below = fd_plain_dict(module, c->torch.modules);
     at = 0;
     while (below != NULL && depth < MAX_DEPTH && c->visits++ < MAX_VISITS
            && PyDict_Next(below, &at, &key, &value)) {

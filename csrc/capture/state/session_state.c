@@ -1,7 +1,7 @@
 #include "capture/state/session_state.h"
 
 #include "capture/process/guard.h"
-#include "capture/process/thread_roles.h"
+#include "capture/process/thread_names.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,8 +18,7 @@ raise_pending(void *error)
 static void
 raise_in_program(PyObject *error)
 {
-    bool is_main = syscall(SYS_gettid) == getpid();
-    if (is_main && Py_AddPendingCall(raise_pending, error) == 0) {
+    if (fd_thread_is_main() && Py_AddPendingCall(raise_pending, error) == 0) {
         return;
     }
     PyThreadState_SetAsyncExc(PyThread_get_thread_ident(),

@@ -5,13 +5,11 @@
 
 #include "capture/process/thread.h"
 #include "capture/state/async_calls.h"
-#include "capture/state/c_functions.h"
 #include "capture/state/group_names.h"
 #include "capture/state/instances.h"
 #include "capture/state/measure_plan.h"
 #include "capture/state/module_paths.h"
 #include "capture/state/operators.h"
-#include "capture/state/optimizer_ids.h"
 #include "capture/state/origins.h"
 #include "capture/torch/current_stream.h"
 #include "gpu/gpu.h"
@@ -54,7 +52,7 @@ typedef struct fd_timer_plan {
 /* How the ends of steps are found: hooks/step_calls.h. */
 typedef struct fd_step_plan {
     fd_rounds rounds;
-    fd_optimizer_ids optimizers;
+    fd_object_ids optimizers;
     uint64_t sites[FD_STEP_SITES]; /* hashes: hooks/step_sites.h */
     uint32_t site_count;
     uint32_t backwards;  /* open calls of backward passes, all threads */
@@ -117,6 +115,15 @@ typedef struct fd_quiet_plan {
     uint32_t count;          /* of quiet calls before the latest optimizer */
 } fd_quiet_plan;
 
+/* A C function called by Python code: frames/c_function_nodes.h. */
+typedef struct fd_c_function {
+    const PyMethodDef *method;
+    const char *name;  /* name stored in the recording */
+    uint32_t receiver; /* id of the class of `self`; 0: none */
+    uint32_t node;
+    bool dropped; /* rejected by the keep filter */
+} fd_c_function;
+
 typedef enum fd_calls_source {
     FD_CALLS_OFF,
     FD_CALLS_FRAME,
@@ -177,8 +184,9 @@ typedef struct fd_session {
     fd_map owners; /* code id -> owner of the code: frames/notebook_calls.h */
     uint64_t kernel_threads; /* last thread id of a notebook's kernel; 0: not
                                 in a notebook */
-    fd_c_functions c_functions;
-    bool fold; /* fold calls of imports and compilers */
+    FD_VECTOR(fd_c_function) c_functions;
+    fd_map c_function_at; /* hash of method and class -> index + 1 */
+    bool fold;            /* fold calls of imports and compilers */
     bool timed;
     _Atomic bool running; /* false between the windows of a schedule */
     bool stuck;    /* a thread never left its section: memory is not freed */
@@ -206,6 +214,15 @@ typedef struct fd_session {
     PyObject *tensor;    /* torch.Tensor, for execution traces */
     PyObject *error;     /* the first exception raised by one of these */
 } fd_session;
+
+/* Return the number of an optimizer, or its address if there is no memory or it
+ * has no weak references. Requires an fd_guard, because it creates objects. */
+static inline uint64_t
+fd_optimizer_id(fd_object_ids *optimizers, PyObject *optimizer)
+{
+    uint32_t id = fd_objects_add(optimizers, optimizer);
+    return id != 0 ? id : (uintptr_t)optimizer;
+}
 
 /* Call a function of the session with `argument`, or without one if it is
  * NULL. If it raises an Exception, store that in session->error and return

@@ -27,20 +27,6 @@ fd_timer_plan_clear(fd_timer_plan *plan)
     plan->gpu = NULL;
 }
 
-/* Return whether PyTorch has initialised CUDA. */
-static bool
-is_in_use(fd_session *session, fd_thread *thread)
-{
-    const fd_timer_plan *plan = &session->timers;
-    PyObject *result =
-        plan->in_use == NULL
-            ? NULL
-            : fd_session_call(session, thread, plan->in_use, NULL);
-    bool yes = result == Py_True;
-    Py_XDECREF(result);
-    return yes;
-}
-
 /* Return whether calls are marked: selected ones, or modules because there are
  * no kernels. */
 static bool
@@ -54,7 +40,8 @@ static bool
 find_gpu(fd_session *session, fd_thread *thread)
 {
     fd_timer_plan *plan = &session->timers;
-    if (plan->gpu == NULL && marks_calls(plan) && is_in_use(session, thread)
+    if (plan->gpu == NULL && marks_calls(plan)
+        && fd_timers_ask(session, thread, plan->in_use)
         && fd_current_stream_find(&plan->stream)
         && fd_gpu_open(&plan->gpu, session->recording, NULL) != FD_OK) {
         plan->gpu = NULL;

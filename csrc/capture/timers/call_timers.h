@@ -64,6 +64,24 @@ void fd_timers_begin(fd_thread *thread);
  * timers. */
 void fd_timers_end(fd_thread *thread, uint32_t at, bool above);
 
+/* Handle the start of a Python call whose entry is topmost, and its end. */
+static inline void
+fd_timers_entered(fd_thread *thread)
+{
+    if (fd_timers_frames(&thread->session->timers)) {
+        fd_timers_update_stream(thread);
+        fd_timers_begin(thread);
+    }
+}
+
+static inline void
+fd_timers_left(fd_thread *thread)
+{
+    if (fd_timers_frames(&thread->session->timers)) {
+        fd_timers_update_stream(thread);
+    }
+}
+
 /* End the timers of entries that are about to end, if any. */
 static inline void
 fd_thread_end_timers(fd_thread *thread, uint32_t at, bool above)

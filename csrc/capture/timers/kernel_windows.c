@@ -123,9 +123,8 @@ idle_device(fd_session *session, fd_thread *thread)
     return known ? device : -1;
 }
 
-/* Call a function of the session that returns whether something is so. */
-static bool
-asks_program(fd_session *session, fd_thread *thread, PyObject *function)
+bool
+fd_timers_ask(fd_session *session, fd_thread *thread, PyObject *function)
 {
     PyObject *result = function == NULL || thread == NULL
                          ? NULL
@@ -139,7 +138,7 @@ asks_program(fd_session *session, fd_thread *thread, PyObject *function)
 static bool
 is_taken(fd_session *session, fd_thread *thread)
 {
-    return asks_program(session, thread, session->timers.is_profiled);
+    return fd_timers_ask(session, thread, session->timers.is_profiled);
 }
 
 static bool
@@ -148,7 +147,7 @@ find_collector(fd_session *session, fd_thread *thread)
     fd_timer_plan *plan = &session->timers;
     fd_error error = {""};
     if (plan->collector == NULL && plan->why_no_kernels[0] == '\0'
-        && asks_program(session, thread, plan->in_use)
+        && fd_timers_ask(session, thread, plan->in_use)
         && fd_kernels_open(&plan->collector, session->recording, running_call,
                            &error)
                != FD_OK) {

@@ -10,6 +10,10 @@
 
 #include "capture/state/session_state.h"
 
+/* Call a function of the session, if there is one, that returns whether
+ * something is so. */
+bool fd_timers_ask(fd_session *session, fd_thread *thread, PyObject *function);
+
 /* Begin to collect, at the start of a window of the schedule, if the program
  * uses a GPU. */
 void fd_kernel_windows_begin(fd_session *session, fd_thread *thread);

@@ -11,7 +11,7 @@
 #ifndef FD_CURRENT_STREAM_H
 #define FD_CURRENT_STREAM_H
 
-#include "capture/process/thread_timers.h"
+#include "capture/process/thread.h"
 #include "capture/python/pyframe.h"
 
 #include <stdbool.h>

@@ -29,11 +29,10 @@ rules_of(const fd_engine_pipeline *pipeline)
     for (uint32_t i = 0; i < count && list != NULL; i++) {
         const fd_job_rule *rule = fd_job_rule_at(i);
         list = fd_list_with(
-            list, Py_BuildValue("(sssO)", fd_job_engine_name(rule->engine),
-                                rule->suffix, rule->qualified,
-                                fd_map_get(&pipeline->matched, i + 1) != 0
-                                    ? Py_True
-                                    : Py_False));
+            list, Py_BuildValue(
+                      "(sssO)", rule->engine, rule->suffix, rule->qualified,
+                      fd_map_get(&pipeline->matched, i + 1) != 0 ? Py_True
+                                                                 : Py_False));
     }
     return list;
 }
@@ -56,32 +55,45 @@ fd_pipeline_facts(PyObject *self, PyObject *unused)
     PyObject *rules = rules_of(pipeline);
     return rules == NULL
              ? NULL
-             : Py_BuildValue("{s:s,s:I,s:s,s:N,s:N,s:N,s:N}", "engine",
-                             fd_job_engine_name(summary->engine), "iterations",
-                             pipeline->iterations, "class", summary->name,
-                             "stages", number_of(summary->stages), "processes",
-                             number_of(summary->processes), "micro_batches",
-                             number_of(summary->micro_batches), "rules",
-                             rules);
+             : Py_BuildValue(
+                 "{s:s,s:I,s:s,s:N,s:N,s:N,s:N}", "engine",
+                 summary->engine != NULL ? summary->engine : "user",
+                 "iterations", pipeline->iterations, "class", summary->name,
+                 "stages", number_of(summary->stages), "processes",
+                 number_of(summary->processes), "micro_batches",
+                 number_of(summary->micro_batches), "rules", rules);
 }
 
+/* The rule keeps the texts for ever: calls may use it at any time. */
 PyObject *
 fd_pipeline_rule(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path_suffix", "qualname", "kind", "mb",
-                            "stage",       "chunk",    "peer", "buffer",
-                            "bytes",       "when",     NULL};
-    fd_job_rule rule = {.engine = FD_ENGINE_USER};
+    (void)module;
+    static char *names[] = {"path_suffix", "qualname", "kind",  "engine",
+                            "role",        "local",    "also",  "own_order",
+                            "mb",          "stage",    "chunk", "peer",
+                            "buffer",      "bytes",    "when",  "plan",
+                            "eval",        "owner",    NULL};
+    fd_job_rule rule = {.engine = "user"};
+    const char **sources = rule.sources;
+    int role = FD_ROLE_JOB;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "sss|$zzzzzzz:pipeline_rule", names, &rule.suffix,
-            &rule.qualified, &rule.kinds, &rule.micro_batch, &rule.stage,
-            &rule.chunk, &rule.peer, &rule.buffer, &rule.bytes, &rule.when)) {
+            args, kwargs, "sss|$sipppzzzzzzzzzz:pipeline_rule", names,
+            &rule.suffix, &rule.qualified, &rule.kinds, &rule.engine, &role,
+            &rule.local, &rule.also, &rule.own_order,
+            &sources[FD_FIELD_MICRO_BATCH], &sources[FD_FIELD_STAGE],
+            &sources[FD_FIELD_CHUNK], &sources[FD_FIELD_PEER],
+            &sources[FD_FIELD_BUFFER], &sources[FD_FIELD_BYTES],
+            &sources[FD_FIELD_WHEN], &sources[FD_FIELD_PLAN],
+            &sources[FD_FIELD_EVAL], &sources[FD_FIELD_OWNER])) {
         return NULL;
     }
-    if (strcmp(rule.kinds, "ITER") == 0) {
-        rule.role = FD_ROLE_ITERATION;
+    rule.role = (fd_job_role)role;
+    rule.texts =
+        Py_BuildValue("(OO)", args, kwargs != NULL ? kwargs : Py_None);
+    if (rule.texts == NULL || !fd_pipeline_add_rule(&rule)) {
+        Py_XDECREF(rule.texts);
+        return PyErr_NoMemory();
     }
-    fd_error error = {""};
-    fd_status status = fd_pipeline_add_rule(&rule, &error);
-    return fd_none_or_raise(module, status, &error);
+    Py_RETURN_NONE;
 }

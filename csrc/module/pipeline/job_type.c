@@ -1,5 +1,5 @@
 /* fastdispatch._core.job: a unit of a pipeline schedule. */
-#include "capture/engines/engine_jobs.h"
+#include "capture/engines/pipeline_jobs.h"
 #include "capture/frames/python_calls.h"
 #include "capture/python/utf8_text.h"
 #include "module/errors.h"

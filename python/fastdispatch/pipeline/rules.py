@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastdispatch import _core
+from fastdispatch.record.engine_rules import Role, add_rule
 
 
 def rule(
@@ -34,7 +34,8 @@ def rule(
     """
     sources = {"mb": mb, "stage": stage, "chunk": chunk, "peer": peer, "buffer": buffer, "bytes": bytes, "when": when}
     texts: dict[str, Any] = {name: _encodable(source) for name, source in sources.items() if source is not None}
-    _core.pipeline_rule(_encodable(path_suffix), _encodable(qualname), _encodable(kind), **texts)
+    role = Role.ITERATION if kind == "ITER" else Role.JOB
+    add_rule(_encodable(path_suffix), _encodable(qualname), _encodable(kind), role=role, **texts)
 
 
 def _encodable(text: str) -> str:

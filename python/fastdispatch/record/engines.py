@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from fastdispatch import _core
+from fastdispatch.record import engine_rules  # noqa: F401 (adds them)
 
 _VERSIONS = {"deepspeed": "deepspeed", "torch": "torch", "megatron": "megatron.core"}
 

@@ -1,8 +1,48 @@
-#include "capture/rules/tensors.h"
-
-#include "capture/rules/plain_attributes.h"
+#include "capture/rules/program_objects.h"
 
 enum { DEEPEST = 3 }; /* maximum nesting of lists */
+
+/* A descriptor of the type may run code, unless it is a slot of CPython; the
+ * dict of the instance never does. */
+PyObject *
+fd_plain_attribute(PyObject *object, PyObject *name)
+{
+    const PyObject *shared = _PyType_Lookup(Py_TYPE(object), name);
+    if (shared != NULL && Py_TYPE(shared)->tp_descr_get != NULL
+        && !Py_IS_TYPE(shared, &PyMemberDescr_Type)) {
+        return NULL;
+    }
+    PyObject *value = PyObject_GenericGetAttr(object, name);
+    if (value == NULL) {
+        PyErr_Clear();
+    }
+    return value;
+}
+
+PyObject *
+fd_plain_dict(PyObject *object, PyObject *name)
+{
+    PyObject *attributes = PyObject_GenericGetDict(object, NULL);
+    PyObject *item = attributes != NULL && PyDict_CheckExact(attributes)
+                       ? PyDict_GetItemWithError(attributes, name)
+                       : NULL;
+    PyErr_Clear();
+    Py_XDECREF(attributes); /* the instance keeps a reference */
+    return item != NULL && PyDict_Check(item) ? item : NULL;
+}
+
+PyObject *
+fd_imported_attribute(const char *module, const char *name)
+{
+    PyObject *key = PyUnicode_FromString(module);
+    PyObject *found = key == NULL ? NULL : PyImport_GetModule(key);
+    PyObject *value =
+        found == NULL ? NULL : PyObject_GetAttrString(found, name);
+    Py_XDECREF(key);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return value;
+}
 
 typedef struct counting {
     PyObject *type;  /* torch.Tensor */
@@ -48,21 +88,6 @@ count_object(const counting *c, PyObject *object, int depth)
     return bytes;
 }
 
-/* Return attribute `name` of a module if it is loaded, else NULL. Sets no
- * exception. */
-static PyObject *
-imported_attribute(const char *module, const char *name)
-{
-    PyObject *text = PyUnicode_FromString(module);
-    PyObject *found = text != NULL ? PyImport_GetModule(text) : NULL;
-    PyObject *value =
-        found != NULL ? PyObject_GetAttrString(found, name) : NULL;
-    Py_XDECREF(found);
-    Py_XDECREF(text);
-    PyErr_Clear();
-    return value;
-}
-
 static void
 call_method(PyObject *object, const char *method)
 {
@@ -78,10 +103,11 @@ call_method(PyObject *object, const char *method)
 uint64_t
 fd_tensors_bytes(PyObject *object)
 {
-    PyObject *type = imported_attribute("torch", "Tensor");
+    PyObject *type = fd_imported_attribute("torch", "Tensor");
     PyObject *modes =
-        type != NULL ? imported_attribute("torch._C", "DisableTorchFunction")
-                     : NULL;
+        type != NULL
+            ? fd_imported_attribute("torch._C", "DisableTorchFunction")
+            : NULL;
     PyObject *off = modes != NULL ? PyObject_CallNoArgs(modes) : NULL;
     uint64_t bytes = 0;
     PyErr_Clear();

@@ -1,4 +1,4 @@
-#include "capture/process/compiler_pause.h"
+#include "capture/process/guard.h"
 
 /* Call torch._C._dynamo.eval_frame.set_eval_frame(callback), a C function.
  * Return the previous callback, or NULL. */

@@ -1,8 +1,11 @@
-#include "capture/frames/thread_names.h"
+#include "capture/process/thread_names.h"
 
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,4 +42,45 @@ bool
 fd_thread_is_main(void)
 {
     return syscall(SYS_gettid) == getpid();
+}
+
+void
+fd_fold_digits(const char *from, char *to, size_t capacity)
+{
+    size_t size = 0;
+    for (; *from != '\0' && size < capacity - 1; from++) {
+        bool digit = isdigit((unsigned char)*from) != 0;
+        if (!digit) {
+            to[size++] = *from;
+        }
+        else if (size == 0 || to[size - 1] != '*') {
+            to[size++] = '*';
+        }
+    }
+    to[size] = '\0';
+}
+
+void
+fd_role_of(const char *python_name, const char *system_name,
+           char role[FD_ROLE_SIZE])
+{
+    static const char autograd[] = "pt_autograd_";
+    if (python_name != NULL) {
+        if (strcmp(python_name, "MainThread") == 0) {
+            snprintf(role, FD_ROLE_SIZE, "main");
+        }
+        else if (strstr(python_name, "_pin_memory_loop") != NULL) {
+            snprintf(role, FD_ROLE_SIZE, "pin-memory");
+        }
+        else {
+            fd_fold_digits(python_name, role, FD_ROLE_SIZE);
+        }
+    }
+    else if (strncmp(system_name, autograd, sizeof autograd - 1) == 0) {
+        snprintf(role, FD_ROLE_SIZE, "autograd:%s",
+                 system_name + sizeof autograd - 1);
+    }
+    else {
+        fd_fold_digits(system_name, role, FD_ROLE_SIZE);
+    }
 }
