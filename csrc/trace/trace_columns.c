@@ -296,13 +296,28 @@ static const fd_column reduced_fields[] = {
 static const fd_column notes[] = {
     {"note", FD_COLUMN_TEXT, 0, sizeof(uint32_t), NULL, NULL, false}};
 
-/* Tables of which no column is shown. */
-static const fd_table events_table = {"events", NULL, 0,
-                                      sizeof(fd_trace_event), false};
+/* The column `context` is not of one type: fd_event_has_context. */
+static const fd_column events[] = {
+    FD_COLUMN_IN("ns", fd_trace_event, "start", U64, start),
+    FD_COLUMN_IN("ns", fd_trace_event, "duration", U64, duration),
+    FD_COLUMN(fd_trace_event, "context", U32, context),
+    FD_COLUMN(fd_trace_event, "thread", U16, thread),
+    FD_COLUMN(fd_trace_event, "kind", U16, kind),
+};
+
+static const fd_column flows[] = {
+    FD_COLUMN(fd_trace_flow, "from", U32, from),
+    FD_COLUMN(fd_trace_flow, "to", U32, to),
+};
+
+/* A table of which no column is shown. */
 static const fd_table record_ids_table = {"record_ids", NULL, 0,
                                           sizeof(fd_trace_record), false};
-static const fd_table flows_table = {"flows", NULL, 0, sizeof(fd_trace_flow),
-                                     false};
+
+static const fd_table events_table =
+    FD_TABLE("events", events, fd_trace_event, false);
+static const fd_table flows_table =
+    FD_TABLE("flows", flows, fd_trace_flow, false);
 
 static const fd_table gpu_events_table =
     FD_TABLE("gpu_events", gpu_events, fd_trace_gpu_event, false);

@@ -476,11 +476,12 @@ class Trace:
         ``figures``, ``threads``, ``live``, ``open``, ``latest_steps``, ``marks``, ``gpu``, ``measures``, ``spreads``
         and ``step_tops`` as in a dump (docs/formats/dump.md); ``jobs`` as :meth:`fastdispatch.Trace.jobs`;
         ``iterations`` of a pipeline whose jobs were not compared with a plan: job (row), flags, micro_batches, stages,
-        processes, position (-1: unknown), schedule; ``gpu_events``: context, launcher, host (the launch), start,
-        duration (ns), thread, device, stream; ``facts`` (key, value: JSON), ``notes``, ``ids`` (boot_id),
-        ``open_lines`` (line of each open call, 0: unknown), ``slices`` (kind, context, start and duration of each event
-        of the timeline, as in ``fd_trace_event``) and ``job_slices`` (drawn: the slice of each job is in the timeline
-        that was read). ``ArgumentError`` for another name.
+        processes, position (-1: unknown), schedule; ``events``: start, duration (ns), context, thread, kind
+        (``FD_EVENT_*`` of csrc/recording/recording_format.h; 255: open), and ``flows`` between them: from, to;
+        ``gpu_events``: context, launcher, host (the launch), start, duration (ns), thread, device, stream; ``facts``
+        (key, value: JSON), ``notes``, ``ids`` (boot_id), ``open_lines`` (line of each open call, 0: unknown) and
+        ``job_slices`` (drawn: the slice of each job is in the timeline that was read). ``ArgumentError`` for another
+        name.
         """
 
     def arrays(self, table: str, rank: SupportsIndex = -1, /) -> dict[str, Any]:
@@ -504,14 +505,6 @@ class Trace:
         """Return the figures of :meth:`contexts` as arrays, and least (ns of self if each step were as fast as the
         fastest one; 0 for fewer than two steps), self_stepped, total_stepped (ns in ended steps), self_squares,
         total_squares (ns^2, sums over steps), communicated and allocated (bytes)."""
-
-    def timeline_rows(self, rank: SupportsIndex, most: SupportsIndex, /) -> dict[str, Any]:
-        """Return the ``most`` longest calls of the timeline of one rank. ``ArgumentError`` for rank -1.
-
-        ``calls``: thread (row of the rank's threads), depth, context (row), job (row of ``jobs``, -1: none),
-        start and duration (ns), open, async (may overlap others). ``flows``: arrows, from and to (rows of calls).
-        ``left_out`` and ``flows_left_out``: numbers of omitted calls and flows.
-        """
 
     def stream(self, table: str, /) -> object:
         """Return a table as a capsule with an ``ArrowArrayStream``. Raises ArgumentError for an unknown name."""

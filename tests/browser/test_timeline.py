@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 import fastdispatch
 from fastdispatch.page.html import PageOptions, page
 from fastdispatch.page.plan_svg import colours
+from fastdispatch.page.timeline_calls import calls_of
 from fastdispatch.pipeline import report
 from tests.browser.opened import address, look, opened
 
@@ -61,32 +62,28 @@ def fields(shown: Page) -> dict[str, str]:
 
 def test_timeline_rows_are_the_longest_of_all_calls(gpt: Path) -> None:
     trace = fastdispatch.load(gpt, timeline=True)
-    every = trace.core.timeline_rows(0, 10**6)
+    every = calls_of(trace.core, 0, 10**6)
     events = sum(trace.ranks[0]["threads"]["events"]) - len(trace.ranks[0]["latest_steps"]["number"])
-    assert every["left_out"] == every["flows_left_out"] == 0
-    assert len(every["calls"]["start"]) == pytest.approx(events, rel=0.01)
-    few = trace.core.timeline_rows(0, 100)
-    assert len(few["calls"]["start"]) == 100
-    assert few["left_out"] == len(every["calls"]["start"]) - 100
+    assert every.left_out == every.flows_left_out == 0
+    assert len(every.rows) == pytest.approx(events, rel=0.01)
+    few = calls_of(trace.core, 0, 100)
+    assert len(few.rows) == 100
+    assert few.left_out == len(every.rows) - 100
     # A call that begins while another one still runs is shown from the end of that on: a few are longer than shown.
-    assert set(sorted(every["calls"]["duration"])[-90:]) <= set(few["calls"]["duration"])
-    with pytest.raises(ValueError, match="per rank"):
-        trace.core.timeline_rows(-1, 1)
-    with pytest.raises(IndexError):
-        trace.core.timeline_rows(1, 1)
+    longest, kept = (sorted(row["duration"] for row in made.rows) for made in (every, few))
+    assert set(longest[-90:]) <= set(kept)
 
 
 def test_all_slices_are_there_and_those_that_can_be_seen_are_drawn(shown: Page, gpt: Path) -> None:
     drawn, whole = numbers(shown)[:2]
-    strips = fastdispatch.load(gpt, timeline=True).core.timeline_rows(0, 10**6)["calls"]
-    assert whole == len(strips["start"])
+    assert whole == len(calls_of(fastdispatch.load(gpt, timeline=True).core, 0, 10**6).rows)
     assert 100 < drawn < whole
 
 
 def test_the_view_opens_at_the_steps(shown: Page, gpt: Path) -> None:
     trace = fastdispatch.load(gpt, timeline=True)
     (steps,) = (rank["latest_steps"] for rank in trace.ranks)
-    first = min(trace.core.timeline_rows(0, 10**6)["calls"]["start"])  # the first step begins with the recording
+    first = min(row["start"] for row in calls_of(trace.core, 0, 10**6).rows)  # the first step begins with the recording
     shown.locator("#view-timeline .scroller canvas").focus()
     shown.keyboard.press("d")  # the address has the window as soon as it has moved
     begin, end = window(shown)
@@ -130,8 +127,8 @@ def test_a_click_shows_every_field_and_the_address_has_it(shown: Page, gpt: Path
 
 
 def test_arrows_join_forward_and_backward(shown: Page, gpt: Path) -> None:
-    flows = fastdispatch.load(gpt, timeline=True).core.timeline_rows(0, 10**6)["flows"]
-    assert len(flows["from"]) > 20
+    flows = calls_of(fastdispatch.load(gpt, timeline=True).core, 0, 10**6).flows
+    assert len(flows) > 20
 
     def red() -> int:
         return shown.evaluate(
@@ -144,7 +141,7 @@ def test_arrows_join_forward_and_backward(shown: Page, gpt: Path) -> None:
         )
 
     assert red() == 0
-    look(shown, view="timeline", slice=flows["from"][0], theme="light")
+    look(shown, view="timeline", slice=flows[0][0], theme="light")
     assert red() > 10
 
 

@@ -15,13 +15,6 @@ static const fd_column line_columns[] = {
     FD_COLUMN(fd_open_call, "line", U32, line)};
 static const fd_column slice_columns[] = {
     FD_COLUMN(fd_trace_job, "drawn", BOOL, drawn)};
-static const fd_column call_columns[] = {
-    FD_COLUMN(fd_trace_event, "kind", U16, kind),
-    FD_COLUMN(fd_trace_event, "context", U32, context),
-    FD_COLUMN(fd_trace_event, "start", U64, start),
-    FD_COLUMN(fd_trace_event, "duration", U64, duration)};
-static const fd_table call_slices_table =
-    FD_TABLE("slices", call_columns, fd_trace_event, false);
 static const fd_table slices_table =
     FD_TABLE("job_slices", slice_columns, fd_trace_job, false);
 static const fd_table ids_table =
@@ -88,7 +81,6 @@ find_of_rank(const fd_trace_rank *rank, const char *name, fd_trace_rows *rows)
     bool found = find_rows(&counters_table, &rows->counters, name, rows)
               || find_rows(&fd_live_table, &rank->threads, name, rows)
               || find_rows(&lines_table, &rank->open, name, rows)
-              || find_rows(&call_slices_table, &rank->events, name, rows)
               || find_rows(&slices_table, &rank->jobs, name, rows)
               || find_rows(&ids_table, &rows->own, name, rows)
               || find_rows(&fd_rank_fields, &rows->own, name, rows)

@@ -270,9 +270,6 @@ static PyMethodDef methods[] = {
     {"coverage", fd_trace_coverage, METH_VARARGS,
      PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
                "Backward time and its attributed part.")},
-    {"timeline_rows", fd_trace_timeline_rows, METH_VARARGS,
-     PyDoc_STR("timeline_rows($self, rank, most, /)\n--\n\n"
-               "The timeline of one rank, its longest calls.")},
     {"clock_facts", fd_trace_clock_facts, METH_NOARGS,
      PyDoc_STR("clock_facts($self, /)\n--\n\n"
                "Facts for the alignment of the clocks of ranks.")},

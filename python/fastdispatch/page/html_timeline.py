@@ -34,12 +34,14 @@ class _Lanes:
         _append(self.lanes, rank, kind, name, rows[0]["start"], len(rows))
         place = len(self.slices["start"])
         self.place.update(((rank, row["call"]), at) for at, row in enumerate(rows, place) if "call" in row)
-        before = rows[0]["start"]
-        for row in rows:
-            figures = (row[title] for title in ("duration", "depth", "context"))
-            launch, is_open = row.get("launch", -1), int(row.get("open", False))
-            _append(self.slices, row["start"] - before, *figures, row.get("job", -1), is_open, launch, rank)
-            before = row["start"]
+        starts = [row["start"] for row in rows]
+        self.slices["start"] += [start - before for before, start in zip([starts[0], *starts], starts, strict=False)]
+        for title in ("duration", "depth", "context"):
+            self.slices[title] += [row[title] for row in rows]
+        for title in ("job", "launch"):
+            self.slices[title] += [row.get(title, -1) for row in rows]
+        self.slices["open"] += [int(row.get("open", False)) for row in rows]
+        self.slices["rank"] += [rank] * len(rows)
 
 
 def _append(table: Columns, *row: Any) -> None:
@@ -49,6 +51,11 @@ def _append(table: Columns, *row: Any) -> None:
 
 def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns]] | None:
     """Return values and tables of the block "data-timeline"; None without a timeline."""
+    tables = ("events", "gpu_events", "jobs")
+    if not any(len(trace.core.arrays(name, at)["start"]) for at in range(len(trace.ranks)) for name in tables):
+        return None
+    from fastdispatch.page.timeline_calls import calls_of  # numpy
+
     clocks = Aligner("auto").clocks_of(trace.core).ranks
     lanes = _Lanes()
     flows: Columns = {"from": [], "to": []}
@@ -57,25 +64,25 @@ def block_of(trace: Trace, most: int) -> tuple[dict[str, Any], dict[str, Columns
     capped = {"slices": 0, "arrows": 0}
     for index, rank in enumerate(trace.ranks):
         clock = clocks[index].clock
-        found = trace.core.timeline_rows(index, most // len(trace.ranks))
+        found = calls_of(trace.core, index, most // len(trace.ranks))
         _add_jobs(lanes, jobs, trace, index, clock)
-        _add_threads(lanes, index, rank, found["calls"], clock)
+        _add_threads(lanes, index, rank, found.rows, clock)
         _add_streams(lanes, index, trace.core.columns("gpu_events", index), clock)
-        for flow in zip(found["flows"]["from"], found["flows"]["to"], strict=True):
+        for flow in found.flows:
             _append(flows, *(lanes.place[index, end] for end in flow))
         latest = rank["latest_steps"]
         for number, begin, end in zip(latest["number"], latest["begin"], latest["end"], strict=True):
             _append(steps, index, number, clock(begin), clock(end))
-        capped["slices"] += found["left_out"]
-        capped["arrows"] += found["flows_left_out"]
+        capped["slices"] += found.left_out
+        capped["arrows"] += found.flows_left_out
     if not lanes.slices["start"]:
         return None
     unsure = [None if each.uncertainty < 0 else each.uncertainty for each in clocks]
     methods = zip((each.method for each in clocks), unsure, strict=True)
     values: dict[str, Any] = {"clocks": [{"method": method, "uncertainty_ns": ns} for method, ns in methods]}
     values["capped"] = {f"shorter {what} of the timeline": n for what, n in capped.items() if n}
-    tables = {"lanes": lanes.lanes, "slices": lanes.slices, "flows": flows, "jobs": jobs, "steps": steps}
-    return values, tables
+    made = {"lanes": lanes.lanes, "slices": lanes.slices, "flows": flows, "jobs": jobs, "steps": steps}
+    return values, made
 
 
 def findings_of(trace: Trace) -> dict[str, list[str]]:
@@ -113,12 +120,11 @@ def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], found: Columns, clock: ClockMap) -> None:
+def _add_threads(lanes: _Lanes, index: int, rank: dict[str, Any], rows: list[dict[str, Any]], clock: ClockMap) -> None:
     calls: dict[int, list[dict[str, Any]]] = {}
     alone: dict[int, list[dict[str, Any]]] = {}
-    for number, row in enumerate(rows_of(found)):
+    for number, row in enumerate(rows):
         row["start"], row["call"] = clock(row["start"]), number
-        row.pop("job")
         (alone if row["async"] else calls).setdefault(row["thread"], []).append(row)
     for thread, role in enumerate(rank["threads"]["role"]):
         lanes.add(index, "thread", role, calls.get(thread, []))

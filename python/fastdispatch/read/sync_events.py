@@ -155,7 +155,7 @@ def kinds_of_contexts(trace: _core.Trace) -> list[int]:
 
 def collectives_of(trace: _core.Trace, index: int, kinds: list[int]) -> dict[str, Any]:
     """Return the parts of a rank of a trace in memory. ``kinds``: those of contexts."""
-    calls = {name: np.asarray(column) for name, column in trace.arrays("slices", index).items()}
+    calls = {name: np.asarray(column) for name, column in trace.arrays("events", index).items()}
     kind = np.array(kinds, np.uint64)[np.where(np.isin(calls["kind"], _CALLS), calls["context"], 0)]
     rows = np.flatnonzero(kind)
     begin, last = (calls[name][rows].astype(np.int64) for name in ("start", "duration"))

@@ -5,7 +5,6 @@
 #include "events/recorded/timeline_exports.h"
 #include "events/stats/event_rows.h"
 #include "profile/profile_rows.h"
-#include "profile/timeline_rows.h"
 #include "trace/canonical_order.h"
 #include "trace/trace_merge.h"
 
@@ -38,18 +37,6 @@ use_exports(const fd_trace *trace)
     }
 }
 
-static void
-use_timeline(const fd_trace *trace)
-{
-    for (uint32_t i = 0; i < trace->ranks.count; i++) {
-        fd_timeline_rows strips;
-        must(fd_timeline_rows_make(&strips, &trace->ranks.list[i], 3)
-             == FD_OK);
-        must(strips.list.count <= 3);
-        fd_arena_clear(&strips.arena);
-    }
-}
-
 void
 fuzz_shrink(const uint8_t *data, size_t size)
 {
@@ -66,7 +53,6 @@ fuzz_use(const fd_trace *trace)
     must(again != NULL && fixture_sound(trace));
     use_analysis(trace);
     use_exports(trace);
-    use_timeline(trace);
     must(fd_merge_shared(again, trace, &ids) == FD_OK);
     must(fd_merge_ranks(again, trace, &ids) == FD_OK);
     must(fd_trace_sort(again) == FD_OK);
