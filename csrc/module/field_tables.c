@@ -111,6 +111,16 @@ static const char *const cell_formats[] = {
     [FD_COLUMN_I32] = "i",         [FD_COLUMN_I64] = "q",
     [FD_COLUMN_I64_OR_NONE] = "q", [FD_COLUMN_DOUBLE] = "d"};
 
+/* Copy cells of equal size. Inline, so that common sizes are constants. */
+static inline void
+copy_cells(char *to, const char *from, size_t size, size_t stride,
+           size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(to + i * size, from + i * stride, size);
+    }
+}
+
 static PyObject *
 column_array(const fd_table *table, const fd_column *column, const void *rows,
              uint32_t count)
@@ -123,9 +133,16 @@ column_array(const fd_table *table, const fd_column *column, const void *rows,
         return NULL;
     }
     char *to = PyBytes_AS_STRING(bytes);
-    const char *from = (const char *)rows + column->offset;
-    for (uint32_t i = first; i < count; i++) {
-        memcpy(to + (i - first) * size, from + i * table->row_bytes, size);
+    size_t stride = table->row_bytes;
+    const char *from = (const char *)rows + column->offset + first * stride;
+    if (size == 8) {
+        copy_cells(to, from, 8, stride, count - first);
+    }
+    else if (size == 4) {
+        copy_cells(to, from, 4, stride, count - first);
+    }
+    else {
+        copy_cells(to, from, size, stride, count - first);
     }
     PyObject *view = PyMemoryView_FromObject(bytes);
     PyObject *array = view == NULL

@@ -227,7 +227,7 @@ class ExecutionTrace:
         """The text with a number; empty for unknown ones."""
 
     def read_kineto(self, path: _Path, /) -> None:
-        """Read the Kineto trace of the same rank. Operators without numbers are matched with the nodes by order."""
+        """Read the Kineto trace of the same rank."""
 
     def link(self, step: Literal["times", "kernels", "edges", "order"], rows: Buffer, /) -> None:
         """Take a step of the link with the Kineto trace (``et/et_link.h``). times: start_ns, dur_ns, thread and linked

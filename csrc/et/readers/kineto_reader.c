@@ -294,6 +294,5 @@ fd_kineto_read(fd_kineto *k, fd_et *et, const char *path, fd_error *error)
         return et->arena.status;
     }
     read_file(k, et, path);
-    fd_et_link_by_order(et, k);
     return fd_arena_left(&et->arena);
 }

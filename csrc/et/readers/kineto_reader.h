@@ -11,9 +11,8 @@ typedef struct fd_kineto_op {
     uint64_t thread;
     int64_t start;
     int64_t dur;
-    int64_t seq;    /* autograd's number; -1: unknown */
-    uint32_t name;  /* text */
-    uint32_t index; /* reference of the node that was found by order */
+    int64_t seq;   /* autograd's number; -1: unknown */
+    uint32_t name; /* text */
 } fd_kineto_op;
 
 typedef struct fd_kineto_kernel {
@@ -73,14 +72,8 @@ typedef struct fd_kineto {
 } fd_kineto;
 
 /* Read `path`; texts, rank, world, host and groups go into `et`, whose arena
- * has the lists. Operators without "Record function id" (PyTorch before 2.2)
- * are matched with the nodes by order. */
+ * has the lists. */
 fd_status fd_kineto_read(fd_kineto *kineto, fd_et *et, const char *path,
                          fd_error *error);
-
-/* Match the operators of a Kineto trace that has no "Record function id", by
- * names and order, and set their `index`. Do nothing if an operator has a
- * number. The order of `kineto->ops` changes. */
-void fd_et_link_by_order(fd_et *et, fd_kineto *kineto);
 
 #endif

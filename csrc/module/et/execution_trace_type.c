@@ -89,7 +89,7 @@ static const fd_column kineto_columns[] = {
 };
 static const fd_column op_columns[] = {
     OP(U64, rf_id), OP(U64, external), OP(U64, thread), OP(I64, start),
-    OP(I64, dur),   OP(U32, name),     OP(U32, index),
+    OP(I64, dur),   OP(U32, name),     OP(I64, seq),
 };
 static const fd_column kernel_columns[] = {
     KERNEL(U64, correlation), KERNEL(U64, external), KERNEL(I64, start),

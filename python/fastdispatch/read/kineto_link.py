@@ -1,8 +1,8 @@
 """The link of an execution trace with the Kineto trace of its rank: operators get times and threads, kernels become
 nodes, synchronisation becomes edges.
 
-The key is "Record function id", and names must be equal. Without this id, the reader matched operators by name and
-order (csrc/et/readers/link_by_order.c).
+The key is "Record function id", and names must be equal. Without this id, names and order are the key
+(operator_order.py).
 """
 
 from bisect import bisect_left
@@ -13,6 +13,7 @@ import numpy as np
 
 from fastdispatch._core import ExecutionTrace
 from fastdispatch.read.arrays import Ints, Rows
+from fastdispatch.read.operator_order import nodes_by_order
 
 #: Flags of nodes, kinds of edges, and what a call of CUDA waits for, as in csrc/et/.
 _GPU, _THREAD, _PROCESS, _GUESSED = 1, 4, 8, 16
@@ -77,8 +78,12 @@ class _Link:
         )
         self.parents = self.nodes["parent"].astype(np.int64) - 1
         numbered = self.ops["rf_id"] != 0
-        found = _rows_of(self.nodes["rf_id"], self.ops["rf_id"], "left")
-        found[~numbered] = self.ops["index"][~numbered].astype(np.int64) - 1
+        if numbered.any():
+            found = _rows_of(self.nodes["rf_id"], self.ops["rf_id"], "left")
+        else:
+            order = np.lexsort((-self.ops["dur"], self.ops["start"]))
+            self.ops = {name: column[order] for name, column in self.ops.items()}
+            found = nodes_by_order(self.nodes, self.ops, _GPU | _THREAD | _PROCESS)
         at = np.flatnonzero(found >= 0)
         same = self.nodes["name"][found[at]] == self.ops["name"][at]
         first = np.unique(found[at[same]], return_index=True)[1]

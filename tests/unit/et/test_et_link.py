@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fastdispatch import cli
 from fastdispatch.cli.et.et_files import rank_of
 from fastdispatch.read.execution_trace import et_info, et_link, et_tables, kind_names
+from fastdispatch.read.operator_order import nodes_by_order
 from tests import commands
 from tests.chakra.pairs import node, slice_of, write_pair
 
@@ -36,6 +38,28 @@ def test_joined_by_order(tmp_path: Path) -> None:
     assert '42 operators found by name and order: the Kineto trace has no "Record function id"' in (
         commands.error("et", "link", et, kineto, "-o", tmp_path / "a.et", status=0)
     )
+
+
+def test_work_of_other_threads() -> None:
+    """gloo works on two threads, at the same time: an execution trace has all of them on the thread of the caller, in
+    the order of their start."""
+    calls = [
+        *(("ones", 9, 0), ("broadcast", 7, 0), ("linear", 9, 1), ("allreduce_", 9, 2), ("all_reduce", 7, 3)),
+        *(("allreduce_", 9, 4), ("all_reduce", 8, 5), ("allreduce_", 9, 6), ("all_reduce", 8, 7), ("broadcast", 8, 8)),
+        *(("addmm", 9, 9), ("all_reduce", 7, 10), ("relu_", 9, 11), ("broadcast", 7, 12), ("barrier", 7, 13)),
+        *(("barrier", 8, 0), ("ones", 9, 0)),
+    ]
+    names = {name: number for number, (name, _, _) in enumerate(calls, 1)}
+    nodes = {"name": [names[name] for name, _, _ in calls], **{key: [0] * len(calls) for key in ("flags", "tid")}}
+    found = [(node, names[name], thread, ms * 10**6) for node, (name, thread, ms) in enumerate(calls) if ms]
+    ops = dict(zip(("name", "thread", "start"), [*zip(*found, strict=True)][1:], strict=True))
+    tables = [
+        {key: np.array(column) for key, column in (table | {"seq": [-1] * len(table["name"])}).items()}
+        for table in (nodes, ops)
+    ]
+    assert nodes_by_order(tables[0], tables[1], 5).tolist() == [node for node, *_ in found]
+    other = {key: column[::-1] for key, column in tables[1].items() if key != "start"} | {"start": tables[1]["start"]}
+    assert nodes_by_order(tables[0], other | {"name": other["name"] + 100}, 5).tolist() == [-1] * len(found)
 
 
 def number_calls(et: Path, kineto: Path) -> None:
