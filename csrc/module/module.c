@@ -227,7 +227,7 @@ static PyMethodDef functions[] = {
      PyDoc_STR("timeline_rows($module, /)\n--\n\n"
                "The layout of events and transfers.")},
     FD_KEYWORD_METHOD("timeline_events", fd_timeline_events_py,
-                      "timeline_events($module, path, take, *,\n"
+                      "timeline_events($module, path, take, kind_of, *,\n"
                       "                progress=None,\n"
                       "                transfers=None)\n--\n\n"
                       "Events of a trace."),

@@ -192,15 +192,17 @@ def timeline_rows() -> tuple[Any, Any]:
 def timeline_events(
     path: _Path,
     take: Callable[[bytearray, list[str]], object],
+    kind_of: Callable[[str], tuple[int, int, int, int]],
     *,
     progress: Callable[[int, int], object] | None = None,
     transfers: bytes | None = None,
 ) -> dict[str, Any]:
     """Read the events of a trace, in file order: ``take`` receives their rows in batches, as in
     csrc/events/stats/event_row.h, and the texts that are new since the last batch. Texts are numbered from 1 on, as
-    inside a JSON string; text 0 is empty. ``transfers``: of a recording, the ends of flows of a pipeline, as rows with
-    id, job (row of the rank's jobs, increasing) and ends (0: the flow begins there). Returns ``events``, their number;
-    ``lost``, ``lost_bytes`` and ``trouble``: damaged regions. Raises :class:`Error` for other files."""
+    inside a JSON string; text 0 is empty. ``kind_of`` is :func:`fastdispatch.read.slice_kinds.kind_of_slice`.
+    ``transfers``: of a recording, the ends of flows of a pipeline, as rows with id, job (row of the rank's jobs,
+    increasing) and ends (0: the flow begins there). Returns ``events``, their number; ``lost``, ``lost_bytes`` and
+    ``trouble``: damaged regions. Raises :class:`Error` for other files."""
 
 @final
 class ExecutionTrace:

@@ -2,7 +2,6 @@
 
 #include "et/process_group_table.h"
 #include "events/readers/event_reader.h"
-#include "events/slice_kinds.h"
 #include "events/stats/gpu_facts.h"
 #include "json/decimal.h"
 
@@ -99,6 +98,22 @@ wait_of(fd_span name)
 
 typedef enum kind { OTHER, OP, KERNEL, CALL, SYNC } kind;
 
+/* Return whether a category ends in `_runtime` or `_driver`, as those of calls
+ * of GPU runtimes and drivers do. */
+static bool
+is_runtime(fd_span cat)
+{
+    static const char *const ends[] = {"_runtime", "_driver"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t size = strlen(ends[i]);
+        if (fd_span_size(cat) > size
+            && memcmp(cat.to - size, ends[i], size) == 0) {
+            return true;
+        }
+    }
+    return fd_span_is(cat, "Runtime") || fd_span_is(cat, "cuda_api");
+}
+
 static kind
 kind_of(fd_span cat)
 {
@@ -116,7 +131,7 @@ kind_of(fd_span cat)
             return kinds[i].kind;
         }
     }
-    return fd_timeline_is_runtime(cat) ? CALL : OTHER;
+    return is_runtime(cat) ? CALL : OTHER;
 }
 
 static void

@@ -37,6 +37,21 @@ enum {
     FD_ROW_LOSS = 1 << 25    /* an instant: `number` calls were not recorded */
 };
 
+/* Kinds of slices of which arguments are read. Python decides on them and has
+ * more of them (read/slice_kinds.py). */
+enum {
+    FD_IS_STEP = 1 << 0,
+    FD_IS_GPU_STEP = 1 << 1,
+    FD_IS_JOB = 1 << 2,
+    FD_IS_COMMUNICATION = 1 << 3,
+    FD_IS_KERNEL = 1 << 4,
+    FD_IS_COPY = 1 << 5,
+    FD_IS_ASYNC = 1 << 9,
+    FD_IS_RUNTIME = 1 << 12,
+    FD_IS_OPTIMIZER = 1 << 13,
+    FD_IS_RANGE = 1 << 14
+};
+
 #define FD_NO_STEP INT64_MIN
 
 typedef struct fd_event_row {

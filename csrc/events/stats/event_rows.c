@@ -3,7 +3,6 @@
 #include "base/budget.h"
 #include "base/hash.h"
 #include "events/recorded/events_from_recording.h"
-#include "events/slice_kinds.h"
 #include "json/decimal.h"
 
 #include <string.h>
@@ -145,31 +144,6 @@ describe_metadata(const fd_timeline_event *event, fd_event_row *row)
     row->flags |= there ? FD_ROW_ARGUMENT : 0;
 }
 
-static void
-describe_slice(const fd_timeline_event *event, fd_event_row *row)
-{
-    fd_span cat = fd_timeline_text(event->cat);
-    uint32_t kind =
-        event->phase == 'X' && fd_timeline_named(event) ? row->kind : 0;
-    if (kind != 0 && fd_span_size(cat) == 0) { /* `kind` is by its thread */
-        kind = fd_timeline_kind(event, &row->number);
-    }
-    else if (kind & (FD_IS_STEP | FD_IS_GPU_STEP)) {
-        row->number = (uint64_t)row->step;
-    }
-    bool works = (kind & (FD_IS_KERNEL | FD_IS_COPY)) != 0;
-    row->flags |=
-        (kind & FD_IS_GPU_STEP ? FD_ROW_GPU_STEP : 0)
-        | (kind & FD_IS_RUNTIME ? FD_ROW_LAUNCH : 0)
-        | (works ? FD_ROW_WORK : 0) | (kind & FD_IS_STEP ? FD_ROW_STEP : 0)
-        | (fd_timeline_is_device(kind) ? FD_ROW_DEVICE : 0)
-        | (cat.from != NULL && fd_timeline_is_profiled(cat) ? FD_ROW_PROFILED
-                                                            : 0)
-        | (event->cat.from != NULL && fd_span_is(event->cat, "\"kernel\"")
-               ? FD_ROW_KERNEL
-               : 0);
-}
-
 /* Return the number of calls that an instant of a recording reports as lost. */
 static uint64_t
 lost_calls(const fd_timeline_event *event)
@@ -236,13 +210,13 @@ static fd_status
 describe_event(fd_slice_texts *texts, const fd_timeline_event *event,
                fd_event_row *row)
 {
-    fd_status status = fd_slice_columns_fill(texts, event, row);
     fd_event_row_place(event, row);
+    fd_status status = fd_slice_columns_fill(texts, event, row);
     if (event->phase == 'M') {
         describe_metadata(event, row);
     }
     else if (has_phase(event, "XBE")) {
-        describe_slice(event, row);
+        return status;
     }
     else if (event->phase == 'C' && counts_only(event->args)) {
         row->flags |= FD_ROW_COUNTS;
@@ -355,7 +329,10 @@ fd_event_rows_read(const char *path, const fd_event_rows_request *request,
 {
     reading r = {.request = request,
                  .facts = facts,
-                 .batch = {.take = request->take, .context = request->context},
+                 .batch = {.take = request->take,
+                           .context = request->context,
+                           .texts = {.kind_of = request->kind_of,
+                                     .context = request->context}},
                  .error = error};
     fd_timeline_reader reader;
     fd_timeline_item item;

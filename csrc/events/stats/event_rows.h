@@ -37,6 +37,7 @@ fd_status fd_row_batch_give(fd_row_batch *batch, fd_error *error);
 
 typedef struct fd_event_rows_request {
     fd_rows_take *take;
+    fd_kind_of_slice *kind_of;
     /* Called from time to time with the number of bytes read and the total, and
      * stops reading as `take`. */
     bool (*progress)(void *context, uint64_t done, uint64_t total);

@@ -7,8 +7,9 @@
 #include "module/progress_binding.h"
 
 typedef struct arguments {
-    PyObject *take; /* borrowed */
-    uint32_t texts; /* number of texts passed so far */
+    PyObject *take;    /* borrowed */
+    PyObject *kind_of; /* borrowed */
+    uint32_t texts;    /* number of texts passed so far */
     fd_progress_call progress;
 } arguments;
 
@@ -92,6 +93,25 @@ take_rows(void *context, const fd_event_row *rows, uint32_t count,
 }
 
 static bool
+kind_of_slice(void *context, fd_span subject, fd_slice_kind *kind)
+{
+    arguments *a = context;
+    long long step;
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *answer = PyObject_CallFunction(
+        a->kind_of, "N",
+        PyUnicode_DecodeUTF8(subject.from, (Py_ssize_t)fd_span_size(subject),
+                             "replace"));
+    a->progress.raised = answer == NULL
+                      || !PyArg_Parse(answer, "(IILI)", &kind->kind,
+                                      &kind->flags, &step, &kind->end);
+    kind->step = a->progress.raised ? FD_NO_STEP : step;
+    Py_XDECREF(answer);
+    PyGILState_Release(state);
+    return !a->progress.raised;
+}
+
+static bool
 report_progress(void *context, uint64_t done, uint64_t total)
 {
     return fd_report_progress(&((arguments *)context)->progress, done, total);
@@ -109,18 +129,21 @@ facts_result(const fd_event_facts *facts)
 PyObject *
 fd_timeline_events_py(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"path", "take", "progress", "transfers", NULL};
+    static char *names[] = {"path",     "take",      "kind_of",
+                            "progress", "transfers", NULL};
     PyObject *path = NULL;
     PyObject *transfers = Py_None;
     arguments a = {.progress = {.function = Py_None}};
-    fd_event_rows_request request = {
-        .take = take_rows, .progress = report_progress, .context = &a};
+    fd_event_rows_request request = {.take = take_rows,
+                                     .kind_of = kind_of_slice,
+                                     .progress = report_progress,
+                                     .context = &a};
     fd_event_facts facts;
     fd_error error = {""};
     fd_status status;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|$OO:timeline_events",
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&OO|$OO:timeline_events",
                                      names, PyUnicode_FSConverter, &path,
-                                     &a.take, &a.progress.function,
+                                     &a.take, &a.kind_of, &a.progress.function,
                                      &transfers)) {
         return NULL;
     }

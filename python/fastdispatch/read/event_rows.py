@@ -20,6 +20,8 @@ Has = IntFlag(
 _ASYNC = np.array([ord(phase) for phase in "beSF"])
 _ENDS = np.array([ord(phase) for phase in "EeF"])
 _X = ord("X")
+#: A step or a stage that is not known.
+NO_STEP = -(1 << 63)
 #: Times beyond it are not those of slices.
 FAR = MOST // 2
 

@@ -16,6 +16,7 @@ from fastdispatch._core import Error, timeline_events
 from fastdispatch.read.arrays import Bools, Rows
 from fastdispatch.read.clock_maps import LEAST, MOST, saturated
 from fastdispatch.read.event_rows import FAR, ROW, Has, Pairs, among
+from fastdispatch.read.slice_kinds import kind_of_slice
 
 if TYPE_CHECKING:
     from fastdispatch.read.timeline_inputs import StepFinder, TimelineFile, Timelines
@@ -66,7 +67,7 @@ def read_events(file: TimelineFile, take: Callable[[Rows], None]) -> None:
         rows = np.frombuffer(batch, ROW)
         take(rows[rows["event"] > 0])
 
-    timeline_events(file.content, accept, transfers=file.transfers)
+    timeline_events(file.content, accept, kind_of_slice, transfers=file.transfers)
 
 
 def between(file: TimelineFile, times: tuple[int | None, int | None], origin: int) -> Inside:

@@ -12,12 +12,13 @@ import numpy as np
 from fastdispatch._core import Error
 from fastdispatch.read.arrays import Ints, Rows
 from fastdispatch.read.event_rows import filtered
+from fastdispatch.read.slice_kinds import Is
 from fastdispatch.read.timeline_inputs import TimelineFile
 from fastdispatch.report.durations import Tally, summary
 from fastdispatch.report.gpu_streams import EventColumns, Streams
 from fastdispatch.report.spans import NONE, Spans, joined, pieces, union, within, without
 from fastdispatch.report.timeline_steps import RankSteps
-from fastdispatch.report.trace_outline import Is, Outline, SliceReader, is_inside
+from fastdispatch.report.trace_outline import Outline, SliceReader, is_inside
 from fastdispatch.text.formats import counted, rounded_share
 
 FigureRow = dict[str, Any]

@@ -16,6 +16,7 @@ from fastdispatch.read.arrays import Rows
 from fastdispatch.read.event_rows import ROW, Has
 from fastdispatch.read.paddle_log import PaddleLog, as_chrome_json
 from fastdispatch.read.pipeline_flows import flows_within
+from fastdispatch.read.slice_kinds import kind_of_slice
 from fastdispatch.report.stray_times import TimeGroups
 
 Mask = Any  # an array of flags
@@ -150,7 +151,7 @@ def check_trace(
 
     finished = False
     while not finished:
-        made = timeline_events(path, take, progress=report, transfers=transfers)
+        made = timeline_events(path, take, kind_of_slice, progress=report, transfers=transfers)
         facts = facts or made
         passes += 1
         finished = tracks.finish(faults)

@@ -1,7 +1,6 @@
 """The slices of files; their first pass: the rank of each process, its kinds of slices, its steps."""
 
 from collections.abc import Callable, Iterator
-from enum import IntFlag
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from fastdispatch._core import timeline_events
 from fastdispatch.read.arrays import Bools, Ints, Rows
 from fastdispatch.read.clock_maps import ClockMap
 from fastdispatch.read.event_rows import FAR, ROW, Has, Pairs, among, filtered, has_times, whole_slices
+from fastdispatch.read.slice_kinds import Is, kind_of_slice
 from fastdispatch.report.stray_times import TimeGroups
 from fastdispatch.report.timeline_steps import Ranges, disjoint_steps, steps_of_ranges
 
@@ -24,27 +24,6 @@ _TEXTS, _OPEN, _RANKS = 1 << 16, 1 << 18, 1 << 21
 _MOST = 1 << 20
 #: A step of at most this many nanoseconds was open when the trace ended, or has no end for another reason.
 _SHORTEST = 1000
-
-
-class Is(IntFlag):
-    """The kind of a slice, as in csrc/events/slice_kinds.h."""
-
-    STEP = 1
-    GPU_STEP = 2
-    JOB = 4
-    COMMUNICATION = 8
-    KERNEL = 16
-    COPY = 32
-    OPERATOR = 64
-    BACKEND = 128
-    CALL = 256
-    ASYNC = 512
-    AROUND = 1024
-    COLLECTIVE = 2048
-    RUNTIME = 4096
-    OPTIMIZER = 1 << 13
-    RANGE = 1 << 14
-    GPU_COLLECTIVES = 1 << 31  # of a rank: it has kernels that communicate
 
 
 def is_inside(rows: Rows, window: tuple[int, int]) -> Bools:
@@ -105,7 +84,7 @@ class SliceReader:
             if self._progress is not None:
                 self._progress(self._done + done, self.total)
 
-        found = timeline_events(path, accept, progress=report, transfers=transfers)
+        found = timeline_events(path, accept, kind_of_slice, progress=report, transfers=transfers)
         self.files += 1
         self._done += size
         facts["unpaired"] += pairs.endless + len(pairs.left)

@@ -151,7 +151,8 @@ static fd_status
 events_read(uint64_t *events)
 {
     fd_event_facts facts;
-    fd_event_rows_request request = {.take = count_rows, .context = events};
+    fd_event_rows_request request = {
+        .take = count_rows, .kind_of = fixture_kind, .context = events};
     *events = 0;
     return fd_event_rows_read("in.json", &request, &facts, NULL);
 }

@@ -61,6 +61,17 @@ fuzz_use(const fd_trace *trace)
     fd_trace_free(again);
 }
 
+/* Any kind, so that all arguments are read. */
+static bool
+any_kind(void *context, fd_span subject, fd_slice_kind *kind)
+{
+    uint64_t hash = fd_hash_bytes(subject.from, fd_span_size(subject));
+    (void)context;
+    *kind = (fd_slice_kind){(uint32_t)hash, 0, (int64_t)hash,
+                            (uint32_t)(hash >> 60)};
+    return true;
+}
+
 static bool
 take_events(void *context, const fd_event_row *rows, uint32_t count,
             const fd_text_pool *texts)
@@ -79,7 +90,8 @@ fuzz_events(const char *path, uint64_t *faults)
 {
     uint64_t repairs = 0;
     fd_event_facts facts;
-    fd_event_rows_request request = {.take = take_events, .context = &repairs};
+    fd_event_rows_request request = {
+        .take = take_events, .kind_of = any_kind, .context = &repairs};
     fd_status status = fd_event_rows_read(path, &request, &facts, NULL);
     must(status == FD_OK || status == FD_EFORMAT || status == FD_EVERSION);
     *faults = facts.lost + repairs;

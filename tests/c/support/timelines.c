@@ -108,6 +108,32 @@ fixture_event(const char *text, fd_timeline_event *event)
                                     : FD_EINVAL;
 }
 
+bool
+fixture_kind(void *context, fd_span subject, fd_slice_kind *kind)
+{
+    static const struct {
+        const char *begin;
+        fd_slice_kind kind;
+    } kinds[] = {
+        {"job", {FD_IS_JOB, 0, FD_NO_STEP, 2}},
+        {"kernel",
+         {FD_IS_KERNEL,
+          FD_ROW_KERNEL | FD_ROW_DEVICE | FD_ROW_PROFILED | FD_ROW_WORK,
+          FD_NO_STEP, 0}},
+        {"step", {FD_IS_STEP, FD_ROW_STEP, 3, 0}},
+    };
+    (void)context;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(subject.from, kinds[i].begin) == 0) {
+            *kind = kinds[i].kind;
+        }
+    }
+    if (memmem(subject.from, fd_span_size(subject), "\0gloo:", 6) != NULL) {
+        kind->kind = FD_IS_COMMUNICATION;
+    }
+    return true;
+}
+
 static void
 print_item(fd_span key, fd_span value, const fd_timeline_event *event,
            fd_buffer *to)

@@ -6,6 +6,7 @@
 
 #include "events/merge_request.h"
 #include "events/readers/event_reader.h"
+#include "events/stats/slice_columns.h"
 
 /* The timeline of two ranks, on one host or on two, as a trace:
  *
@@ -30,6 +31,10 @@ fd_status fixture_timeline(fd_trace **trace, bool one_host);
 
 /* One of those ranks as a file. */
 fd_status fixture_timeline_file(const char *path, uint32_t rank);
+
+/* A kind by the category: job, kernel or step (of number 3); communication for
+ * names that begin with "gloo:". */
+fd_kind_of_slice fixture_kind;
 
 /* Append the items of a batch: members as key:value, events as Chrome JSON,
  * each followed by a newline. */

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "fixtures.h"
+#include "timelines.h"
 
 #include "events/stats/event_rows.h"
 
@@ -27,7 +27,8 @@ take(void *context, const fd_event_row *rows, uint32_t count,
 static fd_status
 read_text(const char *text, taken *to, fd_event_facts *facts, fd_error *error)
 {
-    fd_event_rows_request request = {.take = take, .context = to};
+    fd_event_rows_request request = {
+        .take = take, .kind_of = fixture_kind, .context = to};
     *to = (taken){.count = 0};
     fd_status status = fixture_write_text("a.json", text);
     return status == FD_OK
@@ -125,7 +126,8 @@ TEST(any_number_of_lost_events)
 {
     FIXTURE_TIMELINE(f, .on = true);
     taken rows = {.count = 0};
-    fd_event_rows_request request = {.take = take, .context = &rows};
+    fd_event_rows_request request = {
+        .take = take, .kind_of = fixture_kind, .context = &rows};
     fd_event_facts facts;
     OK(fixture_train(&f, 0));
     f.main->record->events_lost = UINT64_MAX - 5;

@@ -4,7 +4,8 @@
 #include "events/stats/slice_columns.h"
 
 #define TEXTS(texts) \
-    CLEAN(fd_slice_texts_clear) fd_slice_texts texts = {.xla = {.count = 0}}
+    CLEAN(fd_slice_texts_clear) \
+    fd_slice_texts texts = {.kind_of = fixture_kind}
 #define SLICE(rest) "{\"ph\":\"X\",\"pid\":1,\"tid\":1," rest "}"
 
 static fd_status
