@@ -1,7 +1,5 @@
 #include "profile/totals.h"
 
-#include <string.h>
-
 static uint64_t
 difference_of(uint64_t a, uint64_t b)
 {
@@ -144,13 +142,6 @@ sum_up(fd_total *list, const fd_trace *trace)
     }
 }
 
-static bool
-is_accumulate(const fd_trace *trace, const fd_trace_context *context)
-{
-    const fd_trace_node *node = &trace->nodes.list[context->node];
-    return strstr(fd_trace_text(trace, node->name), "AccumulateGrad") != NULL;
-}
-
 static uint32_t
 depth_of(const fd_trace *trace, uint32_t id)
 {
@@ -220,15 +211,6 @@ credit_origin(fd_totals *totals, const fd_trace *trace, uint32_t id)
     int64_t time = (int64_t)totals->list[id].total;
     int64_t gpu = (int64_t)totals->list[id].gpu_total;
     uint32_t outer = enclosing_autograd(trace, id);
-    if (outer == 0) {
-        totals->coverage.autograd += (uint64_t)time;
-        if (is_accumulate(trace, context)) {
-            totals->coverage.accumulate += (uint64_t)time;
-        }
-        else if (context->origin != 0) {
-            totals->coverage.attributed += (uint64_t)time;
-        }
-    }
     if (context->origin == 0) {
         return;
     }

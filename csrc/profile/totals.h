@@ -37,17 +37,9 @@ typedef struct fd_total {
     uint32_t steps;
 } fd_total;
 
-typedef struct fd_coverage {
-    uint64_t autograd;   /* time of autograd nodes, nested time counted once */
-    uint64_t accumulate; /* part of it in AccumulateGrad, which has no call
-                          * site */
-    uint64_t attributed; /* part of it with an origin */
-} fd_coverage;
-
 typedef struct fd_totals {
     fd_total *list; /* owned, by context */
     uint64_t steps; /* number of ended steps of the ranks, summed */
-    fd_coverage coverage;
 } fd_totals;
 
 enum { FD_ALL_RANKS = -1 };

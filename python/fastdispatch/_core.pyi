@@ -481,7 +481,7 @@ class Trace:
         processes, position (-1: unknown), schedule; ``events``: start, duration (ns), context, thread, kind
         (``FD_EVENT_*`` of csrc/recording/recording_format.h; 255: open), and ``flows`` between them: from, to;
         ``gpu_events``: context, launcher, host (the launch), start, duration (ns), thread, device, stream; ``facts``
-        (key, value: JSON), ``notes``, ``ids`` (boot_id), ``open_lines`` (line of each open call, 0: unknown) and
+        (key, value: JSON), ``notes``, ``open_lines`` (line of each open call, 0: unknown) and
         ``job_slices`` (drawn: the slice of each job is in the timeline that was read). ``ArgumentError`` for another
         name.
         """
@@ -520,12 +520,6 @@ class Trace:
     def streams(self) -> list[str]:
         """Return the names of the tables of :meth:`stream`."""
 
-    def clock_facts(self, /) -> list[dict[str, Any]]:
-        """Return what is known about the clock of each rank: rank, base (real time of time 0, ns since 1970) and first
-        (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0), host;
-        ``clock``, an object of JSON with pings, or "".
-        """
-
     def table(self, by: str = "function", rank: SupportsIndex = -1, /) -> _Columns:
         """Sums by node, function, operator, module or package: where (text), node (row), instances, calls, resumes,
         ops, self, total, backward, async, hidden, gpu_calls, gpu_self, gpu_total, gpu_backward, gpu_starved,
@@ -533,10 +527,6 @@ class Trace:
 
     def groups(self, by: str = "function", /) -> list[int]:
         """Return the row of ``table(by)`` of each row of :meth:`contexts`; -1: it is in none."""
-
-    def coverage(self, rank: SupportsIndex = -1, /) -> dict[str, int]:
-        """Return backward time: ``autograd`` in total, ``accumulate`` (AccumulateGrad), ``attributed`` to a forward
-        call."""
 
     def export(
         self,

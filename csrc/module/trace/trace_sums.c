@@ -1,4 +1,4 @@
-/* Trace.table, .groups and .coverage: sums over groups of contexts. */
+/* Trace.table and .groups: sums over groups of contexts. */
 #include "module/errors.h"
 #include "module/trace/trace_type.h"
 
@@ -12,14 +12,6 @@ static const fd_column group_columns[] = {
 };
 static const fd_table groups_table =
     FD_TABLE("groups", group_columns, fd_group, true);
-
-static const fd_column coverage_columns[] = {
-    FD_COLUMN(fd_coverage, "autograd", U64, autograd),
-    FD_COLUMN(fd_coverage, "accumulate", U64, accumulate),
-    FD_COLUMN(fd_coverage, "attributed", U64, attributed),
-};
-static const fd_table coverage_table =
-    FD_TABLE("coverage", coverage_columns, fd_coverage, false);
 
 static const char *const grouping_names[] = {
     "node", "function", "operator", "module", "package", "kernel", NULL};
@@ -89,22 +81,5 @@ fd_trace_groups(PyObject *self, PyObject *args)
                                        trace->contexts.count - 1)
                        : PyErr_NoMemory();
     fd_groups_clear(&groups);
-    return made;
-}
-
-PyObject *
-fd_trace_coverage(PyObject *self, PyObject *args)
-{
-    int rank = FD_ALL_RANKS;
-    fd_totals totals;
-    if (!PyArg_ParseTuple(args, "|i:coverage", &rank)
-        || !fd_trace_rank_fits(self, rank)) {
-        return NULL;
-    }
-    if (fd_totals_sum(&totals, fd_trace_of(self), rank, false) != FD_OK) {
-        return PyErr_NoMemory();
-    }
-    PyObject *made = fd_record(&coverage_table, &totals.coverage);
-    fd_totals_clear(&totals);
     return made;
 }

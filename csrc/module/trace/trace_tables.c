@@ -9,16 +9,12 @@
 
 #include <string.h>
 
-static const fd_column id_columns[] = {
-    FD_COLUMN(fd_trace_rank, "boot_id", CHARS, boot_id)};
 static const fd_column line_columns[] = {
     FD_COLUMN(fd_open_call, "line", U32, line)};
 static const fd_column slice_columns[] = {
     FD_COLUMN(fd_trace_job, "drawn", BOOL, drawn)};
 static const fd_table slices_table =
     FD_TABLE("job_slices", slice_columns, fd_trace_job, false);
-static const fd_table ids_table =
-    FD_TABLE("ids", id_columns, fd_trace_rank, false);
 static const fd_table lines_table =
     FD_TABLE("open_lines", line_columns, fd_open_call, false);
 
@@ -82,7 +78,6 @@ find_of_rank(const fd_trace_rank *rank, const char *name, fd_trace_rows *rows)
               || find_rows(&fd_live_table, &rank->threads, name, rows)
               || find_rows(&lines_table, &rank->open, name, rows)
               || find_rows(&slices_table, &rank->jobs, name, rows)
-              || find_rows(&ids_table, &rows->own, name, rows)
               || find_rows(&fd_rank_fields, &rows->own, name, rows)
               || find_rows(&fd_sparse_fields, &rows->own, name, rows)
               || find_rows(&fd_start_fields, &rows->own, name, rows)

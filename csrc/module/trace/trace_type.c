@@ -267,12 +267,6 @@ static PyMethodDef methods[] = {
     {"groups", fd_trace_groups, METH_VARARGS,
      PyDoc_STR("groups($self, by='function', /)\n--\n\n"
                "The row of table(by) of each call path; -1: none.")},
-    {"coverage", fd_trace_coverage, METH_VARARGS,
-     PyDoc_STR("coverage($self, rank=-1, /)\n--\n\n"
-               "Backward time and its attributed part.")},
-    {"clock_facts", fd_trace_clock_facts, METH_NOARGS,
-     PyDoc_STR("clock_facts($self, /)\n--\n\n"
-               "Facts for the alignment of the clocks of ranks.")},
     {"settled", trace_settled, METH_NOARGS,
      PyDoc_STR("settled($self, /)\n--\n\n"
                "The settled steps of a trace of whole recordings.")},

@@ -37,8 +37,6 @@ PyObject *fd_trace_contexts(PyObject *self, PyObject *args);
 PyObject *fd_trace_totals(PyObject *self, PyObject *args);
 PyObject *fd_trace_table(PyObject *self, PyObject *args);
 PyObject *fd_trace_groups(PyObject *self, PyObject *args);
-PyObject *fd_trace_coverage(PyObject *self, PyObject *args);
-PyObject *fd_trace_clock_facts(PyObject *self, PyObject *unused);
 PyObject *fd_trace_stream(PyObject *self, PyObject *name);
 PyObject *fd_trace_streams(PyObject *self, PyObject *unused);
 

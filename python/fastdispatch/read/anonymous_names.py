@@ -67,14 +67,14 @@ def _of_rank(core: _core.Trace, index: int, names: _Names, prefix: str) -> list[
     kept["key"].append("anonymous")  # readers do not search this machine for the sources
     kept["value"].append("true")
     details = zip(measures["kind"], measures["detail"], strict=True)
-    boot = core.columns("ids", index)["boot_id"]
+    boot = core.columns("rank", index)["boot_id"]
     return [
         ("facts", index, kept),
         ("notes", index, {"note": ["a note about skipped data is hidden"] * len(notes)}),
         ("threads", index, {"role": [role if role.startswith(_ROLES) else names.hidden(role) for role in roles]}),
         ("jobs", index, {"kind": [kind if kind in KINDS else names.hidden(kind) for kind in jobs["kind"]]}),
         ("measures", index, {"detail": [names.hidden(text) if kind in _NAMED else text for kind, text in details]}),
-        ("ids", index, {"boot_id": list(map(names.boot, boot))}),
+        ("rank", index, {"boot_id": list(map(names.boot, boot))}),
     ]
 
 

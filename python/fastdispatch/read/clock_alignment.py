@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from fastdispatch import _core
 from fastdispatch.read.clock_maps import LEAST, MOST, Bound, ClockMap, Fit, Ping, fit_bounds, fit_pings, rounded
 from fastdispatch.read.clock_samples import no_moments, sample, share_of
+from fastdispatch.read.rank_dicts import facts_of
 
 #: The map of times to themselves.
 SAME = ClockMap()
@@ -28,7 +29,8 @@ _MOST_LISTED = 120  # characters of a list of ranks
 
 @dataclass
 class ClockFacts:
-    """Facts about the clock of an input; see ``_core.Trace.clock_facts``, with a sample of its moments."""
+    """Facts about the clock of an input, with a sample of its moments: base (real time of time 0, ns since 1970) and
+    first (the earliest event, ns), or None; boot (the boot id, None: unknown), boottime (ns since boot at time 0)."""
 
     rank: int
     base: int | None
@@ -103,7 +105,7 @@ class Aligner:
 
     def clocks_of(self, core: _core.Trace) -> Clocks:
         """Align the ranks of a trace that was read with its timeline."""
-        found = core.clock_facts()
+        found = [_clock_facts(core, at) for at in range(len(core.columns("rank")["rank"]))]
         share = share_of(len(found))
         named = core.columns("nodes")["name"] if self.moments and share else []
         kinds = []
@@ -116,6 +118,21 @@ class Aligner:
         facts = [sample(each, share) for each in found]
         base, clocks = self(facts)
         return Clocks(facts[0]["base"] if base is None and facts else base, clocks)
+
+
+def _clock_facts(core: _core.Trace, at: int) -> dict[str, Any]:
+    """Return facts about the clock of the rank at an index: ``clock`` has pings."""
+    boot = core.columns("rank", at)["boot_id"][0]
+    start = {name: values.cast("B").cast("q")[0] for name, values in core.arrays("start", at).items()}
+    return {
+        "rank": core.columns("rank", at)["rank"][0],
+        "base": start["realtime"],
+        "first": 0,
+        "boot": None if boot == "0" * 32 else boot.encode(),
+        "boottime": start["boottime"],
+        "host": b"",
+        "clock": facts_of(core, at).get("clock", "").encode(),
+    }
 
 
 def aligned(inputs: Sequence[ClockFacts], method: str) -> Clocks:

@@ -29,7 +29,7 @@ def share_of(inputs: int) -> int:
 
 
 def sample(facts: dict[str, Any], most: int, other: int | None = None) -> dict[str, Any]:
-    """Number the ``parts`` and ``messages`` of facts about a clock (``_core.Trace.clock_facts``), keep ``most`` of
+    """Number the ``parts`` and ``messages`` of facts about a clock (``clock_alignment.ClockFacts``), keep ``most`` of
     each, and read its member ``clock``. Messages to an unknown rank are those to ``other``, the only other rank, or
     dropped."""
     _read_clock(facts, facts.pop("clock"))

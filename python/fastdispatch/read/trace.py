@@ -191,7 +191,19 @@ class Trace:
     def coverage(self, rank: int | None = None) -> dict[str, int]:
         """Backward time, ns: ``autograd`` in total, of which ``accumulate`` (AccumulateGrad, of no call) and
         ``attributed`` to a forward call."""
-        return self.core.coverage(self.index(rank))
+        kinds, names = self.nodes["kind"], self.nodes["name"]
+        contexts = self.contexts if rank is None else self.core.contexts(self.index(rank))
+        made = {"autograd": 0, "accumulate": 0, "attributed": 0}
+        within: list[bool] = [False]  # of each path, and of -1: whether it is autograd's, or below such a path
+        columns = (contexts[name] for name in ("parent", "node", "origin", "total"))
+        for parent, node, origin, total in zip(*columns, strict=True):
+            outermost = kinds[node] == "autograd" and not within[parent + 1]
+            within.append(outermost or within[parent + 1])
+            if outermost:
+                made["autograd"] += total
+                made["accumulate"] += total * (accumulates := "AccumulateGrad" in names[node])
+                made["attributed"] += total * (origin >= 0 and not accumulates)
+        return made
 
     def jobs(self, rank: int | None = None) -> Columns:
         """One row per :class:`fastdispatch.job` of a recording with a timeline of jobs, by start.

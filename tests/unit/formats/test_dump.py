@@ -131,11 +131,11 @@ def test_replaced_ids_are_not_cut(tmp_path: Path) -> None:
     path = tmp_path / "example.json"
     path.write_text(json.dumps(example()))
     core = fastdispatch.load(path).core
-    core.replace([("ids", 0, 1, {"boot_id": ["f" * 32]})])
-    assert core.columns("ids", 0)["boot_id"] == ["f" * 32]
+    core.replace([("rank", 0, 1, {"boot_id": ["f" * 32]})])
+    assert core.columns("rank", 0)["boot_id"] == ["f" * 32]
     with pytest.raises(fastdispatch._core.ArgumentError, match="boot_id: longer than 32 bytes"):
-        core.replace([("ids", 0, 1, {"boot_id": ["f" * 33]})])
-    assert core.columns("ids", 0)["boot_id"] == ["f" * 32]
+        core.replace([("rank", 0, 1, {"boot_id": ["f" * 33]})])
+    assert core.columns("rank", 0)["boot_id"] == ["f" * 32]
 
 
 def test_a_damaged_spread_is_skipped(tmp_path: Path) -> None:
