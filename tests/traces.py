@@ -1,10 +1,14 @@
 """Figures of a trace by the names of its functions and operators."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import fastdispatch
+
+#: Sources of calls in this version of Python.
+SOURCES = ("frame", "monitor") if sys.version_info >= (3, 12) else ("frame",)
 
 
 def recorded(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:

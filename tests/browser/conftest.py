@@ -18,16 +18,6 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(scope="package")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A minimal dump."""
-    path = tmp_path_factory.mktemp("template") / "dump.json"
-    with fastdispatch.CallGraph(None, ops="off") as graph:
-        Path(".").exists()
-    graph.dump(path)
-    return path
-
-
-@pytest.fixture(scope="package")
 def gpt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a recording of the example and its page: two layers, two steps, a timeline."""
     import pretrain

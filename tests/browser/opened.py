@@ -1,6 +1,5 @@
 """A page opened from the disk in a headless Chromium without a network, and large or unusual recordings."""
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 from tests.consumers.browser import chromium
+from tests.unit.report import call_trees
 
 #: Time limit of one action of a page in milliseconds, on a busy machine.
 PATIENCE = 60_000
@@ -101,59 +101,21 @@ def painted(page: Page, canvas: str) -> dict[str, int]:
     }
 
 
-class Dump:
-    """A dump of one rank (docs/formats/dump.md), built call by call."""
+class Dump(call_trees.Dump):
+    """A dump of one rank, built call by call, with any names; ``facts`` are members of the rank."""
 
-    def __init__(self, template: Path) -> None:
-        """``template`` is any dump with the parts around the tables."""
-        self.document: dict[str, Any] = json.loads(template.read_text())
-        self.strings: dict[str, int] = {"": 0}
-        self.nodes: dict[tuple[Any, ...], int] = {}
-        self.rows: list[tuple[int, ...]] = []
-
-    def text(self, text: str) -> int:
-        return self.strings.setdefault(text, len(self.strings))
+    def __init__(self, **facts: Any) -> None:
+        super().__init__([])
+        self.facts = facts
+        self.figures[0][self.root] = (1, 1000)
 
     def call(self, parent: int, kind: int, file: str, class_name: str, name: str, package: str, **more: int) -> int:
         """One path of calls; ``more`` may have line, flags, calls and own (ns)."""
-        node = (kind, file, class_name, name, package, more.get("line", 0))
-        at = self.nodes.setdefault(node, len(self.nodes))
-        self.rows.append((parent, at, more.get("flags", 0), more.get("calls", 1), more.get("own", 1000)))
-        return len(self.rows) - 1
+        node = (kind, 0, *map(self.text, (file, class_name, name, "", package)), more.get("line", 0))
+        at = self.contexts.setdefault((parent, self.nodes.setdefault(node, len(self.nodes)), ""), len(self.contexts))
+        self.flags[at] = more.get("flags", 0)
+        self.figures[0][at] = (more.get("calls", 1), more.get("own", 1000))
+        return at
 
-    def save(self, path: Path) -> Path:
-        texts = [[self.text(text) for text in node[1:5]] for node in self.nodes]
-        count = len(self.rows)
-        rank = self.document["ranks"][0]
-        figures = {name: [0] * count for name in rank["figures"]}
-        figures |= {"context": list(range(count)), "calls": [row[3] for row in self.rows]}
-        figures["self"] = [row[4] for row in self.rows]
-        everything = sum(figures["self"])
-        role = self.text("main")
-        threads = {name: [0] for name in rank["threads"]} | {"role": [role], "running": [True], "served": [1]}
-        threads |= {"self": [everything], "covered": [everything]}
-        rank |= {"figures": figures, "threads": threads, "open": {name: [] for name in rank["open"]}}
-        rank |= {"recorded": everything}
-        self.document |= {
-            "nodes": {
-                "kind": [node[0] for node in self.nodes],
-                "from": [0] * len(texts),
-                "file": [text[0] for text in texts],
-                "class": [text[1] for text in texts],
-                "name": [text[2] for text in texts],
-                "qualified": [0] * len(texts),
-                "package": [text[3] for text in texts],
-                "line": [node[5] for node in self.nodes],
-            },
-            "contexts": {
-                "parent": [row[0] for row in self.rows],
-                "node": [row[1] for row in self.rows],
-                "module": [-1] * count,
-                "origin": [-1] * count,
-                "flags": [row[2] for row in self.rows],
-            },
-            "modules": {name: [] for name in self.document["modules"]},
-            "strings": list(self.strings),
-        }
-        path.write_text(json.dumps(self.document))
-        return path
+    def rank(self, number: int) -> dict[str, Any]:
+        return super().rank(number) | self.facts

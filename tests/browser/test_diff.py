@@ -15,25 +15,23 @@ from tests.browser.opened import Dump, address, look, opened, painted
 MS = 10**6
 
 
-def recorded(template: Path, path: Path, slow: int, extra: str, line: int, rank: int = 0) -> Path:
+def recorded(path: Path, slow: int, extra: str, line: int, rank: int = 0) -> Path:
     """``slow`` ms in one function, and a function that only this run has; ``line`` moves all of them in their file."""
-    dump = Dump(template)
-    facts = {"folder": str(path.parent), "command": ["train.py"]}
-    dump.document["ranks"][0] |= {"rank": rank, "world": 2, "meta": facts}
-    root = dump.call(-1, 7, "", "", "main", "")
+    dump = Dump(rank=rank, world=2, meta={"folder": str(path.parent), "command": ["train.py"]})
+    root = dump.root
     step = dump.call(root, 1, "train.py", "", "step", "project", line=line, own=2 * MS)
     dump.call(step, 1, "train.py", "Model", "slow", "project", line=line + 5, own=slow * MS, calls=4)
     dump.call(step, 1, "train.py", "Model", "same", "project", line=line + 9, own=60 * MS, calls=4)
     dump.call(step, 1, "train.py", "", extra, "project", line=line + 20, own=9 * MS, calls=2)
-    return dump.save(path)
+    return dump.write(path)
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> tuple[Path, Diff]:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Diff]:
     folder = tmp_path_factory.mktemp("diff")
     paths = [
-        recorded(template, folder / "monday.json", 20, "gone_since", 3),
-        recorded(template, folder / "tuesday.json", 26, "new_now", 8),
+        recorded(folder / "monday.json", 20, "gone_since", 3),
+        recorded(folder / "tuesday.json", 26, "new_now", 8),
     ]
     diff = Diff(*(fastdispatch.load(path) for path in paths), names=("monday.json", "tuesday.json"))
     (folder / "page.html").write_bytes(page(diff, PageOptions()))
@@ -126,9 +124,9 @@ def test_changed_edges_have_a_sign(shown: Page) -> None:
     assert signs == ["\u25b2"]  # to Model.slow: new_now and gone_since have dashes, Model.same is the same
 
 
-def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, browser: Browser) -> None:
+def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, browser: Browser) -> None:
     sides = [
-        [recorded(template, tmp_path / f"{name}{rank}", slow, "extra", 3, rank) for rank, slow in enumerate(slows)]
+        [recorded(tmp_path / f"{name}{rank}", slow, "extra", 3, rank) for rank, slow in enumerate(slows)]
         for name, slows in (("before", (20, 20)), ("after", (20, 50)))
     ]
     file = tmp_path / "page.html"
@@ -145,11 +143,11 @@ def test_ranks_that_both_have_can_be_chosen(tmp_path: Path, template: Path, brow
         assert "91 ms \u2192 121 ms" in shown.locator(".tip").inner_text()
 
 
-def test_source_of_present_files(tmp_path: Path, template: Path, browser: Browser) -> None:
+def test_source_of_present_files(tmp_path: Path, browser: Browser) -> None:
     """Removed functions have no source, and do not hide the source of others."""
     sides = [
-        recorded(template, tmp_path / "before.json", 20, "gone_since", 3),
-        recorded(template, tmp_path / "after.json", 26, "new_now", 8),
+        recorded(tmp_path / "before.json", 20, "gone_since", 3),
+        recorded(tmp_path / "after.json", 26, "new_now", 8),
     ]
     functions = {8: "def step(): pass", 13: "def slow(): pass", 17: "def same(): pass", 28: "def new_now(): 7"}
     (tmp_path / "train.py").write_text("\n".join(functions.get(line, "") for line in range(1, 31)))

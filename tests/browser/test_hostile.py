@@ -26,20 +26,19 @@ NAMES = (
 VIEWS = ("overview", "flame", "graph", "table", "modules", "source")
 
 
-def recorded(template: Path, path: Path, names: tuple[str, ...]) -> Path:
-    dump = Dump(template)
-    at = dump.call(-1, 7, "", "", "main", "")
+def recorded(path: Path, names: tuple[str, ...]) -> Path:
+    dump = Dump(notes=list(names), meta={"command": list(names), "host": names[0]})
+    at = dump.root
     for name in names:
         at = dump.call(at, 1, f"{name}.py", name, name, name, line=7)
         dump.call(at, 2, "", "", name, "")
-    dump.document["ranks"][0] |= {"notes": list(names), "meta": {"command": list(names), "host": names[0]}}
-    return dump.save(path)
+    return dump.write(path)
 
 
 @pytest.fixture(scope="module")
-def strange(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    path = recorded(template, folder / "strange.json", NAMES)
+    path = recorded(folder / "strange.json", NAMES)
     file = folder / "strange.html"
     file.write_bytes(page(fastdispatch.load(path), f"{BREAKOUT}/{BREAKOUT}", PageOptions()))
     return file
@@ -60,10 +59,10 @@ def test_names_are_text_and_nothing_runs(browser: Browser, strange: Path, view: 
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Some are new, some removed, some in both."""
     folder = tmp_path_factory.mktemp("hostile_diff")
-    sides = [recorded(template, folder / f"{i}.json", names) for i, names in enumerate((NAMES[:-2], NAMES[1:]))]
+    sides = [recorded(folder / f"{i}.json", names) for i, names in enumerate((NAMES[:-2], NAMES[1:]))]
     diff = Diff(*map(fastdispatch.load, sides), names=(f"{BREAKOUT}/{BREAKOUT}", NAMES[3]))
     file = folder / "compared.html"
     file.write_bytes(html_diff.page(diff, PageOptions()))
@@ -115,12 +114,11 @@ MEGABYTE = 10**6
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tree as deep as those of real programs: each path is called from a recent one."""
     folder = tmp_path_factory.mktemp("large")
     chance = random.Random(1)
-    dump = Dump(template)
-    dump.call(-1, 7, "", "", "main", "")
+    dump = Dump()
     for number in range(1, PATHS):
         function = chance.randrange(FUNCTIONS)
         package = ("project", "torch", "numpy", "stdlib")[function % 4]
@@ -128,7 +126,7 @@ def large(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
         file, name = f"{package}/part{function % 97}.py", f"function_{function}"
         more = {"own": int(chance.expovariate(1e-5)), "calls": chance.randrange(1, 1000), "line": 1 + function}
         dump.call(parent, 1, file, f"Class{function % 300}", name, package, **more)
-    trace = fastdispatch.load(dump.save(folder / "large.json"))
+    trace = fastdispatch.load(dump.write(folder / "large.json"))
     file = folder / "large.html"
     file.write_bytes(page(trace, "large.json", PageOptions()))
     return file

@@ -191,15 +191,15 @@ def test_the_keys_are_listed(gpt: Path, browser: Browser) -> None:
 
 
 @pytest.fixture(scope="module")
-def ranks(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ranks of two hosts, pipe stage by pipe stage; an idle thread; the last rank is the slowest."""
     folder = tmp_path_factory.mktemp("heat")
-    dump = Dump(template)
-    root = dump.call(-1, 7, "", "", "main", "")
+    dump = Dump()
+    root = dump.root
     step = dump.call(root, 1, "train.py", "", "step", "project", line=3, own=1000)
     dump.call(step, 2, "", "", "c10d::allreduce_", "", own=3000, flags=2)
     dump.call(step, 1, "train.py", "", "work", "project", line=9, own=9000, flags=1)
-    document = json.loads(dump.save(folder / "ranks.json").read_text())
+    document = json.loads(dump.write(folder / "ranks.json").read_text())
     first = document["ranks"][0]
     document["ranks"] = []
     for rank in range(RANKS):
@@ -224,12 +224,12 @@ def test_communication_is_a_separate_part(ranks: Path) -> None:
     assert sum(values["parts"].values()) == facts(trace, None).whole
 
 
-def test_queries_of_process_groups_are_not_communication(tmp_path: Path, template: Path) -> None:
+def test_queries_of_process_groups_are_not_communication(tmp_path: Path) -> None:
     """A DataLoader asks whether there are other ranks, also in a training of one process."""
-    dump = Dump(template)
-    step = dump.call(dump.call(-1, 7, "", "", "main", ""), 1, "train.py", "", "step", "project", line=3, own=1000)
+    dump = Dump()
+    step = dump.call(dump.root, 1, "train.py", "", "step", "project", line=3, own=1000)
     dump.call(step, 1, "torch/distributed/distributed_c10d.py", "", "is_initialized", "torch", line=9, own=3000)
-    trace = fastdispatch.load(dump.save(tmp_path / "one.json"))
+    trace = fastdispatch.load(dump.write(tmp_path / "one.json"))
     printed = facts(trace, None)
     values, _ = block_of(trace, printed, findings(trace))
     assert values["parts"]["communication"] == 0

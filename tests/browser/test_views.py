@@ -155,12 +155,12 @@ def laptop(shown: Page, **state: object) -> Any:
 
 
 @pytest.mark.parametrize("count", [5, 9])
-def test_boxes_out_of_view_are_counted(browser: Browser, template: Path, tmp_path: Path, count: int) -> None:
-    dump = Dump(template)
-    above = dump.call(-1, 7, "", "", "main", "")
+def test_boxes_out_of_view_are_counted(browser: Browser, tmp_path: Path, count: int) -> None:
+    dump = Dump()
+    above = dump.root
     for number in range(count):
         above = dump.call(above, 1, f"p{number}.py", "", f"f{number}", f"p{number}", line=3)
-    trace = fastdispatch.load(dump.save(tmp_path / "chain.json"))
+    trace = fastdispatch.load(dump.write(tmp_path / "chain.json"))
     (tmp_path / "page.html").write_bytes(page(trace, "chain", PageOptions()))
     with opened(browser, tmp_path / "page.html", "view=graph") as shown:
         places = laptop(shown)
@@ -177,11 +177,11 @@ def test_boxes_out_of_view_are_counted(browser: Browser, template: Path, tmp_pat
         expect(note).to_have_text(re.compile(r"scroll to see \d+ above$"))
 
 
-def test_the_class_of_a_function_is_shortened_first(browser: Browser, template: Path, tmp_path: Path) -> None:
-    dump = Dump(template)
-    root = dump.call(-1, 7, "", "", "main", "")
+def test_the_class_of_a_function_is_shortened_first(browser: Browser, tmp_path: Path) -> None:
+    dump = Dump()
+    root = dump.root
     dump.call(root, 1, "a.py", "VeryLongNameOfAnUnusualModule", "forward", "project", line=3)
-    trace = fastdispatch.load(dump.save(tmp_path / "long.json"))
+    trace = fastdispatch.load(dump.write(tmp_path / "long.json"))
     (tmp_path / "page.html").write_bytes(page(trace, "long", PageOptions()))
     with opened(browser, tmp_path / "page.html", "view=graph") as shown:
         for _ in range(3):
@@ -232,12 +232,12 @@ def test_no_text_without_source(gpt: Path, browser: Browser) -> None:
         assert shown.locator("#view-source .place code").inner_text().split("/")[-1].startswith("pretrain.py:")
 
 
-def test_figures_of_the_selected_rank(browser: Browser, template: Path, tmp_path: Path) -> None:
-    dump = Dump(template)
-    root = dump.call(-1, 7, "", "", "main", "")
+def test_figures_of_the_selected_rank(browser: Browser, tmp_path: Path) -> None:
+    dump = Dump()
+    root = dump.root
     step = dump.call(root, 1, "train.py", "", "step", "project", line=3, own=1000)
     dump.call(step, 1, "train.py", "", "slow", "project", line=9, own=10_000)
-    path = dump.save(tmp_path / "ranks.json")
+    path = dump.write(tmp_path / "ranks.json")
     document = json.loads(path.read_text())
     for rank in (1, 2):
         more = deepcopy(document["ranks"][0]) | {"rank": rank, "id": f"{rank:032x}"}

@@ -362,7 +362,6 @@ def every_second(step: int) -> int:
 RUNS = {
     "train": (lambda graph: train(graph, 10), {"steps": "all"}),
     "windows": (lambda graph: train(graph, 30), {"schedule": schedule}),
-    "timeline": (lambda graph: train(graph, 3), {"steps": "all", "timeline": True}),
     "traces": (lambda graph: train(graph, 3), {"steps": "all", "et": True}),
     "profile": (profile, {"steps": "all"}),
     "captured": (captured, {"steps": "all", "timeline": True}),

@@ -6,12 +6,33 @@ import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import fastdispatch
 
 HERE = Path(__file__).parent
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler for the stand-in")
+
+
+class Run:
+    """The recording of a program that ran on them, and what the program printed."""
+
+    def __init__(self, printed: dict[str, Any], out: Path) -> None:
+        self.printed = printed
+        self.out = out
+        self.trace = fastdispatch.load(out)
+        self.rank = self.trace.ranks[0]
+        self.contexts = self.trace.contexts
+        self.names = [self.trace.nodes["key"][node] for node in self.contexts["node"]]
+        self.kinds = [self.trace.nodes["kind"][node] for node in self.contexts["node"]]
+
+    def row(self, name: str) -> int:
+        """The only context with such an end of its name."""
+        (row,) = (row for row, found in enumerate(self.names) if found.endswith(name))
+        return row
 
 
 def build(folder: Path) -> Path:

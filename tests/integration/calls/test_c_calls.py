@@ -15,10 +15,10 @@ import pytest
 
 import fastdispatch
 from tests import commands, programs, traces
-from tests.integration.calls.test_calls import SOURCES, record
+from tests.integration.calls.test_calls import record
 from tests.oracle.counting import CCallCounter
 from tests.oracle.recorded import Recorded
-from tests.traces import edges
+from tests.traces import SOURCES, edges
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is of Python 3.12 and later")
 

@@ -16,8 +16,7 @@ import pytest
 import fastdispatch
 from fastdispatch import CallGraph
 from tests import processes
-
-SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
+from tests.traces import SOURCES
 
 
 def spin() -> None:

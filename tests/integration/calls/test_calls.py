@@ -13,6 +13,7 @@ import fastdispatch
 from tests import programs, traces
 from tests.oracle.counting import CallCounter
 from tests.oracle.recorded import Recorded
+from tests.traces import SOURCES
 
 
 def record(work: Callable[[], object], **options: Any) -> fastdispatch.Trace:
@@ -24,9 +25,6 @@ def count(work: Callable[[], object]) -> CallCounter:
     counter = CallCounter()
     counter.run(work)
     return counter
-
-
-SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
 
 
 @pytest.mark.parametrize("source", SOURCES)

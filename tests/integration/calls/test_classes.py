@@ -3,7 +3,6 @@
 import gc
 import json
 import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 
 import fastdispatch
 from tests import processes, standin, traces
-
-SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
+from tests.traces import SOURCES
 
 
 def work(self: object) -> None:

@@ -1,7 +1,6 @@
 """Garbage collections: calls of the ranges gc:gen0, gc:gen1, gc:gen2 below the call that they interrupt."""
 
 import gc
-import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -9,8 +8,7 @@ import pytest
 
 import fastdispatch
 from tests import programs
-
-SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
+from tests.traces import SOURCES
 
 
 @pytest.fixture(autouse=True)

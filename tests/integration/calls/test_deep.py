@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests import processes
+from tests.traces import SOURCES
 
-SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
 pytestmark = pytest.mark.parametrize("calls", SOURCES)
 
 

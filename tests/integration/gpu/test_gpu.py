@@ -33,24 +33,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return lambda name: Run(printed[name], folder / "out" / name)
 
 
-class Run:
+class Run(standin.Run):
     def __init__(self, printed: dict[str, Any], out: Path) -> None:
-        self.printed = printed
-        self.out = out
-        self.trace = fastdispatch.load(out)
-        self.rank = self.trace.ranks[0]
+        super().__init__(printed, out)
         self.counters = {name: self.rank["counters"][f"gpu_{name}"] for name in COUNTERS}
-        self.contexts = self.trace.contexts
-        nodes = self.trace.nodes
-        self.names = [nodes["key"][node] for node in self.contexts["node"]]
-        self.kinds = [nodes["kind"][node] for node in self.contexts["node"]]
 
     def rows(self, *kinds: str) -> list[int]:
         return [row for row, kind in enumerate(self.kinds) if kind in kinds]
-
-    def row(self, name: str) -> int:
-        (row,) = (row for row, found in enumerate(self.names) if found.endswith(name))
-        return row
 
 
 def check_sums(run: Run) -> None:
@@ -234,30 +223,6 @@ def test_other_runtimes_give_the_same_intervals(
     assert timed[0] == timed[1] and len(timed[0]) > 30
     assert run.counters == dict.fromkeys(COUNTERS, 0)
     check_sums(run)
-
-
-def test_no_calls_of_the_runtime_without_a_gpu(tmp_path: Path) -> None:
-    with fastdispatch.CallGraph(tmp_path / "out") as graph:
-        for _ in range(10):
-            graph.step()
-    trace = fastdispatch.load(tmp_path / "out")
-    assert trace.ranks[0]["gpu"]["context"] == []
-    assert "gpu_devices" not in trace.meta
-
-
-@pytest.mark.parametrize(
-    ("gpu", "problem"),
-    [
-        ("require", "no CUDA or HIP runtime is loaded in this process"),
-        ("sometimes", "must be one of kernels, modules, functions, jobs, or a glob"),
-        ("modules,", "write kernels, modules, functions, jobs or globs"),
-        ("ops", "must be one of kernels"),
-    ],
-)
-def test_requests_that_make_no_sense(tmp_path: Path, gpu: str, problem: str) -> None:
-    with pytest.raises(fastdispatch.Error, match=problem):
-        fastdispatch.CallGraph(tmp_path / "out", gpu=gpu).start()
-    assert not (tmp_path / "out").exists()
 
 
 def real_runtimes() -> list[Path]:

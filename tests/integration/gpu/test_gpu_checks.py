@@ -101,7 +101,9 @@ def test_a_device_without_timers_is_named(tmp_path: Path) -> None:
 def test_no_device_time_for_the_cpu_alone(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "out") as graph:
         graph.step()
-    assert "gpu_missing" not in fastdispatch.load(tmp_path / "out").meta
+    trace = fastdispatch.load(tmp_path / "out")
+    assert trace.ranks[0]["gpu"]["context"] == []
+    assert not {"gpu_missing", "gpu_devices"} & set(trace.meta)
     assert commands.document("report", tmp_path / "out")["gpu_missing"] == ""
 
 

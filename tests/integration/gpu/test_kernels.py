@@ -26,17 +26,11 @@ TRACES = Path(__file__).parents[2] / "gold" / "gpu"
 STEP = {"_Z4gemmPf": (2, 600), "_Z8gemm_bwdPf": (2, 1000), "Memcpy HtoD (Pageable -> Device)": (1, 40)}
 
 
-class Run:
+class Run(standin.Run):
     def __init__(self, printed: dict[str, Any], out: Path) -> None:
-        self.printed = printed
-        self.out = out
-        self.trace = fastdispatch.load(out)
-        self.rank = self.trace.ranks[0]
+        super().__init__(printed, out)
         self.meta = self.rank["meta"]
         self.losses = {name: n for name, n in self.rank["counters"].items() if name.startswith("gpu_") and n}
-        self.contexts = self.trace.contexts
-        self.names = [self.trace.nodes["key"][node] for node in self.contexts["node"]]
-        self.kinds = [self.trace.nodes["kind"][node] for node in self.contexts["node"]]
 
     def kernels(self) -> dict[str, tuple[int, int]]:
         """Count and time by name."""
@@ -49,8 +43,7 @@ class Run:
         return found
 
     def total(self, name: str) -> int:
-        (row,) = (row for row, found in enumerate(self.names) if found.endswith(name))
-        return self.contexts["gpu_total"][row]
+        return self.contexts["gpu_total"][self.row(name)]
 
 
 Runs = Callable[[str], Run]
@@ -93,8 +86,7 @@ def test_kernels_are_below_the_functions_that_launch_them(runs: Runs) -> None:
     kernels = [row for row, calls in enumerate(figures["calls"]) if calls]
     assert sorted(figures["bytes"][row] for row in kernels) == [0, 0, 40960]
     assert {(figures["device"][row], figures["stream"][row]) for row in kernels} == {(0, 7)}
-    (row,) = (row for row, name in enumerate(run.names) if name.endswith("gpu_kernels.py:[]:forward"))
-    assert run.contexts["gpu_backward"][row] == 10_000
+    assert run.contexts["gpu_backward"][run.row("gpu_kernels.py:[]:forward")] == 10_000
     assert run.printed["kinds"] == 0
     loaded = "libcudart.so.13 and libcupti.so.13 are loaded: kernels are recorded"
     assert run.printed["doctor"] == f"{loaded}, clocks and power through libnvidia-ml.so.1"
@@ -396,29 +388,6 @@ def test_a_process_that_ends_loses_no_kernel(tmp_path: Path, end: str, status: i
         assert commands.out("report", tmp_path / "out").startswith("GPU idle ")
 
 
-def test_kernels_are_in_the_timeline(runs: Runs, tmp_path: Path) -> None:
-    run = runs("timeline")
-    assert run.kernels() == of_steps(3)
-    assert run.rank["counters"]["gpu_events_lost"] == 0
-    trace = fastdispatch.load(run.out, timeline=True)
-    events = json.loads(trace.export("chrome"))["traceEvents"]
-    tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
-    slices = [event for event in events if event["ph"] == "X" and tracks.get(event["tid"]) == "GPU 0 stream 7"]
-    assert Counter(event["name"] for event in slices) == {name: 3 * count for name, (count, _) in STEP.items()}
-    assert Counter(event["cat"] for event in slices) == {"kernel": 12, "gpu_memcpy": 3}
-    (copies,) = {event["args"].get("bytes") for event in slices} - {None}
-    assert copies == 4096
-    calls = {event["args"]["correlation"]: event for event in events if str(event.get("cat")).startswith("cuda_")}
-    assert Counter(event["name"] for event in calls.values()) == {"cuLaunchKernel": 12, "cudaMemcpyAsync": 3}
-    assert sorted(calls) == sorted(event["args"]["correlation"] for event in slices)
-    assert all(calls[event["args"]["correlation"]]["dur"] >= 0 for event in slices)
-    path = tmp_path / "timeline.json"
-    path.write_bytes(trace.export("chrome"))
-    (gpu,) = commands.document("timeline", "stats", path)["gpus"]
-    assert {row["kind"]: row["count"] for row in gpu["kinds"] if row["count"]} == {"compute": 12, "memory": 3}
-    assert commands.document("timeline", "check", path)["whole"]
-
-
 def work_in(events: list[dict[str, Any]]) -> Counter[tuple[str, str]]:
     """Kernels, copies and fills by category and short name."""
     work = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -446,6 +415,7 @@ def flows_in(events: list[dict[str, Any]]) -> dict[str, list[tuple[Any, ...]]]:
 def test_a_timeline_of_real_records_is_that_of_the_profiler(runs: Runs, tmp_path: Path, name: str) -> None:
     """The records and the trace of torch.profiler are of different steps of one program, so their counts are equal."""
     run = runs(f"{name}_timeline")
+    assert run.rank["counters"]["gpu_events_lost"] == 0
     path = tmp_path / "timeline.json"
     path.write_bytes(fastdispatch.load(run.out, timeline=True).export("chrome"))
     events = json.loads(path.read_bytes())["traceEvents"]

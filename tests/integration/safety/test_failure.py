@@ -139,32 +139,6 @@ def test_the_interpreter_ends_well_with_everything_hooked(kind: str, status: int
     assert trace.ranks[0]["state"] == ("killed" if kind == "hook stays" else "stopped")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    (
-        ({"ops": "all"}, "ops='all'"),
-        ({"calls": "none"}, "calls='none'"),
-        ({"max_mb": 0}, "max_mb=0"),
-        ({"max_mb": 5000}, "max_mb=5000"),
-        ({"steps": "x:y"}, "steps=x:y"),
-        ({"steps": "5:5"}, "no step is selected"),
-        ({"steps": "1:2", "schedule": lambda step: 3}, "give only one"),
-        ({"keep": []}, "keep"),
-        ({"keep": [""]}, "keep"),
-    ),
-    ids=str,
-)
-def test_options_that_make_no_sense(options: dict[str, object], words: str) -> None:
-    with pytest.raises(fastdispatch.Error, match=words):
-        fastdispatch.CallGraph(None, **options)
-
-
-def test_schedule_arguments() -> None:
-    for name, value in (("active", 0), ("wait", -1)):
-        with pytest.raises(fastdispatch.Error, match=f"{name}={value}"):
-            fastdispatch.schedule(**{"wait": 1, "warmup": 1, "active": 1} | {name: value})
-
-
 def test_ranks_of_the_environment(tmp_path: Path) -> None:
     program = f"import fastdispatch, sys\nfastdispatch.CallGraph({str(tmp_path)!r}).start()"
     for ranks, expected in (("0", False), ("0,1", True)):

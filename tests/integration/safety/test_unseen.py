@@ -11,6 +11,7 @@ import pytest
 
 import fastdispatch
 from tests import processes
+from tests.traces import SOURCES
 
 
 def recorded(folder: Path, text: str, *options: str, **changes: str) -> subprocess.CompletedProcess[str]:
@@ -120,9 +121,6 @@ def test_no_output_at_the_end_of_a_program(kind: str, tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").glob("*.fd"))) == 1
 
 
-CALLS = ("frame", "monitor") if sys.version_info >= (3, 12) else ("frame",)
-
-
 def run(*command: str | Path, folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     """A Python process recorded through the environment."""
     variables = {"FASTDISPATCH": "1", "FASTDISPATCH_OUT": str(folder / "out")} | changes
@@ -135,7 +133,7 @@ def test_the_destructor_of_a_tool_is_called_only_for_code_that_the_tool_has_seen
 
 
 @pytest.mark.parametrize("kind", ("isolated", "legacy"))
-@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("calls", SOURCES)
 def test_other_interpreters_of_the_process_run_unrecorded(calls: str, kind: str, tmp_path: Path) -> None:
     program = processes.ISOLATED / "subinterpreters.py"
     result = run(program, kind, folder=tmp_path, FASTDISPATCH_OPTIONS=f"calls={calls}")
@@ -170,7 +168,7 @@ def test_a_module_of_the_program_is_found_before_one_of_the_standard_library(nam
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12")
-@pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.parametrize("calls", SOURCES)
 def test_a_recording_leaves_the_usual_tool_ids_to_the_program(calls: str, tmp_path: Path) -> None:
     program = "import sys\nfor tool in range(5): sys.monitoring.use_tool_id(tool, 'tool')"
     result = run("-c", program, folder=tmp_path, FASTDISPATCH_OPTIONS=f"calls={calls}")

@@ -219,12 +219,6 @@ def test_overflow_is_counted(tmp_path: Path) -> None:
     assert len(export(run)) > 100
 
 
-@pytest.mark.parametrize("options", ({"ops": "dispatch"}, {"ops": "off"}, {"timing": False}), ids=str)
-def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
-    with pytest.raises(fastdispatch.Error, match="et=True"):
-        fastdispatch.CallGraph(None, et=True, **options)
-
-
 def test_recordings_without_operands(tmp_path: Path) -> None:
     with fastdispatch.CallGraph(tmp_path / "run"):
         torch.ones(2)

@@ -318,16 +318,3 @@ def test_all_steps_are_measured(tmp_path: Path) -> None:
     assert [(each.calls, each.flops) for each in counted(tmp_path) if each.kind == "flops"] == [(50, 50 * 48)]
     rows = fastdispatch.load(tmp_path).ranks[0]["measures"]
     assert rows["count"][rows["kind"].index("steps")] == 50
-
-
-@pytest.mark.parametrize(
-    ("options", "printed"),
-    [
-        ({"measure": "flop"}, "measure='flop': must be one of flops, memory, comm, shapes, all"),
-        ({"measure": "flops", "ops": "dispatch"}, "measure='flops' requires ops='record': omit ops"),
-    ],
-)
-def test_wrong_options(options: dict[str, Any], printed: str) -> None:
-    with pytest.raises(fastdispatch.Error) as error:
-        fastdispatch.CallGraph(**options)
-    assert printed in str(error.value)

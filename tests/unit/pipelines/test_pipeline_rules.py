@@ -18,9 +18,9 @@ from fastdispatch import pipeline
 from fastdispatch.record.engines import Engines
 from tests import traces
 from tests.pipelines import rows
+from tests.traces import SOURCES
 
 EXCEPTION, FUSED, ATTACHED = 4, 16, 64
-SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
 
 ENGINE = """
 class Stage:

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from fastdispatch import CallGraph, Error
 from fastdispatch.read.recording_cost import recording_cost
 from fastdispatch.record.budget import FEWEST_SETTLED, FIRST, SETTLED, SETTLED_CALLS, StepBudget, is_selected
 from fastdispatch.text.formats import grouped
@@ -267,14 +266,3 @@ def test_periodic_work_is_in_the_selected_steps_as_often(period: int) -> None:
 def test_groups_are_neighbours() -> None:
     recorded = Run(share=0.01, cost=MS, steps=5000, group=2).recorded[FIRST + SETTLED :]
     assert recorded and all(number + 1 in recorded or number - 1 in recorded for number in recorded)
-
-
-@pytest.mark.parametrize("share", [0, 1, -0.1, 2.0])
-def test_a_share_outside_of_0_to_1(share: float) -> None:
-    with pytest.raises(Error, match="must be a share of the run time"):
-        CallGraph(None, budget=share)
-
-
-def test_a_budget_and_other_selections_of_steps() -> None:
-    with pytest.raises(Error, match="give only one of them"):
-        CallGraph(None, budget=0.01, steps="2:5")

@@ -1,7 +1,6 @@
 """NVTX ranges without PyTorch: functions with the names of torch.cuda.nvtx, through either hook."""
 
 import importlib.util
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +10,7 @@ import pytest
 
 import fastdispatch
 from tests import programs
-
-SOURCES = ["frame", "monitor"] if sys.version_info >= (3, 12) else ["frame"]
+from tests.traces import SOURCES
 
 MODULE = """
 def refuse(on):

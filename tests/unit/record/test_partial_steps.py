@@ -1,6 +1,5 @@
 """Parts of a run that a budget records: windows of time without steps, and the begin of a step that is too long."""
 
-import sys
 import time
 from pathlib import Path
 
@@ -9,8 +8,7 @@ import pytest
 import fastdispatch
 from fastdispatch.record import options
 from tests import traces
-
-SOURCES = ["frame"] if sys.version_info < (3, 12) else ["frame", "monitor"]
+from tests.traces import SOURCES
 
 #: Stands for the seconds for which a program without steps is recorded completely.
 PATIENCE = 0.05

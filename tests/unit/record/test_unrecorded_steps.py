@@ -18,8 +18,7 @@ from fastdispatch.read import live
 from fastdispatch.record.budget import FIRST, SETTLED, SETTLED_CALLS, StepBudget
 from tests import processes, traces
 from tests.oracle.counting import CallCounter
-
-SOURCES = ["frame"] if sys.version_info < (3, 12) else ["frame", "monitor"]
+from tests.traces import SOURCES
 
 MAGIC = b"\0fdchunk"
 

@@ -23,7 +23,7 @@ class Dump:
     """One rank per tree. Trees may share calls; nodes and contexts are numbered in order."""
 
     def __init__(self, *trees: list[Call], timing: bool = True) -> None:
-        self.strings = [""]
+        self.strings = {"": 0}
         self.nodes: dict[tuple[Any, ...], int] = {}
         self.contexts: dict[tuple[int, int, str], int] = {}  # parent, node, path of a module
         self.origins: dict[int, str] = {}
@@ -39,9 +39,7 @@ class Dump:
             self.root = root
 
     def text(self, text: str) -> int:
-        if text not in self.strings:
-            self.strings.append(text)
-        return self.strings.index(text)
+        return self.strings.setdefault(text, len(self.strings))
 
     def node(self, key: str, qualified: str = "", line: int = 1) -> int:
         kind, _, name = key.partition(":")
@@ -124,14 +122,15 @@ class Dump:
         contexts = list(self.contexts)
         nodes = list(self.nodes)
         paths = list(dict.fromkeys(module for _, _, module in contexts if module))  # below one root
+        names_of_modules = [self.text(path) for path in paths]
         document = {
             "format": "fastdispatch.trace",
             "version": 1,
-            "strings": self.strings,
+            "strings": list(self.strings),
             "nodes": {name: [node[i] for node in nodes] for i, name in enumerate(names)},
             "modules": {
                 "parent": [-1] * bool(paths) + [0] * len(paths),
-                "name": [0] * bool(paths) + [self.text(path) for path in paths],
+                "name": [0] * bool(paths) + names_of_modules,
                 "class": [0] * (len(paths) + bool(paths)),
             },
             "contexts": {

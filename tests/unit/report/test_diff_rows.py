@@ -57,7 +57,7 @@ def trace(
     def change_all(document: dict[str, Any]) -> None:
         (rank,) = document["ranks"]
         rank["steps"], figures = steps, rank["figures"]
-        names = [dump.strings[node[4]] for node in dump.nodes]
+        names = [[*dump.strings][node[4]] for node in dump.nodes]
         for row, context in enumerate(figures["context"]):
             figure = {column: values[row] for column, values in figures.items()}
             change(names[document["contexts"]["node"][context]], figure)

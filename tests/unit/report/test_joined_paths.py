@@ -28,8 +28,8 @@ def read(folder: Path, *trees: list[Call], lines: dict[str, int], twin: bool = F
     def change(document: dict[str, Any]) -> None:
         nodes = document["nodes"]
         for row, name in enumerate(nodes["name"]):
-            nodes["line"][row] = lines.get(dump.strings[name], nodes["line"][row])
-            if twin and dump.strings[name] == "other":  # a second ``twin``, on another line
+            nodes["line"][row] = lines.get(document["strings"][name], nodes["line"][row])
+            if twin and document["strings"][name] == "other":  # a second ``twin``, on another line
                 nodes["name"][row] = nodes["qualified"][row] = name_of_twin
 
     return dump.load(folder, change)
