@@ -77,12 +77,6 @@ fd_batch_new(fd_event_batch *batch)
     return &item->event;
 }
 
-void
-fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event)
-{
-    *fd_batch_new(batch) = *event;
-}
-
 /* Return space for a text, or NULL after a failed allocation. */
 static char *
 make_room(fd_event_batch *batch, size_t size)

@@ -37,11 +37,9 @@ void fd_batch_clear(fd_event_batch *batch);
 /* Remove all items and texts; keep some memory for the next batch. */
 void fd_batch_reset(fd_event_batch *batch);
 
-/* Add an empty event and return it, to be filled before the next one. */
+/* Add an empty event and return it, to be filled before the next one. Its spans
+ * point to static texts or to texts of this batch. */
 fd_timeline_event *fd_batch_new(fd_event_batch *batch);
-
-/* Add an event. Its spans point to static texts or to texts of this batch. */
-void fd_batch_event(fd_event_batch *batch, const fd_timeline_event *event);
 
 /* Add the members of an object; its text is copied. */
 void fd_batch_members(fd_event_batch *batch, fd_span object);

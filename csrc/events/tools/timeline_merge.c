@@ -1,11 +1,11 @@
 #include "events/tools/timeline_merge.h"
 
-#include "events/alignment/profiler_flows.h"
 #include "events/readers/event_reader.h"
 #include "events/recorded/events_from_recording.h"
 #include "events/tools/event_sorter.h"
 #include "events/tools/merged_members.h"
 #include "events/tools/overlap_count.h"
+#include "events/tools/profiler_flows.h"
 #include "events/writers/chrome_writer.h"
 #include "events/writers/perfetto_writer.h"
 #include "streams/output_stream.h"

@@ -1,4 +1,4 @@
-#include "events/alignment/profiler_flows.h"
+#include "events/tools/profiler_flows.h"
 
 #include "base/budget.h"
 

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "timelines.h"
 
-#include "events/alignment/profiler_flows.h"
+#include "events/tools/profiler_flows.h"
 
 /* The phase of the arrow at an event and its time; 0: none. */
 static int64_t
