@@ -52,30 +52,32 @@ skip_string(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* Parse six values of which the last is a text: "7,8,0,40,4,"cpu"]", with any
- * white space between them. */
+/* Parse a tensor: its id, storage, offset, elements, bytes per element and a
+ * text, "7,8,0,40,4,"cpu"]", with any white space between them. */
 static bool
-take_tensor(const char *at, const char *end, fd_et_tensor *t)
+take_tensor(const char *at, const char *end, uint64_t *storage)
 {
-    if (!take_number(&at, end, &t->id) || !take_number(&at, end, &t->storage)
-        || !take_number(&at, end, &t->offset)
-        || !take_number(&at, end, &t->elements)
-        || !take_number(&at, end, &t->item)) {
-        return false;
+    enum { NUMBERS = 5, STORAGE = 1 };
+    for (int i = 0; i < NUMBERS; i++) {
+        uint64_t number;
+        if (!take_number(&at, end, &number)) {
+            return false;
+        }
+        *storage = i == STORAGE ? number : *storage;
     }
     at = skip_space(at, end);
     return at < end && (*at == '"' || *at == '\'');
 }
 
 bool
-fd_et_next_tensor(fd_span *values, fd_et_tensor *tensor)
+fd_et_next_storage(fd_span *values, uint64_t *storage)
 {
     while (values->from < values->to) {
         if (*values->from == '"' || *values->from == '\'') {
             values->from = skip_string(values->from, values->to);
         }
         else if (*values->from++ == '['
-                 && take_tensor(values->from, values->to, tensor)) {
+                 && take_tensor(values->from, values->to, storage)) {
             return true;
         }
     }

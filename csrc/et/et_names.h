@@ -9,16 +9,7 @@
  * root. */
 uint8_t fd_et_root(const char *name);
 
-/* A tensor, without its device. */
-typedef struct fd_et_tensor {
-    uint64_t id;
-    uint64_t storage;
-    uint64_t offset;
-    uint64_t elements;
-    uint64_t item;
-} fd_et_tensor;
-
-/* Find the next tensor and advance to its values. */
-bool fd_et_next_tensor(fd_span *values, fd_et_tensor *tensor);
+/* Find the next tensor, advance to its values and set its storage. */
+bool fd_et_next_storage(fd_span *values, uint64_t *storage);
 
 #endif

@@ -1,7 +1,5 @@
 #include "json/json_writer.h"
 
-#include "json/decimal.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,17 +163,4 @@ fd_json_put_double(fd_json_writer *w, const char *key, double value)
     }
     snprintf(text, sizeof text, "%.17g", value);
     fd_json_put_digits(w, key, text);
-}
-
-void
-fd_json_put_milli(fd_json_writer *w, const char *key, int64_t value)
-{
-    fd_decimal_milli(value, fd_json_put(w, key));
-}
-
-void
-fd_json_put_raw(fd_json_writer *w, const char *key, const char *json,
-                size_t size)
-{
-    fd_buffer_bytes(fd_json_put(w, key), json, size);
 }

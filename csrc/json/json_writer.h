@@ -53,14 +53,6 @@ void fd_json_put_double(fd_json_writer *w, const char *key, double value);
 void fd_json_put_digits(fd_json_writer *w, const char *key,
                         const char *printed);
 
-/* Write a thousandth of `value`, exactly, with three decimals: nanoseconds as
- * microseconds. */
-void fd_json_put_milli(fd_json_writer *w, const char *key, int64_t value);
-
-/* Write a value that is already JSON. */
-void fd_json_put_raw(fd_json_writer *w, const char *key, const char *json,
-                     size_t size);
-
 /* Return the buffer, for the caller to append one value. */
 fd_buffer *fd_json_put(fd_json_writer *w, const char *key);
 

@@ -1,6 +1,7 @@
 #include "trace/export_options.h"
 
 #include "trace/trace.h"
+#include "json/decimal.h"
 #include "json/json_writer.h"
 
 /* Write null if the value is not known. */
@@ -16,7 +17,7 @@ fd_export_write_clock(fd_json_writer *w, const fd_rank_clock *clock)
     fd_json_put_text(w, "align", clock->method);
     fd_json_put_i64(w, "offset_ns", clock->map.offset_ns);
     fd_json_put_i64(w, "at_ns", clock->map.at_ns);
-    fd_json_put_milli(w, "drift_ppb", clock->map.drift_ppt);
+    fd_decimal_milli(clock->map.drift_ppt, fd_json_put(w, "drift_ppb"));
     put_known(w, "uncertainty_ns", clock->uncertainty_ns != FD_CLOCK_UNKNOWN,
               clock->uncertainty_ns);
     put_known(w, "residual_ns", clock->has_residual, clock->residual_ns);

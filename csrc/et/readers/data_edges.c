@@ -99,9 +99,9 @@ static bool
 has_storage(const fd_et *et, uint32_t values, uint64_t id)
 {
     fd_span rest = fd_text_pool_span(&et->texts, values);
-    fd_et_tensor tensor;
-    while (fd_et_next_tensor(&rest, &tensor)) {
-        if (tensor.storage == id) {
+    uint64_t taken;
+    while (fd_et_next_storage(&rest, &taken)) {
+        if (taken == id) {
             return true;
         }
     }
@@ -116,9 +116,9 @@ read_inputs(finding *f, uint32_t index)
     bool mutates = strchr(fd_et_text(et, node->schema), '!') != NULL;
     uint32_t out = node->out.values;
     fd_span rest = fd_text_pool_span(&et->texts, node->in.values);
-    fd_et_tensor tensor;
-    while (fd_et_next_tensor(&rest, &tensor)) {
-        storage *s = storage_of(f, tensor.storage);
+    uint64_t taken;
+    while (fd_et_next_storage(&rest, &taken)) {
+        storage *s = storage_of(f, taken);
         if (s == NULL) {
             continue;
         }
@@ -126,7 +126,7 @@ read_inputs(finding *f, uint32_t index)
             fd_et_add_edge(et, s->writer - 1, index, FD_ET_DATA);
         }
         /* A call does not wait for its own write. */
-        if (!mutates || !has_storage(et, out, tensor.storage)) {
+        if (!mutates || !has_storage(et, out, taken)) {
             remember_reader(et, s, index);
         }
     }
@@ -159,12 +159,12 @@ write_list(finding *f, uint32_t index, uint32_t list, uint32_t unless)
 {
     fd_et *et = f->et;
     fd_span rest = fd_text_pool_span(&et->texts, list);
-    fd_et_tensor tensor;
-    while (fd_et_next_tensor(&rest, &tensor)) {
-        if (unless != 0 && has_storage(et, unless, tensor.storage)) {
+    uint64_t taken;
+    while (fd_et_next_storage(&rest, &taken)) {
+        if (unless != 0 && has_storage(et, unless, taken)) {
             continue;
         }
-        storage *s = storage_of(f, tensor.storage);
+        storage *s = storage_of(f, taken);
         if (s != NULL) {
             write_storage(f, s, index);
         }

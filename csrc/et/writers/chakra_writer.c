@@ -88,8 +88,8 @@ put_group(writing *w, const fd_et_group *group)
     fd_et_put_text(&json, "pg_desc", et, group->description);
     fd_json_put_u64(&json, "group_size", group->size);
     if (group->ranks != 0) {
-        const char *ranks = fd_et_text(et, group->ranks);
-        fd_json_put_raw(&json, "ranks", ranks, strlen(ranks));
+        fd_buffer_text(fd_json_put(&json, "ranks"),
+                       fd_et_text(et, group->ranks));
     }
     fd_json_end_object(&json);
     fd_proto_text(&w->part, FD_CHAKRA_ATTR_NAME, "fd_group");

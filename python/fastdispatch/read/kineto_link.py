@@ -199,7 +199,9 @@ class _Link:
         call, since the operator around the call may have launched the kernel itself."""
         calls = {name: column[self.calls["wait"] != 0] for name, column in self.calls.items()}
         sync, work = (_rows_of(rows["correlation"], calls["correlation"]) for rows in (self.syncs, self.kernels))
-        queues = np.where(_chosen(self.syncs["stream"], sync, -1) < 0, -1, _chosen(self._sync_queues(), sync, -1))
+        queues = np.where(
+            _chosen(self.syncs["stream"], sync, -1) < 0, -1, _chosen(_queues(self.syncs, "stream"), sync, -1)
+        )
         by_end = np.argsort(_ends(self.kernels), kind="stable")
         ended = np.searchsorted(_ends(self.kernels)[by_end], _plus(_ends(calls), _SLACK_NS), "right")
         kernels = _queues(self.kernels, "stream")[by_end].tolist(), launched[by_end].tolist()
@@ -214,9 +216,6 @@ class _Link:
             else:
                 found = [places[at] for at in _awaited(kernels, start, last, queue, wait == _DEVICE)]
             yield from ((first + kernel, to, _SYNC) for kernel in found)
-
-    def _sync_queues(self) -> Ints:
-        return _queues(self.syncs, "stream")
 
     def _next_nodes(self, calls: dict[str, Rows]) -> Ints:
         """Return the first node of the thread after each call; -1: none."""
@@ -241,7 +240,7 @@ class _Link:
         order = np.lexsort((self.kernels["correlation"], queues))
         keys = [*zip(queues[order].tolist(), self.kernels["correlation"][order].tolist(), strict=True)]
         first = len(self.nodes["start_ns"])
-        columns = (_queues(syncs, "source"), syncs["record"], self._sync_queues(), syncs["correlation"])
+        columns = (_queues(syncs, "source"), syncs["record"], _queues(self.syncs, "stream"), syncs["correlation"])
         for source, record, queue, correlation in zip(*(column[waits].tolist() for column in columns), strict=True):
             before, after = bisect_left(keys, (source, record)), bisect_left(keys, (queue, correlation))
             if before > 0 and after < len(keys) and (keys[before - 1][0], keys[after][0]) == (source, queue):

@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include "json/decimal.h"
 #include "json/json_writer.h"
 
 #include <locale.h>
@@ -31,7 +32,7 @@ TEST(members_and_elements)
     fd_json_end_array(&w);
     fd_json_end_array(&w);
     fd_json_put_bool(&w, "c", true);
-    fd_json_put_raw(&w, "d", "[1]", 3);
+    fd_buffer_text(fd_json_put(&w, "d"), "[1]");
     fd_buffer_text(fd_json_put(&w, "e"), "2");
     fd_json_end_object(&w);
     expect(&text, "{\"a\":18446744073709551615,\"b\":["
@@ -73,9 +74,9 @@ TEST(numbers)
     fd_json_put_double(&w, NULL, -0.0);
     fd_json_put_double(&w, NULL, 9007199254740991);
     fd_json_put_double(&w, NULL, 1e17);
-    fd_json_put_milli(&w, NULL, 1234567);
-    fd_json_put_milli(&w, NULL, -7);
-    fd_json_put_milli(&w, NULL, INT64_MIN);
+    fd_decimal_milli(1234567, fd_json_put(&w, NULL));
+    fd_decimal_milli(-7, fd_json_put(&w, NULL));
+    fd_decimal_milli(INT64_MIN, fd_json_put(&w, NULL));
     fd_json_end_array(&w);
     setlocale(LC_NUMERIC, "C");
     expect(&text, "[0.5,-2.0000000000000001e+300,null,null,-12,0,-0,"
