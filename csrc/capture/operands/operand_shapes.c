@@ -189,8 +189,6 @@ fd_operand_shapes_text(fd_operand_list inputs, bool values,
 #define KEY_TENSOR (UINT64_C(1) << 63)
 #define KEY_LIST (UINT64_C(1) << 62)
 
-enum { TENSOR_WORDS = 2, LIST_WORDS = 3 };
-
 static inline uint64_t
 head_of(const fd_tensor_fields *tensor)
 {
@@ -236,65 +234,63 @@ list_key_of(fd_operand_list inputs, uint32_t at)
     return key;
 }
 
-/* Store the words of one input and return their number. Return 0 if they do
- * not fit or if the input is a list that cannot be compared. */
-static uint32_t
-store_input(uint64_t *to, uint32_t capacity, fd_operand_list inputs,
-            uint32_t at)
+/* A key that is stored, or compared. */
+typedef struct key_cursor {
+    uint64_t *at;
+    const uint64_t *end;
+    bool compares;
+} key_cursor;
+
+/* Store or compare a word. Return false if it does not fit, or differs. */
+static inline bool
+key_word(key_cursor *key, uint64_t word)
 {
-    const fd_tensor_fields *tensor = fd_operands_tensor(inputs, at);
-    if (tensor == NULL) {
-        list_key list = list_key_of(inputs, at);
-        uint32_t need = list.head == KEY_OTHER ? 1 : LIST_WORDS;
-        if (list.head == 0 || need > capacity) {
-            return 0;
-        }
-        to[0] = list.head;
-        if (need > 1) {
-            to[1] = list.hash;
-            to[2] = list.elements;
-        }
-        return need;
+    if (key->at == key->end || (key->compares && *key->at != word)) {
+        return false;
     }
-    uint32_t need = TENSOR_WORDS + (uint32_t)tensor->dimensions;
-    if (need > capacity) {
-        return 0;
-    }
-    to[0] = head_of(tensor);
-    to[1] = (uint64_t)tensor->elements;
-    memcpy(&to[2], fd_tensor_sizes(tensor), tensor->dimensions * sizeof *to);
-    return need;
+    *key->at++ = word;
+    return true;
 }
 
-/* Store the key and return the number of its words. Return 0 if there is no
- * key. */
-static uint32_t
-store_key(uint64_t *words, fd_operand_list inputs)
+/* Store or compare the words of inputs. Words up to the first difference have
+ * the same meaning in both keys. Return false if there is no key, or the keys
+ * differ. */
+static inline __attribute__((always_inline)) bool
+key_inputs(key_cursor key, fd_operand_list inputs)
 {
-    uint32_t used = 1;
-    words[0] = FD_NO_KEY;
-    for (uint32_t i = 0; i < inputs.count; i++) {
-        uint32_t more =
-            store_input(words + used, FD_SITE_KEY - used, inputs, i);
-        if (more == 0) {
-            return 0;
+    bool same = key_word(&key, inputs.count);
+    for (uint32_t i = 0; i < inputs.count && same; i++) {
+        const fd_tensor_fields *tensor = fd_operands_tensor(inputs, i);
+        if (tensor == NULL) {
+            bool is_list = inputs.values[i].tag == fd_operand_layout.tags.list;
+            list_key list =
+                is_list ? list_key_of(inputs, i) : (list_key){KEY_OTHER, 0, 0};
+            same = list.head != 0 && key_word(&key, list.head)
+                && (list.head == KEY_OTHER
+                    || (key_word(&key, list.hash)
+                        && key_word(&key, list.elements)));
+            continue;
         }
-        used += more;
+        const int64_t *sizes = fd_tensor_sizes(tensor);
+        same = key_word(&key, head_of(tensor))
+            && key_word(&key, (uint64_t)tensor->elements);
+        for (uint32_t k = 0; k < tensor->dimensions && same; k++) {
+            same = key_word(&key, (uint64_t)sizes[k]);
+        }
     }
-    words[0] = inputs.count;
-    return used;
+    return same;
 }
 
 void
 fd_operand_key_store(uint64_t *words, fd_operand_list inputs)
 {
-    store_key(words, inputs);
+    if (!key_inputs((key_cursor){words, words + FD_SITE_KEY, false}, inputs)) {
+        words[0] = FD_NO_KEY;
+    }
 }
 
 bool
-fd_operand_key_is(const uint64_t *words, fd_operand_list inputs)
+fd_operand_key_is(uint64_t *words, fd_operand_list inputs)
 {
-    uint64_t made[FD_SITE_KEY];
-    uint32_t used = store_key(made, inputs);
-    return used > 0 && memcmp(words, made, used * sizeof *made) == 0;
+    return key_inputs((key_cursor){words, words + FD_SITE_KEY, true}, inputs);
 }

@@ -35,6 +35,6 @@ void fd_operand_shapes_text(fd_operand_list inputs, bool values,
 void fd_operand_key_store(uint64_t *words, fd_operand_list inputs);
 
 /* Return whether the inputs have this key. */
-bool fd_operand_key_is(const uint64_t *words, fd_operand_list inputs);
+bool fd_operand_key_is(uint64_t *words, fd_operand_list inputs);
 
 #endif
