@@ -1,5 +1,7 @@
 #include "recording/chunk_pool.h"
 
+#include <string.h>
+
 static fd_status
 next_chunk(fd_pool *pool, size_t need)
 {
@@ -35,4 +37,17 @@ fd_pool_publish(fd_pool *pool, uint32_t count)
     pool->count += count;
     atomic_store_explicit(&pool->chunk->used, pool->chunk->used + count,
                           memory_order_release);
+}
+
+uint32_t
+fd_pool_add(fd_pool *pool, fd_index *index, uint64_t hash, const void *record)
+{
+    void *to = fd_pool_reserve(pool, 1);
+    uint32_t id = to != NULL ? fd_file_id(pool->file, to) : 0;
+    if (id == 0 || fd_index_add(index, hash, id) != FD_OK) {
+        return 0;
+    }
+    memcpy(to, record, pool->record_bytes);
+    fd_pool_publish(pool, 1);
+    return id;
 }

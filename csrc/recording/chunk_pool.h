@@ -5,6 +5,7 @@
 #ifndef FD_CHUNK_POOL_H
 #define FD_CHUNK_POOL_H
 
+#include "base/index.h"
 #include "recording/recording_file.h"
 
 typedef struct fd_pool {
@@ -36,5 +37,10 @@ void *fd_pool_reserve(fd_pool *pool, uint32_t count);
 /* Make the reserved records visible to readers. Call it after setting their
  * fields. */
 void fd_pool_publish(fd_pool *pool, uint32_t count);
+
+/* Append a copy of a record that can be found by its hash. Return its id, or 0
+ * if there is no space. */
+uint32_t fd_pool_add(fd_pool *pool, fd_index *index, uint64_t hash,
+                     const void *record);
 
 #endif

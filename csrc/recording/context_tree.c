@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 enum {
-    FIRST_CONTEXTS = 4 * 1024, /* bytes; enough for most threads */
+    FIRST_RECORDS = 4 * 1024, /* bytes; enough for most threads */
+    FIRST_OP_CALLS = 16 * 1024,
     FIRST_STACK = 4 * 1024,
     MAX_SAME_ON_PATH = 8, /* beyond it, recursion reuses an ancestor */
     OVERFLOW_RESERVE = 16 /* one overflow context per 16 contexts beyond the
@@ -373,6 +374,31 @@ fd_tree_grow_stack(fd_tree *tree)
     return status;
 }
 
+static fd_pool
+own_pool(const fd_tree *tree, uint32_t kind, uint32_t record_bytes,
+         uint32_t first_bytes)
+{
+    fd_file *file = &tree->recording->file;
+    fd_pool pool = fd_pool_of(file, kind, record_bytes, first_bytes);
+    pool.owner = fd_file_id(file, tree->record);
+    return pool;
+}
+
+void
+fd_tree_make_pools(fd_tree *tree)
+{
+    fd_op_log *ops = &tree->ops;
+    tree->contexts =
+        own_pool(tree, FD_CHUNK_CONTEXTS, sizeof(fd_context), FIRST_RECORDS);
+    tree->jobs = own_pool(tree, FD_CHUNK_JOBS, sizeof(fd_job), FIRST_RECORDS);
+    tree->measures.pool =
+        own_pool(tree, FD_CHUNK_MEASURES, sizeof(fd_measure), FIRST_RECORDS);
+    ops->calls =
+        own_pool(tree, FD_CHUNK_OP_CALLS, sizeof(fd_op_call), FIRST_OP_CALLS);
+    ops->operands =
+        own_pool(tree, FD_CHUNK_OPERANDS, sizeof(uint64_t), FIRST_OP_CALLS);
+}
+
 /* Create the root and the reserved contexts. The caller holds the lock. */
 static fd_status
 plant_root(fd_tree *tree, const char *role)
@@ -387,10 +413,7 @@ plant_root(fd_tree *tree, const char *role)
     }
     *tree->record = (fd_thread_record){
         .role = fd_strings_add(&recording->strings, role, strlen(role))};
-    uint32_t owner = fd_file_id(&recording->file, tree->record);
-    tree->contexts = fd_pool_of(&recording->file, FD_CHUNK_CONTEXTS,
-                                sizeof(fd_context), FIRST_CONTEXTS);
-    tree->contexts.owner = owner;
+    fd_tree_make_pools(tree);
     tree->root = append_context(tree, NULL, &root, 0);
     if (tree->root == NULL || new_stack(tree, FIRST_STACK) != FD_OK) {
         return FD_EFULL;
@@ -561,10 +584,7 @@ fd_tree_free(fd_tree *tree)
     fd_vector_clear(&tree->chunks);
     fd_events_clear(&tree->events);
     fd_op_log_clear(&tree->ops);
-    fd_map_clear(&tree->measures.index);
-    fd_sites_clear(&tree->measures.sites);
-    fd_map_clear(&tree->measures.shapes);
-    fd_measures_clear_latest(&tree->measures);
+    fd_measures_clear(&tree->measures);
     fd_free(tree->running);
     fd_free(tree);
 }

@@ -24,6 +24,13 @@
 #include "recording/open_operators.h"
 #include "recording/shared_tables.h"
 
+/* Marks functions that read figures which other threads may be changing. */
+#if defined(__SANITIZE_THREAD__)
+#define FD_READS_RUNNING __attribute__((no_sanitize("thread")))
+#else
+#define FD_READS_RUNNING
+#endif
+
 typedef struct fd_alias {
     uint32_t parent; /* context of the caller */
     uint32_t node;
@@ -43,10 +50,10 @@ typedef struct fd_tree {
     uint32_t pending; /* number of open ranges that have no context yet */
     fd_running_log *running; /* owned; NULL: not wanted */
 
-    fd_events events;     /* the timeline; all zero: no timeline */
-    fd_pool jobs;         /* empty before the first job */
-    fd_op_log ops;        /* calls for execution traces */
-    fd_measures measures; /* empty before the first measured figure */
+    fd_events events; /* the timeline; all zero: no timeline */
+    fd_pool jobs;
+    fd_op_log ops; /* calls for execution traces */
+    fd_measures measures;
 
     fd_recording *recording; /* borrowed */
     fd_context *root;
@@ -79,6 +86,10 @@ typedef struct fd_callee {
  * space. */
 fd_tree *fd_tree_attach(fd_recording *recording, const char *role,
                         uint32_t system_id);
+
+/* Set the pools of a tree that has a recording and a record. Its attachment
+ * does so. */
+void fd_tree_make_pools(fd_tree *tree);
 
 /* Start the clock of an attached tree, with an empty stack. */
 void fd_tree_start(fd_tree *tree);

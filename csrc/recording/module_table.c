@@ -39,25 +39,6 @@ find_module(const fd_modules *modules, const fd_module *wanted, uint64_t hash)
     return 0;
 }
 
-static uint32_t
-append_module(fd_modules *modules, const fd_module *module, uint64_t hash)
-{
-    fd_module *record = NULL;
-    if (modules->pool.count < modules->max_count) {
-        record = fd_pool_reserve(&modules->pool, 1);
-    }
-    if (record == NULL) {
-        return 0;
-    }
-    uint32_t id = fd_file_id(modules->pool.file, record);
-    if (fd_index_add(&modules->index, hash, id) != FD_OK) {
-        return 0;
-    }
-    *record = *module;
-    fd_pool_publish(&modules->pool, 1);
-    return id;
-}
-
 uint32_t
 fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
                const char *class_name)
@@ -71,8 +52,8 @@ fd_modules_add(fd_modules *modules, uint32_t parent, const char *name,
     uint64_t hash = fd_hash_next(
         fd_hash_word(parent), (uint64_t)module.name << 32 | module.class_name);
     uint32_t id = find_module(modules, &module, hash);
-    if (id == 0) {
-        id = append_module(modules, &module, hash);
+    if (id == 0 && modules->pool.count < modules->max_count) {
+        id = fd_pool_add(&modules->pool, &modules->index, hash, &module);
     }
     if (id == 0) {
         fd_file_count(modules->pool.file, FD_COUNT_MODULES_FULL);

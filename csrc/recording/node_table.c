@@ -85,25 +85,6 @@ fd_nodes_find(const fd_nodes *nodes, const fd_node_spec *spec)
     return missing ? 0 : find_node(nodes, &node);
 }
 
-static uint32_t
-append_node(fd_nodes *nodes, const fd_node *node)
-{
-    fd_node *record = NULL;
-    if (nodes->pool.count < nodes->max_count) {
-        record = fd_pool_reserve(&nodes->pool, 1);
-    }
-    if (record == NULL) {
-        return 0;
-    }
-    uint32_t id = fd_file_id(nodes->pool.file, record);
-    if (fd_index_add(&nodes->index, node->hash, id) != FD_OK) {
-        return 0;
-    }
-    *record = *node;
-    fd_pool_publish(&nodes->pool, 1);
-    return id;
-}
-
 uint32_t
 fd_nodes_add(fd_nodes *nodes, const fd_node_spec *spec, bool *added)
 {
@@ -124,8 +105,8 @@ fd_nodes_add(fd_nodes *nodes, const fd_node_spec *spec, bool *added)
     if (added != NULL) {
         *added = id == 0;
     }
-    if (id == 0) {
-        id = append_node(nodes, &node);
+    if (id == 0 && nodes->pool.count < nodes->max_count) {
+        id = fd_pool_add(&nodes->pool, &nodes->index, node.hash, &node);
     }
     if (id == 0) {
         fd_file_count(nodes->pool.file, FD_COUNT_NODES_FULL);

@@ -2,33 +2,15 @@
 
 #include <string.h>
 
-enum { FIRST_CHUNK = 16 * 1024, DEEPEST = 1024 };
+enum { DEEPEST = 1024 };
 
-/* Reserve `count` consecutive records. */
 static void *
-reserve_records(fd_tree *tree, fd_pool *pool, uint32_t kind,
-                uint32_t record_bytes, uint32_t count)
+reserve_records(fd_tree *tree, fd_pool *pool, uint32_t count)
 {
     fd_recording *recording = tree->recording;
-    if (pool->chunk != NULL
-        && pool->chunk->capacity - pool->chunk->used >= count) {
-        return fd_pool_reserve(pool, count);
-    }
-    if (pool->chunk == NULL) {
-        *pool = fd_pool_of(&recording->file, kind, record_bytes, FIRST_CHUNK);
-        pool->owner = fd_file_id(&recording->file, tree->record);
-    }
-    void *made = NULL;
-    size_t bytes = pool->next_bytes;
-    size_t need = (size_t)count * record_bytes + sizeof(fd_chunk);
-    bytes = bytes < need ? need : bytes;
-    pthread_mutex_lock(&recording->lock);
-    if (recording->op_call_bytes + bytes <= recording->limits.max_op_calls) {
-        made = fd_pool_reserve(pool, count);
-        recording->op_call_bytes += made != NULL ? bytes : 0;
-    }
-    pthread_mutex_unlock(&recording->lock);
-    return made;
+    return fd_recording_reserve(recording, pool, count,
+                                &recording->op_call_bytes,
+                                recording->limits.max_op_calls);
 }
 
 static void
@@ -48,8 +30,7 @@ store_words(fd_tree *tree, uint32_t *size)
     if (log->words.count == 0) {
         return 0;
     }
-    uint64_t *words = reserve_records(tree, &log->operands, FD_CHUNK_OPERANDS,
-                                      sizeof *words, log->words.count);
+    uint64_t *words = reserve_records(tree, &log->operands, log->words.count);
     if (words == NULL) {
         count_lost(tree);
     }
@@ -88,8 +69,7 @@ fd_op_calls_begin(fd_tree *tree, const fd_op_call *what, const void *record,
     bool nests = (what->flags & FD_OP_CALL_ASYNC) == 0;
     uint32_t size;
     uint64_t inputs = store_words(tree, &size);
-    fd_op_call *call =
-        reserve_records(tree, &log->calls, FD_CHUNK_OP_CALLS, sizeof *call, 1);
+    fd_op_call *call = reserve_records(tree, &log->calls, 1);
     if (call == NULL) {
         count_lost(tree);
     }

@@ -67,3 +67,23 @@ fd_recording_measure(fd_recording *recording, uint32_t module,
     fd_modules_measure(&recording->modules, module, parameters, bytes);
     pthread_mutex_unlock(&recording->lock);
 }
+
+void *
+fd_recording_reserve(fd_recording *recording, fd_pool *pool, uint32_t count,
+                     size_t *spent, size_t most)
+{
+    const fd_chunk *chunk = pool->chunk;
+    if (chunk != NULL && chunk->capacity - chunk->used >= count) {
+        return fd_pool_reserve(pool, count);
+    }
+    void *made = NULL;
+    size_t need = (size_t)count * pool->record_bytes + sizeof(fd_chunk);
+    size_t bytes = pool->next_bytes < need ? need : pool->next_bytes;
+    pthread_mutex_lock(&recording->lock);
+    if (*spent + bytes <= most) {
+        made = fd_pool_reserve(pool, count);
+        *spent += made != NULL ? bytes : 0;
+    }
+    pthread_mutex_unlock(&recording->lock);
+    return made;
+}

@@ -63,6 +63,13 @@ uint32_t fd_recording_node(fd_recording *recording, const fd_node_spec *spec,
 uint32_t fd_recording_module(fd_recording *recording, uint32_t parent,
                              const char *name, const char *class_name);
 
+/* Reserve consecutive records of the pool of a thread, on that thread. The
+ * chunks of such pools have a share of the recording: `most` bytes, of which
+ * `spent` are used. Return NULL if there is no space. Takes the lock to add a
+ * chunk. */
+void *fd_recording_reserve(fd_recording *recording, fd_pool *pool,
+                           uint32_t count, size_t *spent, size_t most);
+
 /* Set how many elements and bytes the parameters of a module have. */
 void fd_recording_measure(fd_recording *recording, uint32_t module,
                           uint64_t parameters, uint64_t bytes);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,16 +37,34 @@ fd_thread_cpu(uint32_t system_id, uint64_t *ns)
     return known;
 }
 
+/* Use system calls directly: open, read and close are cancellation points. */
 void
 fd_proc_file_read(const char *path, char *text, size_t size)
 {
-    ssize_t count = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    long count = -1;
+    long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        count = read(fd, text, size - 1);
-        close(fd);
+        count = syscall(SYS_read, fd, text, size - 1);
+        syscall(SYS_close, fd);
     }
     text[count > 0 ? count : 0] = '\0';
+}
+
+uint64_t
+fd_resident_bytes(void)
+{
+    int error = errno;
+    char text[128];
+    uint64_t resident = 0;
+    uint64_t shared = 0;
+    fd_proc_file_read("/proc/self/statm", text, sizeof text);
+    bool known =
+        sscanf(text, "%*u %" SCNu64 " %" SCNu64, &resident, &shared) == 2;
+    long page = sysconf(_SC_PAGESIZE);
+    errno = error;
+    return known && page > 0 && resident > shared
+             ? (resident - shared) * (uint64_t)page
+             : 0;
 }
 
 bool

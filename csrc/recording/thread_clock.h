@@ -25,6 +25,11 @@ bool fd_thread_turns_of(uint32_t system_id, fd_thread_turns *turns);
 /* Read a file of /proc into `text`; empty on failure. errno may change. */
 void fd_proc_file_read(const char *path, char *text, size_t size);
 
+/* Return the bytes in RAM without mapped files and shared memory, or 0 if
+ * unknown. Costs three system calls. errno is unchanged, and there is no
+ * cancellation point. */
+uint64_t fd_resident_bytes(void);
+
 /* What a process and its descendants have done so far. */
 typedef struct fd_process_work {
     uint64_t cpu_ms; /* of all threads except the calling one */

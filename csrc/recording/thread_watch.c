@@ -11,13 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A thread may end meanwhile: the next look notices it. */
-#if defined(__SANITIZE_THREAD__)
-#define READS_RUNNING_RECORDS __attribute__((no_sanitize("thread")))
-#else
-#define READS_RUNNING_RECORDS
-#endif
-
 enum {
     PERIOD_S = 1,
     STACK_BYTES = 128 * 1024,
@@ -178,7 +171,7 @@ is_entry_of(const fd_file *file, const fd_entry *old, const fd_entry *entry)
 /* Return the tick since which the call of an entry is known to be open. If its
  * function has not returned, it is the one on the stack that its thread had
  * before the watched steps. */
-static READS_RUNNING_RECORDS uint64_t
+static FD_READS_RUNNING uint64_t
 known_since(const fd_file *file, const fd_watched *at, const fd_entry *entry,
             uint64_t now)
 {
@@ -240,7 +233,7 @@ look_at_calls(fd_thread_watch *watch, fd_watched *at, uint64_t now)
 }
 
 /* Add the lines of the open calls of a thread that stands still. */
-static READS_RUNNING_RECORDS void
+static FD_READS_RUNNING void
 add_lines(const fd_thread_watch *watch, const fd_watched *at, uint32_t *used)
 {
     const fd_file *file = &watch->recording->file;
@@ -292,7 +285,7 @@ write_lines(fd_thread_watch *watch)
 
 /* List the threads that are recorded now. Records are never removed, so a
  * thread keeps its index. */
-static READS_RUNNING_RECORDS void
+static FD_READS_RUNNING void
 list_threads(fd_thread_watch *watch)
 {
     fd_recording *recording = watch->recording;

@@ -72,6 +72,7 @@ set_aside(struct fd_memory_state *state, const fd_tree *tree)
         state->aside.recording = tree->recording;
         state->aside.record = tree->record;
         state->aside.root = tree->root;
+        fd_tree_make_pools(&state->aside);
         state->placed = true;
     }
     pthread_mutex_unlock(&state->lock);

@@ -1,10 +1,119 @@
 #include "pipeline/cuts/antichain_states.h"
 
-#include "pipeline/cuts/state_family.h"
+#include "base/hash.h"
+#include "base/index.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The set of states during the search for them, one row each. */
+typedef struct family {
+    const fd_model *model; /* borrowed, like `layers` */
+    const fd_layers *layers;
+    fd_arena *arena; /* of the following memory */
+    FD_VECTOR(uint64_t) rows;
+    uint32_t count;      /* of rows */
+    fd_index *index;     /* row -> index + 1 */
+    uint64_t *next;      /* a temporary row */
+    double *least_times; /* see fd_states, like the next */
+    double *least_parameters;
+} family;
+
+static const uint64_t *
+family_row(const family *f, uint32_t state)
+{
+    return &f->rows.list[(size_t)state * f->layers->words];
+}
+
+static void
+release_index(void *index)
+{
+    fd_index_clear(index);
+}
+
+static family
+make_family(fd_arena *arena, const fd_model *model, const fd_layers *layers)
+{
+    return (family){
+        .model = model,
+        .layers = layers,
+        .arena = arena,
+        .index = fd_arena_owned(arena, sizeof(fd_index), release_index),
+        .next = fd_arena_new(arena, layers->words, sizeof(uint64_t))};
+}
+
+/* Find or add the row `next`; return its index. */
+static uint32_t
+put_row(family *f)
+{
+    uint32_t words = f->layers->words;
+    size_t bytes = words * sizeof *f->next;
+    uint64_t hash = fd_hash_bytes(f->next, bytes);
+    fd_probe probe = fd_index_probe(f->index, hash);
+    uint32_t found;
+    while ((found = fd_index_next(f->index, &probe)) != 0) {
+        if (memcmp(family_row(f, found - 1), f->next, bytes) == 0) {
+            return found - 1;
+        }
+    }
+    fd_arena_reserve(f->arena, &f->rows, words);
+    memcpy(&f->rows.list[f->rows.count], f->next, bytes);
+    f->rows.count += words;
+    f->count++;
+    fd_arena_check(f->arena, fd_index_add(f->index, hash, f->count));
+    return f->count - 1;
+}
+
+/* Return whether a layer outside of a state has an input inside. If there is
+ * no such layer, the first source outside follows; if there is no source, no
+ * layer does. */
+static bool
+layer_follows(const family *f, const uint64_t *state, uint32_t layer)
+{
+    return !fd_bits_has(state, layer)
+        && fd_layers_parent_in(f->layers, layer, state);
+}
+
+static uint32_t
+next_source(const family *f, const uint64_t *state)
+{
+    const fd_layers *layers = f->layers;
+    uint32_t layer = 0;
+    for (; layer < layers->count; layer++) {
+        const uint64_t *within = fd_layers_row(layers, layers->within, layer);
+        bool source = true;
+        for (uint32_t i = 0; i < layers->words; i++) {
+            source = source
+                  && (i == layer / 64 ? within[i] == UINT64_C(1) << layer % 64
+                                      : within[i] == 0);
+        }
+        if (source && !fd_bits_has(state, layer)) {
+            break;
+        }
+    }
+    return layer;
+}
+
+/* Set `next` to the union of a state, a layer and its dependencies. */
+static void
+join_layer(const family *f, const uint64_t *state, uint32_t layer)
+{
+    uint32_t words = f->layers->words;
+    memcpy(f->next, state, words * sizeof *f->next);
+    fd_bits_join(f->next, fd_layers_row(f->layers, f->layers->within, layer),
+                 words);
+}
+
+/* Add the first state, a single source; return its index. */
+static uint32_t
+begin_family(family *f)
+{
+    memset(f->next, 0, f->layers->words * sizeof *f->next);
+    uint32_t source = next_source(f, f->next);
+    join_layer(f, f->next, source);
+    return put_row(f);
+}
 
 static double
 time_of(const fd_layer *node)
@@ -15,7 +124,7 @@ time_of(const fd_layer *node)
 /* Note the minimum times and parameters of a step: the layers of `next` outside
  * of `state`, which are added together. */
 static void
-note_step(const fd_state_family *f, const uint64_t *state)
+note_step(const family *f, const uint64_t *state)
 {
     const fd_layers *layers = f->layers;
     double time = 0;
@@ -41,26 +150,26 @@ note_step(const fd_state_family *f, const uint64_t *state)
 
 /* Add the state that `layer` extends. */
 static void
-add_next(fd_state_family *f, uint32_t state, uint32_t layer)
+add_next(family *f, uint32_t state, uint32_t layer)
 {
-    fd_family_join(f, fd_family_row(f, state), layer);
-    note_step(f, fd_family_row(f, state));
-    fd_family_put(f);
+    join_layer(f, family_row(f, state), layer);
+    note_step(f, family_row(f, state));
+    put_row(f);
 }
 
 /* Add all states that follow a state. */
 static void
-follow_state(fd_state_family *f, uint32_t state)
+follow_state(family *f, uint32_t state)
 {
     bool any = false;
     for (uint32_t c = 0; c < f->layers->count; c++) {
-        if (fd_family_follows(f, fd_family_row(f, state), c)) {
+        if (layer_follows(f, family_row(f, state), c)) {
             any = true;
             add_next(f, state, c);
         }
     }
     uint32_t source =
-        any ? f->layers->count : fd_family_source(f, fd_family_row(f, state));
+        any ? f->layers->count : next_source(f, family_row(f, state));
     if (source < f->layers->count) {
         add_next(f, state, source);
     }
@@ -70,8 +179,7 @@ follow_state(fd_state_family *f, uint32_t state)
  * crosses counts once. `wide`: PipeDream's count, which includes some tensors
  * that only layers inside use. `work` is memory for one set. */
 static double
-cut_bytes(const fd_state_family *f, const uint64_t *set, uint64_t *work,
-          bool wide)
+cut_bytes(const family *f, const uint64_t *set, uint64_t *work, bool wide)
 {
     const fd_layers *layers = f->layers;
     double bytes = 0;
@@ -101,7 +209,7 @@ cut_bytes(const fd_state_family *f, const uint64_t *set, uint64_t *work,
 typedef enum chain_cost { BY_TIME, BY_CUT } chain_cost;
 
 static double
-step_cost(fd_state_family *f, uint64_t *work, chain_cost by)
+step_cost(family *f, uint64_t *work, chain_cost by)
 {
     if (by == BY_CUT) {
         return cut_bytes(f, f->next, work, false);
@@ -118,14 +226,13 @@ step_cost(fd_state_family *f, uint64_t *work, chain_cost by)
 /* Return the layer with the lowest cost after a state, or the number of layers
  * if no layer qualifies. */
 static uint32_t
-cheapest_layer(fd_state_family *f, uint64_t *work, uint32_t state,
-               chain_cost by)
+cheapest_layer(family *f, uint64_t *work, uint32_t state, chain_cost by)
 {
     uint32_t best = f->layers->count;
     double least = INFINITY;
     for (uint32_t c = 0; c < f->layers->count; c++) {
-        if (fd_family_follows(f, fd_family_row(f, state), c)) {
-            fd_family_join(f, fd_family_row(f, state), c);
+        if (layer_follows(f, family_row(f, state), c)) {
+            join_layer(f, family_row(f, state), c);
             double cost = step_cost(f, work, by);
             if (best == f->layers->count || cost < least) {
                 best = c;
@@ -138,19 +245,19 @@ cheapest_layer(fd_state_family *f, uint64_t *work, uint32_t state,
 
 /* Add a chain of states. */
 static void
-walk_chain(fd_state_family *f, uint64_t *work, chain_cost by)
+walk_chain(family *f, uint64_t *work, chain_cost by)
 {
-    uint32_t state = fd_family_begin(f);
+    uint32_t state = begin_family(f);
     for (;;) {
         uint32_t best = cheapest_layer(f, work, state, by);
         if (best == f->layers->count) {
-            best = fd_family_source(f, fd_family_row(f, state));
+            best = next_source(f, family_row(f, state));
         }
         if (best == f->layers->count) {
             return;
         }
-        fd_family_join(f, fd_family_row(f, state), best);
-        state = fd_family_put(f);
+        join_layer(f, family_row(f, state), best);
+        state = put_row(f);
     }
 }
 
@@ -186,16 +293,16 @@ by_size(const void *a, const void *b)
 }
 
 static void
-sort_rows(const fd_state_family *f, uint64_t *sets)
+sort_rows(const family *f, uint64_t *sets)
 {
     uint32_t words = f->layers->words;
     size_t width = words + 2;
     uint64_t *sized = fd_arena_new(f->arena, f->count * width, sizeof *sized);
     for (uint32_t i = 0; i < f->count; i++) {
         uint64_t *to = &sized[i * width];
-        to[0] = size_of(fd_family_row(f, i), words);
+        to[0] = size_of(family_row(f, i), words);
         to[1] = words;
-        memcpy(&to[2], fd_family_row(f, i), words * sizeof *to);
+        memcpy(&to[2], family_row(f, i), words * sizeof *to);
     }
     qsort(sized, f->count, width * sizeof *sized, by_size);
     for (uint32_t i = 0; i < f->count; i++) {
@@ -222,7 +329,7 @@ is_waist(const fd_layers *layers, const uint64_t *state)
 }
 
 static void
-add_up(fd_states *states, const fd_state_family *f)
+add_up(fd_states *states, const family *f)
 {
     const fd_layers *layers = f->layers;
     for (uint32_t s = 0; s < states->count; s++) {
@@ -265,7 +372,7 @@ order_by_time(const fd_states *states, fd_arena *work)
 }
 
 static void
-fill_states(fd_states *states, fd_arena *arena, const fd_state_family *f)
+fill_states(fd_states *states, fd_arena *arena, const family *f)
 {
     size_t count = f->count;
     states->count = f->count;
@@ -287,7 +394,7 @@ fill_states(fd_states *states, fd_arena *arena, const fd_state_family *f)
 }
 
 static double
-time_of_set(const fd_state_family *f, const uint64_t *set)
+time_of_set(const family *f, const uint64_t *set)
 {
     double time = 0;
     for (uint32_t word = 0; word < f->layers->words; word++) {
@@ -310,7 +417,7 @@ is_wanted(const fd_states_limits *limits, double time, double whole)
 
 /* Keep the rows within the limits, and the whole graph. */
 static void
-keep_wanted(fd_state_family *f, const fd_states_limits *limits)
+keep_wanted(family *f, const fd_states_limits *limits)
 {
     uint32_t words = f->layers->words;
     double whole = 0;
@@ -319,7 +426,7 @@ keep_wanted(fd_state_family *f, const fd_states_limits *limits)
         whole += time_of(&f->model->layers[i]);
     }
     for (uint32_t i = 0; i < f->count; i++) {
-        const uint64_t *row = fd_family_row(f, i);
+        const uint64_t *row = family_row(f, i);
         if (size_of(row, words) == f->layers->count
             || is_wanted(limits, time_of_set(f, row), whole)) {
             memmove(&f->rows.list[(size_t)kept * words], row,
@@ -333,7 +440,7 @@ keep_wanted(fd_state_family *f, const fd_states_limits *limits)
 /* Keep at most `most` rows of each chain, evenly spaced in time, and the whole
  * graph. */
 static void
-thin_out(fd_state_family *f, uint32_t most)
+thin_out(family *f, uint32_t most)
 {
     uint32_t words = f->layers->words;
     double whole = 0;
@@ -344,7 +451,7 @@ thin_out(fd_state_family *f, uint32_t most)
         whole += time_of(&f->model->layers[i]);
     }
     for (uint32_t i = 0; i < f->count; i++) {
-        const uint64_t *row = fd_family_row(f, i);
+        const uint64_t *row = family_row(f, i);
         bool last = size_of(row, words) == f->layers->count;
         double time = time_of_set(f, row);
         next = time < before ? 0 : next;
@@ -361,7 +468,7 @@ thin_out(fd_state_family *f, uint32_t most)
 
 /* Note each layer alone, a lower bound for any set of states. */
 static void
-each_alone(const fd_state_family *f)
+each_alone(const family *f)
 {
     for (uint32_t i = 0; i < f->layers->count; i++) {
         const fd_layer *node = &f->model->layers[i];
@@ -372,10 +479,10 @@ each_alone(const fd_state_family *f)
 
 /* Note the first state, a single source. */
 static void
-note_start(const fd_state_family *f)
+note_start(const family *f)
 {
     uint32_t layer = 0;
-    while (!fd_bits_has(fd_family_row(f, 0), layer)) {
+    while (!fd_bits_has(family_row(f, 0), layer)) {
         layer++;
     }
     const fd_layer *node = &f->model->layers[layer];
@@ -385,13 +492,13 @@ note_start(const fd_state_family *f)
 
 /* Find the family, and keep the states within the limits. */
 static fd_status
-find_all(fd_state_family *f, const fd_states_limits *limits, uint32_t *found)
+find_all(family *f, const fd_states_limits *limits, uint32_t *found)
 {
     for (uint32_t i = 0; i < f->layers->count; i++) {
         f->least_times[i] = INFINITY;
         f->least_parameters[i] = INFINITY;
     }
-    fd_family_begin(f);
+    begin_family(f);
     note_start(f);
     for (uint32_t at = 0; at < f->count && f->count <= limits->found; at++) {
         follow_state(f, at);
@@ -408,7 +515,7 @@ find_all(fd_state_family *f, const fd_states_limits *limits, uint32_t *found)
 
 /* Find one chain by time, and one by the bytes at each cut. */
 static void
-find_chains(fd_state_family *f, uint32_t most)
+find_chains(family *f, uint32_t most)
 {
     uint64_t *work = fd_arena_new(f->arena, f->layers->words, sizeof *work);
     each_alone(f);
@@ -424,7 +531,7 @@ fd_states_make(fd_states *states, fd_arena *arena, const fd_model *model,
                const fd_layers *layers, const fd_states_limits *limits)
 {
     fd_arena *work = fd_arena_part(arena);
-    fd_state_family f = fd_family_make(work, model, layers);
+    family f = make_family(work, model, layers);
     fd_status status = FD_OK;
     f.least_times = fd_arena_new(arena, layers->count, sizeof *f.least_times);
     f.least_parameters =

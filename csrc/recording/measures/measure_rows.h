@@ -2,6 +2,7 @@
 #ifndef FD_MEASURE_ROWS_H
 #define FD_MEASURE_ROWS_H
 
+#include "base/alloc.h"
 #include "recording/chunk_pool.h"
 #include "recording/measures/measure_sites.h"
 
@@ -29,6 +30,17 @@ typedef struct fd_measures {
     uint32_t open_depth;    /* depth of the stack below its caller */
 } fd_measures;
 
-void fd_measures_clear_latest(fd_measures *measures);
+static inline void
+fd_measures_clear(fd_measures *measures)
+{
+    fd_map_clear(&measures->index);
+    fd_sites_clear(&measures->sites);
+    fd_map_clear(&measures->shapes);
+    while (measures->latest != NULL) {
+        fd_latest *first = measures->latest;
+        measures->latest = first->next;
+        fd_free(first);
+    }
+}
 
 #endif

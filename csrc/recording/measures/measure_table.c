@@ -1,30 +1,12 @@
 #include "recording/measures/measure_table.h"
 
-enum { FIRST_MEASURES = 4 * 1024 };
-
-/* Reserve a record; take the lock if a chunk must be added. */
 static fd_measure *
 reserve_measure(fd_tree *tree)
 {
     fd_recording *recording = tree->recording;
-    fd_pool *pool = &tree->measures.pool;
-    if (pool->chunk != NULL && pool->chunk->used < pool->chunk->capacity) {
-        return fd_pool_reserve(pool, 1);
-    }
-    if (pool->chunk == NULL) {
-        *pool = fd_pool_of(&recording->file, FD_CHUNK_MEASURES,
-                           sizeof(fd_measure), FIRST_MEASURES);
-        pool->owner = fd_file_id(&recording->file, tree->record);
-    }
-    fd_measure *made = NULL;
-    pthread_mutex_lock(&recording->lock);
-    size_t bytes = pool->next_bytes;
-    if (recording->measure_bytes + bytes <= recording->limits.max_measures) {
-        made = fd_pool_reserve(pool, 1);
-        recording->measure_bytes += made != NULL ? bytes : 0;
-    }
-    pthread_mutex_unlock(&recording->lock);
-    return made;
+    return fd_recording_reserve(recording, &tree->measures.pool, 1,
+                                &recording->measure_bytes,
+                                recording->limits.max_measures);
 }
 
 static fd_measure *

@@ -57,17 +57,25 @@ kept_of(const fd_memory_use *use, fd_tree *tree, fd_measure *allocated)
     return kept;
 }
 
+/* Return the KEPT record of the i-th record if that is one of allocations, and
+ * both exist. With a tree, it is added. */
+static fd_measure *
+kept_at(const fd_memory_use *use, fd_tree *tree, uint32_t i)
+{
+    fd_measure *record = record_at(use, i);
+    return record != NULL && record->kind == FD_MEASURE_ALLOCATED
+             ? kept_of(use, tree, record)
+             : NULL;
+}
+
 /* Store the live bytes of each context in `now` of its KEPT record. */
 static void
 find_live(fd_memory_use *use, fd_tree *tree, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        fd_measure *record = record_at(use, i);
-        if (record != NULL && record->kind == FD_MEASURE_ALLOCATED) {
-            fd_measure *kept = kept_of(use, tree, record);
-            if (kept != NULL) {
-                kept->now = 0;
-            }
+        fd_measure *kept = kept_at(use, tree, i);
+        if (kept != NULL) {
+            kept->now = 0;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -119,11 +127,7 @@ live_sample(fd_memory_use *use, fd_tree *tree)
     find_live(use, tree, count);
     double at = (double)use->ends++;
     for (uint32_t i = 0; i < count; i++) {
-        fd_measure *record = record_at(use, i);
-        fd_measure *kept =
-            record != NULL && record->kind == FD_MEASURE_ALLOCATED
-                ? kept_of(use, NULL, record)
-                : NULL;
+        fd_measure *kept = kept_at(use, NULL, i);
         if (kept == NULL || kept->count == use->ends) {
             continue;
         }
@@ -142,11 +146,7 @@ samples_discard(fd_memory_use *use)
     uint32_t count = count_of(use);
     use->ends = 0;
     for (uint32_t i = 0; i < count; i++) {
-        fd_measure *record = record_at(use, i);
-        fd_measure *kept =
-            record != NULL && record->kind == FD_MEASURE_ALLOCATED
-                ? kept_of(use, NULL, record)
-                : NULL;
+        fd_measure *kept = kept_at(use, NULL, i);
         if (kept != NULL) {
             kept->count = kept->sum = kept->max = 0;
             kept->other = kept->mark = 0;

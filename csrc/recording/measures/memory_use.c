@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 fd_status
 fd_memory_init(fd_memory_use *use, fd_recording *recording)
@@ -98,10 +97,7 @@ name_of(fd_memory_use *use, uint32_t device)
     if (device != FD_MEMORY_CPU) {
         snprintf(text, sizeof text, "cuda:%u", device - FD_MEMORY_CUDA);
     }
-    pthread_mutex_lock(&use->recording->lock);
-    uint32_t name =
-        fd_strings_add(&use->recording->strings, text, strlen(text));
-    pthread_mutex_unlock(&use->recording->lock);
+    uint32_t name = fd_recording_text(use->recording, text);
     atomic_store_explicit(&use->names[device], name, memory_order_relaxed);
     return name;
 }

@@ -1,6 +1,6 @@
 #include "recording/steps/snapshot_table.h"
 
-#include "recording/steps/resident.h"
+#include "recording/thread_clock.h"
 
 #include <string.h>
 
@@ -63,14 +63,7 @@ chunk_of(const fd_snapshots *snapshots)
     return (fd_chunk *)(void *)((char *)snapshots->records - sizeof(fd_chunk));
 }
 
-/* Other threads may be updating their counters during the read. */
-#if defined(__SANITIZE_THREAD__)
-#define READS_RUNNING_THREADS __attribute__((no_sanitize("thread")))
-#else
-#define READS_RUNNING_THREADS
-#endif
-
-static READS_RUNNING_THREADS uint32_t
+static FD_READS_RUNNING uint32_t
 running_threads(const fd_tree *trees)
 {
     uint32_t count = 0;
@@ -89,7 +82,7 @@ clocks_are_due(const fd_snapshots *snapshots, const fd_recording *recording,
     return (double)(now - snapshots->cpu_read) >= interval;
 }
 
-static READS_RUNNING_THREADS void
+static FD_READS_RUNNING void
 mark_thread(fd_tree *tree, bool read_clock, bool timing)
 {
     fd_thread_record *record = tree->record;
@@ -149,35 +142,10 @@ has_changed(const fd_snapshots *snapshots, const fd_spread *spread)
              : (spread->self_mark | spread->calls_mark | spread->steps) != 0;
 }
 
-typedef bool visit(fd_snapshots *snapshots, fd_tree *tree, uint32_t id,
-                   const fd_context *context, const fd_spread *spread);
-
-/* Visit every context that was active since the previous snapshot. Return
- * false if a visit did. */
-static bool
-for_each_changed(fd_snapshots *snapshots, fd_tree *tree, visit *see)
+static FD_READS_RUNNING bool
+add_figure(fd_snapshots *snapshots, uint32_t id, const fd_context *context,
+           const fd_spread *spread)
 {
-    for (uint32_t k = 0; k < tree->chunks.count; k++) {
-        fd_chunk *hot = tree->chunks.list[k];
-        const fd_context *contexts = fd_chunk_records(hot);
-        const fd_spread *spreads =
-            fd_tree_spreads(&tree->recording->file, hot);
-        for (uint32_t i = 0; spreads != NULL && i < hot->used; i++) {
-            if (has_changed(snapshots, &spreads[i])
-                && !see(snapshots, tree, fd_tree_id(tree, &contexts[i]),
-                        &contexts[i], &spreads[i])) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static READS_RUNNING_THREADS bool
-add_figure(fd_snapshots *snapshots, fd_tree *tree, uint32_t id,
-           const fd_context *context, const fd_spread *spread)
-{
-    (void)tree;
     fd_snapshot_figure *figure = fd_pool_reserve(&snapshots->figures, 1);
     if (figure == NULL) {
         return false;
@@ -192,6 +160,26 @@ add_figure(fd_snapshots *snapshots, fd_tree *tree, uint32_t id,
         .total_squares = spread->total_squares,
     };
     fd_pool_publish(&snapshots->figures, 1);
+    return true;
+}
+
+/* Add every context that was active since the previous snapshot. */
+static bool
+add_figures(fd_snapshots *snapshots, fd_tree *tree)
+{
+    for (uint32_t k = 0; k < tree->chunks.count; k++) {
+        fd_chunk *hot = tree->chunks.list[k];
+        const fd_context *contexts = fd_chunk_records(hot);
+        const fd_spread *spreads =
+            fd_tree_spreads(&tree->recording->file, hot);
+        for (uint32_t i = 0; spreads != NULL && i < hot->used; i++) {
+            if (has_changed(snapshots, &spreads[i])
+                && !add_figure(snapshots, fd_tree_id(tree, &contexts[i]),
+                               &contexts[i], &spreads[i])) {
+                return false;
+            }
+        }
+    }
     return true;
 }
 
@@ -250,8 +238,7 @@ static bool
 add_all(fd_snapshots *snapshots, const fd_recording *recording)
 {
     for (fd_tree *tree = recording->trees; tree != NULL; tree = tree->next) {
-        if (!add_thread(snapshots, tree)
-            || !for_each_changed(snapshots, tree, add_figure)) {
+        if (!add_thread(snapshots, tree) || !add_figures(snapshots, tree)) {
             return false;
         }
     }

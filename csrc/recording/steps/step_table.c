@@ -63,17 +63,10 @@ add_to_top(fd_step *step, uint32_t context, uint64_t self)
     }
 }
 
-/* Other threads may be updating their counters during the read: a value may
- * lack the latest event, which then becomes part of the next step. */
-#if defined(__SANITIZE_THREAD__)
-#define READS_RUNNING_COUNTERS __attribute__((no_sanitize("thread")))
-#else
-#define READS_RUNNING_COUNTERS
-#endif
-
 /* Add one context to the step that ends: its own time since the last step end,
- * plus that of its children. Return the total. */
-static READS_RUNNING_COUNTERS uint64_t
+ * plus that of its children. Return the total. A value of a running thread may
+ * lack its latest event, which then becomes part of the next step. */
+static FD_READS_RUNNING uint64_t
 close_context(const fd_context *context, fd_spread *spread, uint64_t number,
               uint64_t *self)
 {
@@ -98,7 +91,7 @@ close_context(const fd_context *context, fd_spread *spread, uint64_t number,
 
 /* Mark an asynchronous context: its time is excluded from steps, but included
  * in snapshots. */
-static READS_RUNNING_COUNTERS void
+static FD_READS_RUNNING void
 mark_async(const fd_context *context, fd_spread *spread, uint64_t number)
 {
     uint32_t calls = (uint32_t)(context->calls + context->resumes);
@@ -142,7 +135,7 @@ close_chunk(fd_tree *tree, fd_chunk *hot, fd_step *step, uint64_t number)
 }
 
 /* Return the sum of all threads. */
-static READS_RUNNING_COUNTERS uint64_t
+static FD_READS_RUNNING uint64_t
 communicated_bytes(const fd_recording *recording)
 {
     uint64_t sum = 0;
@@ -266,7 +259,7 @@ fd_steps_drop(fd_steps *steps, uint64_t part)
     pthread_mutex_unlock(&steps->recording->lock);
 }
 
-static READS_RUNNING_COUNTERS uint64_t
+static FD_READS_RUNNING uint64_t
 calls_of_tree(const fd_tree *tree)
 {
     uint64_t sum = 0;

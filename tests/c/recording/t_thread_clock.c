@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,4 +113,33 @@ TEST(work_of_a_child)
     CHECK(!counts || fd_process_worked(&before, &after));
     CHECK(!counts || fd_process_worked(&after, &before));
     CHECK(!fd_process_worked(&before, &before));
+}
+
+TEST(resident_bytes_grow_with_touched_pages)
+{
+    size_t size = (size_t)64 << 20;
+    uint64_t before = fd_resident_bytes();
+    char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    uint64_t reserved = fd_resident_bytes();
+    memset(pages, 1, size);
+    uint64_t touched = fd_resident_bytes();
+    munmap(pages, size);
+    CHECK(before > 0);
+    CHECK(reserved < before + size / 2);
+    CHECK(touched >= reserved + size / 2);
+    CHECK(fd_resident_bytes() <= touched - size / 2);
+}
+
+TEST(errno_and_files_stay_after_resident_bytes)
+{
+    int free_before = dup(0);
+    close(free_before);
+    errno = EDOM;
+    fd_resident_bytes();
+    EQUAL(errno, EDOM);
+    int free_after = dup(0);
+    close(free_after);
+    EQUAL(free_after, free_before);
 }

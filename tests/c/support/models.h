@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-#include "pipeline/cuts/layer_costs.h"
+#include "pipeline/cuts/layer_chain.h"
 
 enum { MADE_LAYERS = 16, MADE_EDGES = 32 };
 
