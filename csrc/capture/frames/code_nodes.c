@@ -171,7 +171,7 @@ classify_code(const PyCodeObject *code, fd_code *known)
     if (is_named(code, "__enter__") || is_named(code, "__aenter__")) {
         known->special |= FD_CODE_ENTERS;
     }
-    known->special |= fd_rules_code(code);
+    known->special |= fd_rules_code(code, &known->node);
 }
 
 /* The events that constructors report to a tool of sys.monitoring; 0: none. */
@@ -247,7 +247,7 @@ fd_code_set_step(const char *function)
     fd_process.step_function = copy;
     for (fd_code *at = fd_process.known; at != NULL; at = at->next) {
         at->special &= (uint16_t)~FD_CODE_STEP;
-        at->special |= fd_rules_code(at->code) & FD_CODE_STEP;
+        at->special |= fd_rules_code(at->code, &at->node) & FD_CODE_STEP;
     }
     return true;
 }

@@ -23,6 +23,7 @@ typedef struct fd_code {
     uint32_t id;        /* never 0, never reused */
     int32_t slot;       /* slot of the receiver; -1 for FD_RECEIVER_NONE */
     uint16_t special;   /* FD_CODE_*; 0 for nearly all code */
+    uint16_t node;      /* FD_NODE_* of its functions; 0 for nearly all */
     uint8_t receiver;   /* FD_RECEIVER_* */
     bool constructor;   /* see constructors.h */
     bool quiet;         /* with some classes: session/quiet_calls.h */

@@ -3,7 +3,6 @@
 #include "base/buffer.h"
 #include "capture/process/guard.h"
 #include "capture/python/utf8_text.h"
-#include "capture/rules/name_rules.h"
 
 /* Limit of the cache from (code object, class) to node. A full cache is
  * emptied, because a program that keeps creating classes would fill it. */
@@ -34,8 +33,8 @@ passes_filter(fd_thread *thread, uint32_t node)
 }
 
 static uint32_t
-add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
-         bool *added)
+add_node(fd_thread *thread, const PyCodeObject *code, uint32_t flags,
+         const PyTypeObject *type, bool *added)
 {
     fd_session *session = thread->session;
     PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
@@ -45,7 +44,6 @@ add_node(fd_thread *thread, const PyCodeObject *code, const PyTypeObject *type,
     const char *qualified = fd_utf8(texts[2], "");
     fd_file_package found;
     fd_paths_package(&session->paths, file, &found);
-    uint32_t flags = fd_rules_node(file, qualified);
     if (!session->fold) {
         flags &= ~(uint32_t)FD_NODE_FOLD;
     }
@@ -93,7 +91,8 @@ node_of(fd_thread *thread, const PyCodeObject *code, const fd_code *known,
     uint32_t node = fd_map_get(&session->nodes, key);
     if (node == 0) {
         bool counts = class_id != 0 && fd_receiver_counts(known, code, type);
-        node = add_node(thread, code, counts ? type : NULL, added);
+        node =
+            add_node(thread, code, known->node, counts ? type : NULL, added);
         if (session->nodes.count >= MOST_KEYS) {
             fd_map_clear(&session->nodes);
         }

@@ -28,10 +28,13 @@ fd_job_rule_is_of_user(const fd_job_rule *rule)
 static bool
 rule_matches(const fd_job_rule *rule, const char *file, const char *qualified)
 {
+    if (qualified[0] != rule->qualified[0]
+        || strcmp(qualified, rule->qualified) != 0) {
+        return false; /* most functions match no rule */
+    }
     size_t size = strlen(file);
     size_t suffix = strlen(rule->suffix);
-    return strcmp(qualified, rule->qualified) == 0 && suffix <= size
-        && strcmp(file + size - suffix, rule->suffix) == 0
+    return suffix <= size && strcmp(file + size - suffix, rule->suffix) == 0
         && (suffix == size || file[size - suffix - 1] == '/'
             || rule->suffix[0] == '/');
 }

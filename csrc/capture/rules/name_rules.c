@@ -98,14 +98,23 @@ static const fd_rule rules[] = {
      FD_CODE_ENGINE, 0},
 };
 
+/* Every function of a program is compared with every rule: see first whether
+ * the path has what most rules search. */
 static const fd_rule *
 match_rule(const char *file, const char *qualified)
 {
+    static const char torch[] = "torch/";
+    const char *in_torch = strstr(file, torch);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const fd_rule *rule = &rules[i];
-        if ((rule->qualified == NULL
-             || strcmp(qualified, rule->qualified) == 0)
-            && strstr(file, rule->part) != NULL) {
+        const char *name = rule->qualified;
+        if (name != NULL
+            && (name[0] != qualified[0] || strcmp(name, qualified) != 0)) {
+            continue;
+        }
+        bool of_torch = strncmp(rule->part, torch, sizeof torch - 1) == 0;
+        const char *from = of_torch ? in_torch : file;
+        if (from != NULL && strstr(from, rule->part) != NULL) {
             return rule;
         }
     }
@@ -150,7 +159,7 @@ is_step(const PyCodeObject *code, const char *file, const char *qualified)
 }
 
 uint16_t
-fd_rules_code(const PyCodeObject *code)
+fd_rules_code(const PyCodeObject *code, uint16_t *node)
 {
     PyObject *texts[] = {fd_utf8_text_of(code->co_filename),
                          fd_utf8_text_of(code->co_qualname)};
@@ -158,6 +167,7 @@ fd_rules_code(const PyCodeObject *code)
     const char *qualified = fd_utf8(texts[1], "");
     const fd_rule *rule = match_rule(file, qualified);
     uint16_t flags = rule != NULL ? rule->code : 0;
+    *node = rule != NULL ? rule->node : 0;
     flags |= is_step(code, file, qualified) ? FD_CODE_STEP : 0;
     if (is_own(file)) {
         flags &= FD_CODE_MUTED;
@@ -166,11 +176,4 @@ fd_rules_code(const PyCodeObject *code)
     Py_XDECREF(texts[0]);
     Py_XDECREF(texts[1]);
     return flags;
-}
-
-uint32_t
-fd_rules_node(const char *file, const char *qualified)
-{
-    const fd_rule *rule = match_rule(file, qualified);
-    return rule != NULL ? rule->node : 0;
 }

@@ -7,10 +7,8 @@
 
 #include <stdint.h>
 
-/* Return the FD_CODE_* bits of a code object. Requires the GIL. */
-uint16_t fd_rules_code(const PyCodeObject *code);
-
-/* Return the FD_NODE_* bits (phase, fold) of a function. */
-uint32_t fd_rules_node(const char *file, const char *qualified);
+/* Return the FD_CODE_* bits of a code object, and set the FD_NODE_* bits
+ * (phase, fold) of its functions. Requires the GIL. */
+uint16_t fd_rules_code(const PyCodeObject *code, uint16_t *node);
 
 #endif

@@ -6,20 +6,28 @@ reached from the earlier one without another pass of a loop around both.
 """
 
 import dis
+import re
 import weakref
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from types import CodeType
 
 #: Relations of csrc/recording/steps/step_rounds.h.
 UNKNOWN, SAME, NEXT, NESTED, UNCLEAR, INNER, INDIRECT = range(7)
 
-#: Instructions after which the next one does not run.
-_LEAVING = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "RAISE_VARARGS", "RERAISE"}
-_LEAVING |= {"RETURN_VALUE", "RETURN_CONST"}
-_JUMPS = {*dis.hasjrel, *dis.hasjabs}
+_JUMPS = {opcode for opcode in dis.hasjrel if opcode < 256}
+_BACKWARD = {opcode for opcode in _JUMPS if "BACKWARD" in dis.opname[opcode]}
 
-#: Instructions that may end a pass of a loop. Code without them needs no further look.
-_BACKWARD = {code for name, code in dis.opmap.items() if "BACKWARD" in name or name == "JUMP_ABSOLUTE"}
+#: Instructions after which the next one does not run.
+_LEAVING = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "RAISE_VARARGS", "RERAISE"}
+_LEAVING |= {"RETURN_VALUE", "RETURN_CONST"}
+_LEAVES = {dis.opmap[name] for name in _LEAVING & dis.opmap.keys()}
+
+#: A jump that waits for an awaitable: not a loop of the program.
+_WAITS = dis.opmap["JUMP_BACKWARD_NO_INTERRUPT"]
+
+#: The ends of blocks, among the opcodes of a function.
+_END = re.compile(b"[" + re.escape(bytes(sorted(_JUMPS | _LEAVES))) + b"]", re.DOTALL)
 
 #: Functions in C that call a function several times.
 _CALLERS = {"map", "starmap", "reduce"}
@@ -29,47 +37,76 @@ Frame = tuple[CodeType, int]
 
 
 class Flow:
-    """The flow of control of a code object, by offsets of instructions; without exceptions."""
+    """The flow of control of a code object, without exceptions: blocks of instructions, which run one after the other,
+    by the index of their first code unit (two bytes). Functions of thousands of instructions are usual, therefore only
+    the ends of blocks are decoded."""
 
     def __init__(self, code: CodeType) -> None:
-        self.after: dict[int, list[int]] = {}
+        units = code.co_code
+        ends = [_end_of_block(units, found.start()) for found in _END.finditer(units[::2])]
+        starts = {0, *(target for _, _, target in ends if target >= 0), *(following for _, following, _ in ends)}
+        self.starts = sorted(starts)
+        self.after: dict[int, list[int]] = {
+            start: [following] for start, following in zip(self.starts, self.starts[1:], strict=False)
+        }
+        self.after[self.starts[-1]] = []
         backward: list[tuple[int, int]] = []
-        instructions = list(dis.get_instructions(code))
-        for one, following in zip(instructions, [*instructions[1:], None], strict=True):
-            after = self.after[one.offset] = []
-            if following is not None and one.opname not in _LEAVING:
-                after.append(following.offset)
-            if one.opcode in _JUMPS:
-                after.append(one.argval)
-                # JUMP_BACKWARD_NO_INTERRUPT waits for an awaitable: not a loop of the program.
-                if one.argval <= one.offset and one.opname != "JUMP_BACKWARD_NO_INTERRUPT":
-                    backward.append((one.offset, one.argval))
+        for at, following, target in ends:
+            block = self.block(2 * at)
+            self.after[block] = [] if units[2 * at] in _LEAVES else [following]
+            if target >= 0:
+                self.after[block].append(target)
+                if target <= at and units[2 * at] != _WAITS:
+                    backward.append((block, target))
         self.loops = self._loops(backward)
 
     def _loops(self, backward: list[tuple[int, int]]) -> dict[int, set[int]]:
-        """Return the instructions of each loop, by the offset of its first one."""
+        """Return the blocks of each loop, by the first one."""
         before: dict[int, list[int]] = {}
-        for offset, following in self.after.items():
-            for one in following:
-                before.setdefault(one, []).append(offset)
+        for block, after in self.after.items():
+            for one in after:
+                before.setdefault(one, []).append(block)
         loops: dict[int, set[int]] = {}
         for tail, head in backward:
-            loops.setdefault(head, {head}).update(_reached([tail], before, {head}))
+            body = _reached([tail], before, {head})
+            # A handler of exceptions, which nothing leads to here, may jump back: not a loop.
+            whole = tail == head or any(head in before.get(block, []) for block in body)
+            loops.setdefault(head, set()).update(body, {head} if whole else ())
         return loops
 
-    def instruction(self, offset: int) -> int:
-        """Return the offset of the instruction that ``offset`` is a part of."""
-        return max((one for one in self.after if one <= offset), default=0)
+    def block(self, offset: int) -> int:
+        """Return the block of an instruction."""
+        return self.starts[bisect_right(self.starts, offset // 2) - 1]
 
     def around(self, offset: int) -> list[set[int]]:
-        """Return the instructions of the loops around one."""
-        return [body for body in self.loops.values() if offset in body]
+        """Return the blocks of the loops around an instruction."""
+        block = self.block(offset)
+        return [body for body in self.loops.values() if block in body]
 
     def leads(self, start: int, end: int) -> bool:
-        """Return whether ``end`` can run after ``start`` without a new pass of the innermost loop around both."""
-        both = [head for head, body in self.loops.items() if {start, end} <= body]
+        """Return whether the instruction ``end`` can run after ``start`` without a new pass of the innermost loop
+        around both."""
+        first, last = self.block(start), self.block(end)
+        if first == last and start < end:
+            return True
+        both = [head for head, body in self.loops.items() if {first, last} <= body]
         both.sort(key=lambda head: len(self.loops[head]))
-        return end in _reached(self.after[start], self.after, {*both[:1]})
+        return last in _reached(self.after[first], self.after, {*both[:1]})
+
+
+def _end_of_block(units: bytes, at: int) -> tuple[int, int, int]:
+    """Return the indices of an instruction that ends a block, of the next one, and of that to which it jumps (-1:
+    none)."""
+    following = at + 1
+    while 2 * following < len(units) and units[2 * following] == 0:  # room for caches of the interpreter
+        following += 1
+    if units[2 * at] not in _JUMPS:
+        return at, following, -1
+    argument, extended = units[2 * at + 1], at - 1
+    while extended >= 0 and units[2 * extended] == dis.EXTENDED_ARG:
+        argument |= units[2 * extended + 1] << 8 * (at - extended)
+        extended -= 1
+    return at, following, following + (-argument if units[2 * at] in _BACKWARD else argument)
 
 
 def _reached(start: Sequence[int], edges: dict[int, list[int]], barred: set[int]) -> set[int]:
@@ -135,10 +172,10 @@ class StepSites:
         if any(_recurs(path[level:]) for path in frames):
             return
         flow = self._flow(frames[0][level][0])
-        first, second = (flow.instruction(path[level][1]) for path in frames)
+        first, second = (path[level][1] for path in frames)
         around = [flow.around(first), flow.around(second)]
         inner = [
-            any(end not in body for body in loops) or any(map(self._loops, path[level + 1 :]))
+            any(flow.block(end) not in body for body in loops) or any(map(self._loops, path[level + 1 :]))
             for path, loops, end in zip(frames, around, (second, first), strict=True)
         ]
         if all(inner):
@@ -146,7 +183,8 @@ class StepSites:
             return
         relations[one][other] = SAME if flow.leads(first, second) else NEXT
         relations[other][one] = SAME if flow.leads(second, first) else NEXT
-        if any(inner) and (any(second in body for body in around[0]) or any(map(self._loops, frames[0][:level]))):
+        together = any(flow.block(second) in body for body in around[0])
+        if any(inner) and (together or any(map(self._loops, frames[0][:level]))):
             nested = one if inner[0] else other
             relations[nested][nested] = NESTED
 
@@ -163,7 +201,4 @@ class StepSites:
         return found
 
     def _loops(self, frame: Frame) -> list[set[int]]:
-        if _BACKWARD.isdisjoint(frame[0].co_code[::2]):
-            return []
-        flow = self._flow(frame[0])
-        return flow.around(flow.instruction(frame[1]))
+        return self._flow(frame[0]).around(frame[1])

@@ -1,13 +1,16 @@
 """Relations of places in the program from which optimizers are called."""
 
+import argparse
 import asyncio
+import dis
+import inspect
 import sys
-from collections.abc import Callable
-from types import CodeType
+from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
 
 import pytest
 
-from fastdispatch.record.step_sites import INDIRECT, INNER, NESTED, NEXT, SAME, UNCLEAR, UNKNOWN, StepSites
+from fastdispatch.record.step_sites import INDIRECT, INNER, NESTED, NEXT, SAME, UNCLEAR, UNKNOWN, Flow, StepSites
 
 
 class Calls:
@@ -195,3 +198,23 @@ def test_places_whose_function_is_gone_are_not_related() -> None:
     exec("for _ in range(2): call('a')", {"call": call})
     one_after_the_other(call)
     assert call.relation("a", "b") == call.relation("b", "a") == UNKNOWN
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_in(constant)
+
+
+@pytest.mark.parametrize("module", [argparse, asyncio.streams, dis, inspect])
+def test_blocks_begin_where_dis_shows_it(module: ModuleType) -> None:
+    for code in codes_in(compile(inspect.getsource(module), module.__name__, "exec")):
+        found = list(dis.get_instructions(code))
+        leaving = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
+        ends = [one.opcode in dis.hasjrel or one.opname in leaving for one in found]
+        starts = {0, *(one.argval for one in found if one.opcode in dis.hasjrel)}
+        starts |= {after.offset for after, end in zip(found[1:], ends, strict=False) if end}
+        flow = Flow(code)
+        assert {2 * start for start in flow.starts if 2 * start < len(code.co_code)} == starts
+        assert all(flow.block(one.offset) in flow.after for one in found)
